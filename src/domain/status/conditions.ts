@@ -17,7 +17,8 @@ export const conditionTypes = {
   disruptionTarget: 'DisruptionTarget',
 } as const;
 
-const { podScheduled, ready, initialized, containersReady, podResizePending, podResizeInProgress, podReadyToStartContainers, allContainersRestarting, disruptionTarget } = conditionTypes;
+const { podScheduled, ready, initialized, containersReady, podResizePending, podResizeInProgress, podReadyToStartContainers, allContainersRestarting, disruptionTarget } =
+  conditionTypes;
 const owned: ReadonlySet<string> = new Set([
   podScheduled,
   ready,

@@ -1,0 +1,55 @@
+// oom_score_adj of a container: whom the kernel kills first when memory runs out. A Burstable container scores
+// lower the larger the share of the machine it asked for.
+// Invariant: -997 for what the node needs, 1000 for BestEffort, 3..999 between; never below the kubelet and the runtime.
+import type { Container } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { isRestartableInit } from '../status/restart-rules.js';
+import { isNodeCriticalPod } from '../values/pod-kind.js';
+import { mustParseQuantity, quantityValue } from '../values/quantity.js';
+import { hasPodLevel, podRequests } from './pod-resources.js';
+import { podQosClass } from './qos-class.js';
+
+const guaranteedScore = -997;
+const bestEffortScore = 1000;
+/** One above the lowest score that systemd units of the node use (2). */
+const lowestBurstableScore = 3;
+
+/** @param machineMemoryBytes memory of the machine, above 0 */
+export function oomScoreAdjust(pod: Pod, container: Container, machineMemoryBytes: bigint): number {
+  if (isNodeCriticalPod(pod)) return guaranteedScore;
+  const qosClass = podQosClass(pod);
+  if (qosClass === 'Guaranteed') return guaranteedScore;
+  if (qosClass === 'BestEffort') return bestEffortScore;
+
+  const share = unclaimedShare(pod);
+  const scoreOf = (request: bigint): bigint => 1000n - (1000n * (request + share)) / machineMemoryBytes;
+  let score = scoreOf(memoryRequest(container));
+  if (isSidecar(pod, container)) {
+    // A sidecar must not die before the containers that it serves.
+    const smallest = pod.spec.containers.map(memoryRequest).reduce((a, b) => (b < a ? b : a));
+    const highest = scoreOf(smallest);
+    if (highest < score) score = highest;
+  }
+  if (score < BigInt(lowestBurstableScore)) return lowestBurstableScore;
+  return score >= BigInt(bestEffortScore) ? bestEffortScore - 1 : Number(score);
+}
+
+/** What each container gets of the pod-level memory request that no container claims; negative when they claim more than that. */
+function unclaimedShare(pod: Pod): bigint {
+  if (!hasPodLevel(pod, 'requests')) return 0n;
+  const bytes = (skipPodLevel: boolean): bigint => {
+    const memory = podRequests(pod, { excludeOverhead: true, skipPodLevel }).get('memory');
+    return memory === undefined ? 0n : quantityValue(memory);
+  };
+  const containers = pod.spec.containers.length + (pod.spec.initContainers?.length ?? 0);
+  return (bytes(false) - bytes(true)) / BigInt(containers);
+}
+
+function memoryRequest(container: Container): bigint {
+  const text = container.resources?.requests?.memory;
+  return text === undefined ? 0n : quantityValue(mustParseQuantity(text));
+}
+
+function isSidecar(pod: Pod, container: Container): boolean {
+  return isRestartableInit(container) && (pod.spec.initContainers ?? []).some((init) => init.name === container.name);
+}
