@@ -1,6 +1,7 @@
 // oom_score_adj of a container: whom the kernel kills first when memory runs out. A Burstable container scores
 // lower the larger the share of the machine it asked for.
-// Invariant: -997 for what the node needs, 1000 for BestEffort, 3..999 between; never below the kubelet and the runtime.
+// Invariant: -997 for what the node needs, 1000 for BestEffort, from 3 up and never 1000 for what lies between, so that the
+// kubelet and the runtime (-999) always outlive containers.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { isRestartableInit } from '../status/restart-rules.js';
@@ -31,7 +32,8 @@ export function oomScoreAdjust(pod: Pod, container: Container, machineMemoryByte
     if (highest < score) score = highest;
   }
   if (score < BigInt(lowestBurstableScore)) return lowestBurstableScore;
-  return score >= BigInt(bestEffortScore) ? bestEffortScore - 1 : Number(score);
+  // More than 1000 takes containers that claim more than their pod does, which the API's validation refuses.
+  return score === BigInt(bestEffortScore) ? bestEffortScore - 1 : Number(score);
 }
 
 /** What each container gets of the pod-level memory request that no container claims; negative when they claim more than that. */

@@ -106,12 +106,7 @@ function podLevel(pod: Pod, side: Side, useStatus: boolean): Quantities {
 }
 
 /** Spec, actuated and (requests) allocated values, whichever is largest; an infeasible resize leaves the spec out. */
-function inUse(
-  pod: Pod,
-  spec: Quantities,
-  status: Pick<ContainerStatus | PodStatus, 'resources' | 'allocatedResources'> | undefined,
-  side: Side,
-): Quantities {
+function inUse(pod: Pod, spec: Quantities, status: Pick<ContainerStatus | PodStatus, 'resources' | 'allocatedResources'> | undefined, side: Side): Quantities {
   const actuated: ResourceRequirements | undefined = status?.resources;
   if (status === undefined || actuated === undefined) return spec;
   const most = isResizeInfeasible(pod) ? new Map<string, Quantity>() : new Map(spec);
