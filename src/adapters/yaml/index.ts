@@ -1,0 +1,3 @@
+// The face of the YAML adapter: texts of manifests and configuration files to plain values.
+export { maxDocumentBytes, parseYaml } from './parse-yaml.js';
+export type { DuplicateKey, ParsedDocument, PlainMap, PlainValue, RefusedDocument } from './plain-value.js';
