@@ -1,13 +1,37 @@
-// Compiles all layers with project references (TypeScript 7's native compiler).
+// Compiles all layers with project references (TypeScript 7's native compiler), then leaves a mark by which a later run knows that nothing changed.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { filesBelow, fingerprintOf, isUpToDate, markUpToDate } from './fingerprint.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const compiler = `${root}node_modules/typescript-native/bin/tsc`;
-if (!existsSync(compiler)) {
-  console.error('build: the compiler is not installed; run: npm ci');
-  process.exit(1);
+const marker = join(root, 'dist', '.fingerprint');
+
+/** Compiles unless the sources are those of the last good build; throws when they don't compile. */
+export function ensureBuilt() {
+  if (!isUpToDate(marker, sourceFingerprint())) build([]);
 }
-const { status } = spawnSync(process.execPath, [compiler, '-b', ...process.argv.slice(2)], { cwd: root, stdio: 'inherit' });
-process.exit(status ?? 1);
+
+function build(options) {
+  const compiler = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
+  if (!existsSync(compiler)) throw new Error('the compiler is not installed; run: npm ci');
+  const fingerprint = sourceFingerprint();
+  const { status } = spawnSync(process.execPath, [compiler, '-b', ...options], { cwd: root, stdio: 'inherit' });
+  if (status !== 0) throw new Error('the sources do not compile, the compiler said why above');
+  markUpToDate(marker, fingerprint);
+}
+
+function sourceFingerprint() {
+  const sources = ['src', 'test', 'bench'].flatMap((directory) => filesBelow(join(root, directory), (name) => name.endsWith('.ts') || name === 'tsconfig.json'));
+  return fingerprintOf([...sources, join(root, 'tsconfig.base.json'), join(root, 'package-lock.json')]);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    build(process.argv.slice(2));
+  } catch (error) {
+    console.error(`build: ${error.message}`);
+    process.exitCode = 1;
+  }
+}

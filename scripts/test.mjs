@@ -1,0 +1,77 @@
+// `npm test [-- WORD...]`: the tests whose path holds one of the words, or all; with `--tier nightly` or `--tier soak` the long ones.
+// Files named `*.alone.test.ts` run after the others, one at a time: they change something that the whole machine shares.
+// Invariant: the list comes from the sources, and a file that did not run, or ran no test, fails the run.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bootstrapDevelopment, orExit } from './bootstrap.mjs';
+import { ensureBundled } from './bundle.mjs';
+import { filesBelow } from './fingerprint.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const concurrency = 2;
+const fileTimeoutMs = { ci: 10 * 60_000, nightly: 2 * 60 * 60_000, soak: 24 * 60 * 60_000 };
+const suffixes = { ci: ['.test.ts'], nightly: ['.test.ts', '.nightly.ts'], soak: ['.soak.ts'] };
+const countNames = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo'];
+
+const { tier, words } = parse(process.argv.slice(2));
+await orExit('test', bootstrapDevelopment);
+await orExit('test', ensureBundled);
+const files = listFiles();
+const alone = files.filter((file) => file.includes('.alone.'));
+const together = files.filter((file) => !file.includes('.alone.'));
+const start = performance.now();
+const runs = [run(together, concurrency), ...alone.map((file) => run([file], 1))];
+process.exitCode = summarise() ? 0 : 1;
+
+function parse(args) {
+  const at = args.indexOf('--tier');
+  const chosen = at < 0 ? 'ci' : args[at + 1];
+  if (suffixes[chosen] === undefined) {
+    console.error(`test: --tier takes ${Object.keys(suffixes).join(', ')}`);
+    process.exit(2);
+  }
+  return { tier: chosen, words: args.filter((_, i) => at < 0 || (i !== at && i !== at + 1)) };
+}
+
+/** Compiled files, by the sources that exist now: a compiled file whose source is gone does not count. */
+function listFiles() {
+  const test = join(root, 'test');
+  const sources = filesBelow(test, (name) => suffixes[tier].some((suffix) => name.endsWith(suffix)));
+  return sources
+    .filter((file) => words.length === 0 || words.some((word) => relative(root, file).includes(word)))
+    .map((file) => join(root, 'dist', 'test', relative(test, file).replace(/ts$/, 'js')));
+}
+
+function run(list, width) {
+  if (list.length === 0) return { status: 0, totals: { counts: {}, files: [], empty: [] } };
+  const directory = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
+  const totals = join(directory, 'totals.json');
+  const options = [`--test-concurrency=${width}`, `--test-timeout=${fileTimeoutMs[tier]}`, `--test-reporter=${new URL('./test-reporter.mjs', import.meta.url)}`];
+  const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', ...options, ...list], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, KUBELET_TS_TEST_TOTALS: totals, KUBELET_TS_TIER: tier },
+  });
+  const result = { status, totals: existsSync(totals) ? JSON.parse(readFileSync(totals, 'utf8')) : { counts: {}, files: [], empty: [] } };
+  rmSync(directory, { recursive: true });
+  return result;
+}
+
+/** Prints what went wrong, then the figures in the form of Node's own runner. True when all is well. */
+function summarise() {
+  const ran = new Set(runs.flatMap((one) => one.totals.files));
+  const problems = files.filter((file) => !ran.has(file)).map((file) => `did not run: ${relative(root, file)}`);
+  problems.push(...runs.flatMap((one) => one.totals.empty).map((file) => `ran no test: ${relative(root, file)}; skip with t.test(name, { skip: reason }), so that it shows`));
+  if (files.length === 0) problems.push(`no test file matches: ${words.join(' ') || suffixes[tier].join(', ')}`);
+  for (const problem of problems) console.log(`FAILED ${problem}`);
+  for (const name of countNames) {
+    const sum = runs.reduce((total, one) => total + (one.totals.counts[name] ?? 0), 0);
+    console.log(`# ${name} ${name === 'fail' ? sum + problems.length : sum}`);
+  }
+  console.log(`# duration_ms ${Math.round(performance.now() - start)}`);
+  console.log(`# files ${ran.size} of ${files.length}`);
+  return problems.length === 0 && runs.every((one) => one.status === 0);
+}
