@@ -1,4 +1,5 @@
 // core/v1 Container and what hangs off it.
+import type { ObjectFieldSelector, ResourceFieldSelector } from './field-selector.js';
 import type { LocalObjectReference, Quantity } from './object-meta.js';
 import type { VolumeDevice, VolumeMount } from './volume.js';
 
@@ -18,15 +19,6 @@ export interface ContainerPort {
   readonly hostIP?: string;
 }
 
-export interface ObjectFieldSelector {
-  readonly apiVersion?: string;
-  readonly fieldPath: string;
-}
-export interface ResourceFieldSelector {
-  readonly containerName?: string;
-  readonly resource: string;
-  readonly divisor?: Quantity;
-}
 export interface KeySelector extends LocalObjectReference {
   readonly key: string;
   readonly optional?: boolean;

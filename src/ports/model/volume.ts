@@ -1,5 +1,5 @@
 // core/v1 Volume: one source is set. Sources without a type of their own here are kept as plain JSON.
-import type { ObjectFieldSelector, ResourceFieldSelector } from './container.js';
+import type { ObjectFieldSelector, ResourceFieldSelector } from './field-selector.js';
 import type { LocalObjectReference, Quantity } from './object-meta.js';
 
 export interface KeyToPath {
