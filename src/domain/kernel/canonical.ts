@@ -1,0 +1,44 @@
+// One text for one value: object keys sorted, Maps and Sets as arrays in insertion order, bigints and bytes tagged. What states and
+// outputs are hashed and compared by; key order of an input never shows.
+
+/** Canonical JSON of plain data (objects, arrays, Maps, Sets, bigints, bytes, primitives). Members that are undefined are left out. */
+export function canonicalJson(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  switch (typeof value) {
+    case 'number':
+    case 'boolean':
+    case 'string':
+      return JSON.stringify(value);
+    case 'bigint':
+      return `{"$int":"${value}"}`;
+    default:
+      return ofObject(value as object);
+  }
+}
+
+function ofObject(value: object): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  if (value instanceof Map) return `{"$map":[${[...value].map(([k, v]) => `[${canonicalJson(k)},${canonicalJson(v)}]`).join(',')}]}`;
+  if (value instanceof Set) return `{"$set":[${[...value].map(canonicalJson).join(',')}]}`;
+  if (value instanceof Uint8Array) return `{"$bytes":[${value.join(',')}]}`;
+  const parts: string[] = [];
+  for (const key of Object.keys(value).sort()) {
+    const member = (value as Record<string, unknown>)[key];
+    if (member !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(member)}`);
+  }
+  return `{${parts.join(',')}}`;
+}
+
+/** 53-bit FNV-like hash of a text, in hex: for comparing runs, not for security. */
+export function hashText(text: string, seed = 0): string {
+  let high = 0xdeadbeef ^ seed;
+  let low = 0x41c6ce57 ^ seed;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    high = Math.imul(high ^ code, 2654435761);
+    low = Math.imul(low ^ code, 1597334677);
+  }
+  high = Math.imul(high ^ (high >>> 16), 2246822507) ^ Math.imul(low ^ (low >>> 13), 3266489909);
+  low = Math.imul(low ^ (low >>> 16), 2246822507) ^ Math.imul(high ^ (high >>> 13), 3266489909);
+  return (low >>> 0).toString(16).padStart(8, '0') + (high >>> 0).toString(16).padStart(8, '0');
+}

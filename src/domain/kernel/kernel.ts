@@ -1,0 +1,164 @@
+// Runs one node's machine, synchronously: an input goes in, commands come out. It keeps what every machine would otherwise keep by
+// itself: which commands are in flight, who wants to be woken when, how far each random stream has been drawn.
+// Both shells stand on it: the daemon's (real adapters, real time) and the world's (models, virtual time).
+//
+// Invariants: one command in flight per address and slot; each answered command is answered once; a wake-up that was replaced or
+// withdrawn is never delivered; the same seed and the same inputs at the same times give the same outputs.
+import type { Micros } from '../../ports/micros.js';
+import { assert } from './assert.js';
+import type { Address, Command, CommandFor, LogFields, LogLevel, Machine, Reply, Turn, Wake } from './machine.js';
+import { draw, streamOf } from './random.js';
+import { WakeQueue } from './wake-queue.js';
+
+/** What a shell feeds to the kernel, as plain data: this, with its time, is what the flight recorder writes. */
+export type Input<Event, Ops> = Event | Reply<Ops> | Wake;
+
+export interface LogLine {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+/** What one step wants of the outside, in the order it was said. */
+export interface Output<Ops> {
+  readonly commands: Command<Ops>[];
+  /** Ids of commands in flight that are cancelled. */
+  readonly cancelled: number[];
+  readonly log: LogLine[];
+}
+
+export class Kernel<State, Event extends { readonly type: string }, Ops> {
+  private readonly turn: KernelTurn<Ops>;
+  private readonly pending = new Map<number, Command<Ops>>();
+  private readonly wakes = new WakeQueue();
+  private lastNow: Micros = 0;
+  steps = 0;
+
+  constructor(
+    private readonly machine: Machine<State, Event, Ops>,
+    readonly state: State,
+    seed: number,
+  ) {
+    this.turn = new KernelTurn(seed, this.pending, this.wakes);
+  }
+
+  /** Runs one step with an event or a reply. A reply to a command that is not in flight is a failed assertion. */
+  deliver(input: Event | Reply<Ops>, now: Micros): Output<Ops> {
+    if (input.type === 'reply') this.settle(input as Reply<Ops>);
+    return this.step(input, now);
+  }
+
+  /** Runs the step of the earliest wake-up that is due, or returns null when none is. */
+  wake(now: Micros): Output<Ops> | null {
+    const due = this.wakes.takeDue(now);
+    return due === null ? null : this.step({ type: 'wake', address: addressOfText(due) }, now);
+  }
+
+  nextWakeAt(): Micros | null {
+    return this.wakes.nextAt();
+  }
+
+  /** Commands that wait for their answer, by id: what a stuck world or a slow stop lists. */
+  get inFlight(): ReadonlyMap<number, Command<Ops>> {
+    return this.pending;
+  }
+
+  private step(input: Input<Event, Ops>, now: Micros): Output<Ops> {
+    assert(now >= this.lastNow, `time went back from ${this.lastNow} to ${now}`);
+    this.lastNow = now;
+    this.steps++;
+    const output = this.turn.begin(now);
+    this.machine.step(this.state, input, this.turn);
+    return output;
+  }
+
+  private settle(reply: Reply<Ops>): void {
+    const command = this.pending.get(reply.id);
+    assert(command !== undefined, `reply ${reply.id} to ${String(reply.op)} answers no command in flight`);
+    this.pending.delete(reply.id);
+    this.turn.freed(command);
+  }
+}
+
+class KernelTurn<Ops> implements Turn<Ops> {
+  now: Micros = 0;
+  private output: Output<Ops> = { commands: [], cancelled: [], log: [] };
+  private readonly slots = new Map<string, number>();
+  private readonly draws = new Map<string, Map<string, number>>();
+  private nextId = 1;
+
+  constructor(
+    private readonly seed: number,
+    private readonly pending: Map<number, Command<Ops>>,
+    private readonly wakes: WakeQueue,
+  ) {}
+
+  begin(now: Micros): Output<Ops> {
+    this.now = now;
+    this.output = { commands: [], cancelled: [], log: [] };
+    return this.output;
+  }
+
+  freed(command: Command<Ops>): void {
+    this.slots.delete(slotText(command.address, command.slot));
+  }
+
+  ask<Name extends keyof Ops>(op: Name, address: Address, slot: string, request: CommandFor<Ops, Name>['request'], timeoutMicros: Micros | null = null): void {
+    const id = this.nextId++;
+    const text = slotText(address, slot);
+    assert(!this.slots.has(text), `a command is in flight already for ${text}`);
+    const command = { id, op, address, slot, request, timeoutMicros, answered: true } as Command<Ops>;
+    this.slots.set(text, id);
+    this.pending.set(id, command);
+    this.output.commands.push(command);
+  }
+
+  tell<Name extends keyof Ops>(op: Name, request: CommandFor<Ops, Name>['request']): void {
+    this.output.commands.push({ id: this.nextId++, op, address: nobody, slot: '', request, timeoutMicros: null, answered: false } as Command<Ops>);
+  }
+
+  cancel(address: Address, slot: string): void {
+    const id = this.slots.get(slotText(address, slot));
+    if (id !== undefined) this.output.cancelled.push(id);
+  }
+
+  inFlight(address: Address, slot: string): boolean {
+    return this.slots.has(slotText(address, slot));
+  }
+
+  wakeAt(address: Address, at: Micros | null): void {
+    this.wakes.set(addressText(address), at);
+  }
+
+  random(purpose: string, key: string): number {
+    let purposes = this.draws.get(key);
+    if (purposes === undefined) this.draws.set(key, (purposes = new Map()));
+    const n = purposes.get(purpose) ?? 0;
+    purposes.set(purpose, n + 1);
+    return draw(streamOf(this.seed, purpose, key), n);
+  }
+
+  end(address: Address): void {
+    this.wakes.set(addressText(address), null);
+    this.draws.delete(address.key);
+  }
+
+  log(level: LogLevel, message: string, fields: LogFields = {}): void {
+    this.output.log.push({ level, message, fields });
+  }
+}
+
+const nobody: Address = { machine: '', key: '' };
+
+function addressText(address: Address): string {
+  return `${address.machine}/${address.key}`;
+}
+
+function addressOfText(text: string): Address {
+  const slash = text.indexOf('/');
+  return { machine: text.slice(0, slash), key: text.slice(slash + 1) };
+}
+
+function slotText(address: Address, slot: string): string {
+  return `${address.machine}/${address.key}/${slot}`;
+}

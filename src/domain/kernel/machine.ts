@@ -1,0 +1,75 @@
+// What a machine is. A node's whole agent is one machine composed of others: plain-data state, and a pure, synchronous `step`
+// that takes an event and says, through its turn, what it wants of the outside and when it wants to look again.
+//
+// Invariants: a step reads no clock, draws no chance and calls no port but through the turn, so the same state, event, time and
+// seed always give the same commands. The state belongs to the shell that runs the machine: a step may change it in place (that
+// is what makes a million steps a second cheap), nobody else does. It is data throughout (objects, arrays, Maps, Sets, bigints),
+// so that it can be cloned, hashed and written down.
+import type { Micros } from '../../ports/micros.js';
+import type { Operation } from '../../ports/operation.js';
+import type { Outcome } from '../../ports/port-error.js';
+
+/** Who inside a node is meant: the machine, and its key where there is one per something (a pod uid); '' where there is one in all. */
+export interface Address {
+  readonly machine: string;
+  readonly key: string;
+}
+
+/** Asks a port for something. One command per address and slot is in flight at a time; `slot` tells the asker which answer came. */
+export interface CommandFor<Ops, Name extends keyof Ops = keyof Ops> {
+  readonly id: number;
+  readonly op: Name;
+  readonly address: Address;
+  readonly slot: string;
+  readonly request: Ops[Name] extends Operation<infer Request, unknown> ? Request : never;
+  /** How long it may take; null: no limit of ours. */
+  readonly timeoutMicros: Micros | null;
+  /** False: nobody waits for an answer (an event record, a metric); the outcome is only logged. */
+  readonly answered: boolean;
+}
+export type Command<Ops> = { [Name in keyof Ops]: CommandFor<Ops, Name> }[keyof Ops];
+
+/** The answer to a command. A cancelled command answers too, with kind `cancelled` (or with what it did before it noticed). */
+export interface ReplyFor<Ops, Name extends keyof Ops = keyof Ops> {
+  readonly type: 'reply';
+  readonly id: number;
+  readonly op: Name;
+  readonly address: Address;
+  readonly slot: string;
+  readonly outcome: Outcome<Ops[Name] extends Operation<unknown, infer Reply> ? Reply : never>;
+}
+export type Reply<Ops> = { [Name in keyof Ops]: ReplyFor<Ops, Name> }[keyof Ops];
+
+/** The time that an address asked for has come. */
+export interface Wake {
+  readonly type: 'wake';
+  readonly address: Address;
+}
+
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
+export type LogFields = Readonly<Record<string, string | number | boolean | null>>;
+
+/** What a machine has during one step: the time, chance, and the ways to want something. */
+export interface Turn<Ops> {
+  readonly now: Micros;
+  /** Sends a command whose answer comes back to `address` and `slot`. Asking while that slot is in flight is a failed assertion. */
+  ask<Name extends keyof Ops>(op: Name, address: Address, slot: string, request: CommandFor<Ops, Name>['request'], timeoutMicros?: Micros | null): void;
+  /** Sends a command that nobody waits for. */
+  tell<Name extends keyof Ops>(op: Name, request: CommandFor<Ops, Name>['request']): void;
+  /** Cancels what is in flight for that slot, if anything. The answer still comes. */
+  cancel(address: Address, slot: string): void;
+  /** Whether a command of that slot is in flight. */
+  inFlight(address: Address, slot: string): boolean;
+  /** Replaces the time at which the address is woken; null: only an event can change anything. A time in the past wakes at once, after this step. */
+  wakeAt(address: Address, at: Micros | null): void;
+  /** The next number in [0, 1) of the stream of that purpose and key: adding a pod shifts no other draw. */
+  random(purpose: string, key: string): number;
+  /** The addressee is over: its wake-up is withdrawn and the streams of its key are forgotten, so that nothing is kept for a pod that is gone. */
+  end(address: Address): void;
+  log(level: LogLevel, message: string, fields?: LogFields): void;
+}
+
+/** `step` is total: it has an answer for each event in each state. */
+export interface Machine<State, Event, Ops> {
+  step(state: State, event: Event | Reply<Ops> | Wake, turn: Turn<Ops>): void;
+}

@@ -1,0 +1,50 @@
+// Housekeeping's view: which UIDs have workers, which of them nobody wants any more, and driving those to their end.
+import type { Micros } from '../../ports/micros.js';
+import type { PodWorkerEffect } from './effects.js';
+import { effectiveGracePeriod } from './grace-period.js';
+import { isStaticPod, type PodWorkerRecord, type PodWorkerState, type PodWorkers, stateOf } from './pod-worker-record.js';
+import { forget, replayActive, runPending } from './run-pod.js';
+
+export interface KnownPod {
+  readonly state: PodWorkerState;
+  readonly orphan: boolean;
+  readonly hasConfig: boolean;
+  readonly static: boolean;
+}
+
+/**
+ * Compares the records with the UIDs that are wanted. Records that are done and unwanted (or asked to start over) are forgotten and
+ * left out of the answer; orphans that run are led to termination. A wanted UID that is missing from the answer has to be added again.
+ */
+export function syncKnownPods(workers: PodWorkers, desired: ReadonlySet<string>, now: Micros, effects: PodWorkerEffect[]): Map<string, KnownPod> {
+  workers.synced = true;
+  const known = new Map<string, KnownPod>();
+  for (const record of [...workers.records.values()]) {
+    const orphan = !desired.has(record.uid);
+    if ((record.restartRequested || orphan) && removed(workers, record, orphan, now, effects)) continue;
+    const pod = (record.active ?? record.pending)?.pod ?? null;
+    known.set(record.uid, { state: stateOf(record), orphan, hasConfig: pod !== null, static: pod !== null && isStaticPod(pod) });
+  }
+  return known;
+}
+
+function removed(workers: PodWorkers, record: PodWorkerRecord, orphan: boolean, now: Micros, effects: PodWorkerEffect[]): boolean {
+  if (!record.finished) {
+    if (!orphan) return false;
+    record.deleted = true;
+    if (record.startedAt !== null || record.observedRuntime) {
+      if (record.terminatingAt === null) terminateOrphan(record, now);
+      replayActive(record);
+      if (record.run === null && record.active !== null) runPending(workers, record, now, effects);
+      return false;
+    }
+  }
+  forget(workers, record);
+  return true;
+}
+
+function terminateOrphan(record: PodWorkerRecord, now: Micros): void {
+  record.terminatingAt = now;
+  const active = record.active;
+  record.gracePeriodSeconds = active?.pod == null ? 1 : effectiveGracePeriod(record.gracePeriodSeconds, active.pod, active.killOptions?.gracePeriodOverride ?? null).seconds;
+}

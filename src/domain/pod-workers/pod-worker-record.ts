@@ -1,0 +1,142 @@
+// What is remembered about one pod UID between its first sight and the end of its last trace, and about all of them together.
+// The records are the authority for "may containers of this UID be running".
+//
+// | state       | entered when                                        | operation that runs                                |
+// |-------------|-----------------------------------------------------|----------------------------------------------------|
+// | sync        | first update                                        | syncPod                                            |
+// | terminating | deletion, kill, terminal phase, orphaned, completed | syncTerminatingPod, syncTerminatingRuntimePod      |
+// | terminated  | the terminating operation succeeded                 | syncTerminatedPod                                  |
+// | finished    | the terminated operation succeeded, or never started| none, until the record is forgotten                |
+//
+// Invariants: operations on one UID are strictly sequential; the states are passed in this order only; the grace period never grows;
+// facts of termination live on the record, never in an update, since a newer update may replace one that nobody has seen yet.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+
+export type PodUpdateType = 'create' | 'update' | 'sync' | 'kill';
+export type PodWorkerState = 'sync' | 'terminating' | 'terminated';
+
+/** A pod known only from the runtime: what a kill needs of it. */
+export interface RunningPod {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** What a killer writes into the status of the pod it ends (eviction, preemption, node shutdown). */
+export interface TerminationStatus {
+  readonly reason: string;
+  readonly message: string;
+  /** The reason of the condition DisruptionTarget; null: no such condition. */
+  readonly disruptionReason: string | null;
+  readonly disruptionMessage: string | null;
+}
+
+export interface KillPodOptions {
+  /** Marks the pod as evicted: its content is removed before the API object goes. */
+  readonly evict: boolean;
+  /** Seconds; null: the pod's own grace period counts. */
+  readonly gracePeriodOverride: number | null;
+  readonly statusChange: TerminationStatus | null;
+  /** Names what is notified when the containers are stopped; null: nobody waits. */
+  readonly completion: string | null;
+}
+
+export interface PodUpdate {
+  readonly type: PodUpdateType;
+  readonly pod: Pod | null;
+  readonly mirrorPod: Pod | null;
+  readonly runningPod: RunningPod | null;
+  readonly killOptions: KillPodOptions | null;
+  /** When the change was first seen, for the latency metric; null: not measured. */
+  readonly startTime: Micros | null;
+}
+
+/** What a worker does right now: waits for a fresh runtime status, or runs an operation. */
+export interface PodWorkerRun {
+  readonly state: PodWorkerState;
+  readonly update: PodUpdate;
+  operating: boolean;
+  cancelled: boolean;
+}
+
+export interface PodWorkerRecord {
+  readonly uid: string;
+  /** `<name>_<namespace>` */
+  readonly fullName: string;
+  /** Only the newest survives. */
+  pending: PodUpdate | null;
+  /** What was last acted on; set only for started pods and runtime-only kills. Feeds replays. */
+  active: PodUpdate | null;
+  run: PodWorkerRun | null;
+  readonly syncedAt: Micros;
+  startedAt: Micros | null;
+  terminatingAt: Micros | null;
+  startedTerminating: boolean;
+  terminatedAt: Micros | null;
+  finished: boolean;
+  deleted: boolean;
+  evicted: boolean;
+  restartRequested: boolean;
+  observedRuntime: boolean;
+  /** Effective grace period in seconds; 0: not decided yet. */
+  gracePeriodSeconds: number;
+  statusChanges: TerminationStatus[];
+  completions: string[];
+  /** When this worker's last run returned; null: never. The next one waits for a runtime status newer than that. */
+  lastRunEndedAt: Micros | null;
+}
+
+export interface PodWorkers {
+  readonly records: Map<string, PodWorkerRecord>;
+  /** Full name -> the one static pod of that name that has been started. */
+  readonly startedStaticPods: Map<string, string>;
+  /** Full name -> UIDs that wait for their turn, in the order they came. */
+  readonly waitingStaticPods: Map<string, string[]>;
+  /** Whether housekeeping has passed once: until then nothing is known about UIDs that have no record. */
+  synced: boolean;
+}
+
+export function newPodWorkers(): PodWorkers {
+  return { records: new Map(), startedStaticPods: new Map(), waitingStaticPods: new Map(), synced: false };
+}
+
+export function newRecord(uid: string, fullName: string, now: Micros): PodWorkerRecord {
+  return {
+    uid,
+    fullName,
+    pending: null,
+    active: null,
+    run: null,
+    syncedAt: now,
+    startedAt: null,
+    terminatingAt: null,
+    startedTerminating: false,
+    terminatedAt: null,
+    finished: false,
+    deleted: false,
+    evicted: false,
+    restartRequested: false,
+    observedRuntime: false,
+    gracePeriodSeconds: 0,
+    statusChanges: [],
+    completions: [],
+    lastRunEndedAt: null,
+  };
+}
+
+export function stateOf(record: PodWorkerRecord): PodWorkerState {
+  if (record.terminatedAt !== null) return 'terminated';
+  return record.terminatingAt !== null ? 'terminating' : 'sync';
+}
+
+/** Static pods come from a manifest: they have a config source, and it is not the API. */
+export function isStaticPod(pod: Pod): boolean {
+  const source = pod.metadata.annotations?.['kubernetes.io/config.source'];
+  return source !== undefined && source !== 'api';
+}
+
+/** `<name>_<namespace>`, the name that static pods and their mirrors share. */
+export function podFullName(pod: { readonly name: string; readonly namespace?: string }): string {
+  return `${pod.name}_${pod.namespace ?? ''}`;
+}

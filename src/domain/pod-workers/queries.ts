@@ -1,0 +1,48 @@
+// What others may ask about a UID. Each answer also covers UIDs without a record: before the first housekeeping nothing is known
+// about them (assume the worst), afterwards they are gone for good.
+import type { PodWorkers } from './pod-worker-record.js';
+
+/** Whether the containers are known to be stopped for good. */
+export function isPodKnownTerminated(workers: PodWorkers, uid: string): boolean {
+  return workers.records.get(uid)?.terminatedAt != null;
+}
+
+/** Whether containers of the pod may run or may be started again. */
+export function couldHaveRunningContainers(workers: PodWorkers, uid: string): boolean {
+  const record = workers.records.get(uid);
+  return record === undefined ? !workers.synced : record.terminatedAt === null;
+}
+
+/** Whether everything about the pod is done. */
+export function shouldPodBeFinished(workers: PodWorkers, uid: string): boolean {
+  return workers.records.get(uid)?.finished ?? workers.synced;
+}
+
+/** Whether termination was asked, whether or not it began. */
+export function isPodTerminationRequested(workers: PodWorkers, uid: string): boolean {
+  return workers.records.get(uid)?.terminatingAt != null;
+}
+
+/** Whether nothing of the pod may be started or mounted any more. */
+export function shouldPodContainersBeTerminating(workers: PodWorkers, uid: string): boolean {
+  return workers.records.get(uid)?.startedTerminating ?? workers.synced;
+}
+
+/** Whether the sandbox, volumes and cgroup of the pod may be taken down. */
+export function shouldPodRuntimeBeRemoved(workers: PodWorkers, uid: string): boolean {
+  const record = workers.records.get(uid);
+  return record === undefined ? workers.synced : record.terminatedAt !== null;
+}
+
+/** Whether containers, logs and directories of the pod may be deleted. */
+export function shouldPodContentBeRemoved(workers: PodWorkers, uid: string): boolean {
+  const record = workers.records.get(uid);
+  return record === undefined ? workers.synced : record.evicted || (record.deleted && record.terminatedAt !== null);
+}
+
+/** Whether the static pod of that full name is on its way out, so that its mirror pod has to stay a little longer. */
+export function isPodForMirrorPodTerminatingByFullName(workers: PodWorkers, fullName: string): boolean {
+  const uid = workers.startedStaticPods.get(fullName);
+  const record = uid === undefined ? undefined : workers.records.get(uid);
+  return record !== undefined && record.terminatingAt !== null && record.terminatedAt === null;
+}

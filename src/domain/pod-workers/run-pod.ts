@@ -1,0 +1,200 @@
+// Runs a pod's worker: takes the pending update, waits for a fresh runtime status, starts the operation of the state the pod is in,
+// and takes its result. Each run acts on its own update; the merged record only feeds replays.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { assert } from '../kernel/assert.js';
+import type { PodOperation, PodWorkerEffect } from './effects.js';
+import { isStaticPod, type PodUpdate, type PodWorkerRecord, type PodWorkers, stateOf } from './pod-worker-record.js';
+
+/** Base delays before the next sync of a pod, microseconds; the jitter adds up to half. */
+export const resyncInterval: Micros = 60_000_000;
+export const errorBackOff: Micros = 10_000_000;
+export const transientErrorBackOff: Micros = 1_000_000;
+
+/** The text by which an operation says that only the network is missing, which comes back soon. */
+export const networkNotReadyText = 'network is not ready';
+
+export interface RunResult {
+  /** Null: success. */
+  readonly error: {
+    readonly message: string;
+    readonly cancelled: boolean /** Back-off expiries found in the error, if any. */;
+    readonly backOffExpiries: readonly Micros[];
+  } | null;
+  /** A syncPod found that the pod has run its course. Counts only without an error. */
+  readonly podIsTerminal: boolean;
+  /** The operation did something that the runtime should be asked about at once. */
+  readonly postSync: boolean;
+}
+
+/** Takes the pending update of an idle worker and begins its run, if the pod may start. */
+export function runPending(workers: PodWorkers, record: PodWorkerRecord, now: Micros, effects: PodWorkerEffect[]): void {
+  assert(record.run === null, `pod ${record.uid} is being worked on already`);
+  const update = record.pending;
+  if (update === null) return;
+  record.pending = null;
+  const state = stateOf(record);
+  if (record.startedAt === null && !(update.runningPod !== null && state === 'terminating')) {
+    if (update.pod === null) {
+      merge(record, update);
+      return;
+    }
+    const start = mayStart(workers, record, update.pod);
+    if (start === 'never') {
+      finishUnstarted(workers, record, now);
+      return;
+    }
+    if (start === 'later') {
+      record.pending = update;
+      effects.push({ kind: 'enqueue', uid: record.uid, baseDelayMicros: errorBackOff });
+      return;
+    }
+    record.startedAt = now;
+  }
+  merge(record, update);
+  record.run = { state, update, operating: false, cancelled: false };
+  if (update.runningPod !== null) startOperation(record, effects);
+  else effects.push({ kind: 'awaitStatus', uid: record.uid, newerThan: record.lastRunEndedAt });
+}
+
+/** The status that a run waited for has come; `error` is what the status cache holds instead of a status. */
+export function runStatusRead(workers: PodWorkers, uid: string, error: string | null, now: Micros, effects: PodWorkerEffect[]): void {
+  const record = workers.records.get(uid);
+  assert(record?.run != null && !record.run.operating, `pod ${uid} waits for no status`);
+  if (error === null) {
+    startOperation(record, effects);
+    return;
+  }
+  const message = `error determining status: ${error}`;
+  if (record.run.update.pod !== null) effects.push({ kind: 'failedSync', pod: record.run.update.pod, message });
+  completeRun(workers, record, { error: { message: error, cancelled: false, backOffExpiries: [] }, podIsTerminal: false, postSync: false }, now, effects);
+}
+
+/** The operation of a pod has returned. */
+export function runFinished(workers: PodWorkers, uid: string, result: RunResult, now: Micros, effects: PodWorkerEffect[]): void {
+  const record = workers.records.get(uid);
+  assert(record?.run?.operating === true, `no operation is in flight for pod ${uid}`);
+  // First the time, then the post-sync: the status it asks for must count as newer than this run.
+  record.lastRunEndedAt = now;
+  if (result.postSync) effects.push({ kind: 'postSync', uid });
+  completeRun(workers, record, result, now, effects);
+}
+
+function startOperation(record: PodWorkerRecord, effects: PodWorkerEffect[]): void {
+  const run = record.run;
+  assert(run !== null, 'a run is set before its operation');
+  run.operating = true;
+  effects.push({ kind: 'start', uid: record.uid, operation: operationOf(record, run.update), statusNewerThan: record.lastRunEndedAt });
+}
+
+function operationOf(record: PodWorkerRecord, update: PodUpdate): PodOperation {
+  const state = record.run?.state ?? stateOf(record);
+  if (state === 'terminating') {
+    record.startedTerminating = true;
+    if (update.runningPod !== null) return { op: 'syncTerminatingRuntimePod', runningPod: update.runningPod };
+    const statusChange = record.statusChanges.at(-1) ?? null;
+    return { op: 'syncTerminatingPod', pod: update.pod as Pod, gracePeriodSeconds: update.killOptions?.gracePeriodOverride ?? null, statusChange };
+  }
+  assert(update.pod !== null, `pod ${record.uid} has no configuration to sync`);
+  if (state === 'terminated') return { op: 'syncTerminatedPod', pod: update.pod };
+  return { op: 'syncPod', type: update.type, pod: update.pod, mirrorPod: update.mirrorPod };
+}
+
+function completeRun(workers: PodWorkers, record: PodWorkerRecord, result: RunResult, now: Micros, effects: PodWorkerEffect[]): void {
+  const run = record.run;
+  assert(run !== null, `pod ${record.uid} is not being worked on`);
+  record.run = null;
+  let transition = false;
+  if (result.error === null) {
+    if (run.state === 'terminated') {
+      record.finished = true;
+      releaseStaticName(workers, record);
+      return;
+    }
+    if (run.state === 'terminating' && run.update.runningPod !== null) {
+      forget(workers, record);
+      return;
+    }
+    transition = advance(record, run.state, result.podIsTerminal, now, effects);
+  }
+  effects.push({ kind: 'enqueue', uid: record.uid, baseDelayMicros: transition ? 0 : requeueDelay(result, now) });
+  runPending(workers, record, now, effects);
+}
+
+/** Success of a run may end the state that the pod was in; then the next one is run at once. */
+function advance(record: PodWorkerRecord, state: 'sync' | 'terminating', podIsTerminal: boolean, now: Micros, effects: PodWorkerEffect[]): boolean {
+  if (state === 'sync') {
+    if (!podIsTerminal) return false;
+    record.terminatingAt ??= now;
+    record.startedTerminating = true;
+  } else {
+    record.terminatedAt = now;
+    for (const completion of record.completions) effects.push({ kind: 'complete', completion });
+    record.completions = [];
+    record.statusChanges = [];
+  }
+  replayActive(record);
+  return true;
+}
+
+function requeueDelay(result: RunResult, now: Micros): Micros {
+  if (result.error === null) return resyncInterval;
+  if (result.error.message.includes(networkNotReadyText)) return transientErrorBackOff;
+  if (result.error.backOffExpiries.length === 0) return errorBackOff;
+  return Math.min(Math.max(Math.min(...result.error.backOffExpiries) - now, 0), resyncInterval);
+}
+
+/** Puts what was last acted on back as pending, unless something newer waits. */
+export function replayActive(record: PodWorkerRecord): void {
+  if (record.pending === null && record.active !== null) record.pending = record.active;
+}
+
+function merge(record: PodWorkerRecord, update: PodUpdate): void {
+  const active = record.active;
+  const kill = update.killOptions;
+  record.active = {
+    type: 'sync',
+    pod: active?.pod == null || update.runningPod === null ? update.pod : active.pod,
+    mirrorPod: update.mirrorPod ?? active?.mirrorPod ?? null,
+    runningPod: update.runningPod,
+    killOptions: kill === null ? (active?.killOptions ?? null) : { evict: kill.evict, gracePeriodOverride: kill.gracePeriodOverride, statusChange: null, completion: null },
+    startTime: null,
+  };
+}
+
+/** Of several static pods with one full name, only one runs; the others take their turn in the order they came. */
+function mayStart(workers: PodWorkers, record: PodWorkerRecord, pod: Pod): 'now' | 'later' | 'never' {
+  if (!isStaticPod(pod)) return 'now';
+  if (record.terminatingAt !== null) return 'never';
+  const { fullName, uid } = record;
+  const started = workers.startedStaticPods.get(fullName);
+  if (started !== undefined) return started === uid ? 'now' : 'later';
+  const waiting = workers.waitingStaticPods.get(fullName) ?? [];
+  const next = waiting.findIndex((id) => {
+    const other = workers.records.get(id);
+    return other !== undefined && other.terminatingAt === null;
+  });
+  const left = next === -1 ? [] : waiting.slice(waiting[next] === uid ? next + 1 : next);
+  if (left.length > 0) workers.waitingStaticPods.set(fullName, left);
+  else workers.waitingStaticPods.delete(fullName);
+  if (next !== -1 && waiting[next] !== uid) return 'later';
+  workers.startedStaticPods.set(fullName, uid);
+  return 'now';
+}
+
+function finishUnstarted(workers: PodWorkers, record: PodWorkerRecord, now: Micros): void {
+  record.terminatedAt = now;
+  record.finished = true;
+  releaseStaticName(workers, record);
+}
+
+export function releaseStaticName(workers: PodWorkers, record: PodWorkerRecord): void {
+  if (workers.startedStaticPods.get(record.fullName) === record.uid) workers.startedStaticPods.delete(record.fullName);
+}
+
+/** Drops every trace of a record. Its worker must be idle. */
+export function forget(workers: PodWorkers, record: PodWorkerRecord): void {
+  assert(record.run === null, `pod ${record.uid} is forgotten while it is being worked on`);
+  workers.records.delete(record.uid);
+  releaseStaticName(workers, record);
+}
