@@ -7,7 +7,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import { isRestartableInit } from '../status/restart-rules.js';
 import { isNodeCriticalPod } from '../values/pod-kind.js';
 import { mustParseQuantity, quantityValue } from '../values/quantity.js';
-import { hasPodLevel, podRequests } from './pod-resources.js';
+import { podRequests } from './pod-resources.js';
 import { podQosClass } from './qos-class.js';
 
 const guaranteedScore = -997;
@@ -27,7 +27,7 @@ export function oomScoreAdjust(pod: Pod, container: Container, machineMemoryByte
   let score = scoreOf(memoryRequest(container));
   if (isSidecar(pod, container)) {
     // A sidecar must not die before the containers that it serves.
-    const smallest = pod.spec.containers.map(memoryRequest).reduce((a, b) => (b < a ? b : a));
+    const smallest = pod.spec.containers.map((regular) => memoryRequest(regular)).reduce((a, b) => (b < a ? b : a));
     const highest = scoreOf(smallest);
     if (highest < score) score = highest;
   }
@@ -38,17 +38,15 @@ export function oomScoreAdjust(pod: Pod, container: Container, machineMemoryByte
 
 /** What each container gets of the pod-level memory request that no container claims; negative when they claim more than that. */
 function unclaimedShare(pod: Pod): bigint {
-  if (!hasPodLevel(pod, 'requests')) return 0n;
-  const bytes = (skipPodLevel: boolean): bigint => {
-    const memory = podRequests(pod, { excludeOverhead: true, skipPodLevel }).get('memory');
-    return memory === undefined ? 0n : quantityValue(memory);
-  };
+  const podMemory = memoryRequest(pod.spec);
+  if (podMemory === 0n) return 0n;
+  const claimed = podRequests(pod, { excludeOverhead: true, skipPodLevel: true }).get('memory');
   const containers = pod.spec.containers.length + (pod.spec.initContainers?.length ?? 0);
-  return (bytes(false) - bytes(true)) / BigInt(containers);
+  return (podMemory - (claimed === undefined ? 0n : quantityValue(claimed))) / BigInt(containers);
 }
 
-function memoryRequest(container: Container): bigint {
-  const text = container.resources?.requests?.memory;
+function memoryRequest(unit: Pick<Container, 'resources'>): bigint {
+  const text = unit.resources?.requests?.memory;
   return text === undefined ? 0n : quantityValue(mustParseQuantity(text));
 }
 

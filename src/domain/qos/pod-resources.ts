@@ -5,7 +5,7 @@ import type { Container, ResourceList, ResourceRequirements } from '../../ports/
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
 import { isRestartableInit } from '../status/restart-rules.js';
-import { addQuantities, compareQuantities, isZeroQuantity, mustParseQuantity, type Quantity, quantityText } from '../values/quantity.js';
+import { addQuantities, compareQuantities, isZeroQuantity, mustParseQuantity, type Quantity, quantityText, zeroQuantity } from '../values/quantity.js';
 
 export type Quantities = ReadonlyMap<string, Quantity>;
 
@@ -61,8 +61,11 @@ export function resourceListOf(quantities: Quantities): ResourceList {
 function aggregate(pod: Pod, side: Side, options: PodResourcesOptions): Map<string, Quantity> {
   const total = aggregateContainers(pod, side, options.useStatus === true);
   if (options.skipPodLevel === true || !hasPodLevel(pod, side)) return total;
-  for (const [name, amount] of podLevel(pod, side, options.useStatus === true)) {
-    if (isPodLevelResource(name)) total.set(name, amount);
+  const spec = parsedList(pod.spec.resources?.[side]);
+  const effective = options.useStatus === true ? inUse(pod, spec, pod.status, side) : spec;
+  // The spec says which names are given on pod level, the status at most how much: an infeasible one that was never actuated is none.
+  for (const name of spec.keys()) {
+    if (isPodLevelResource(name)) total.set(name, effective.get(name) ?? zeroQuantity);
   }
   return total;
 }
@@ -98,11 +101,6 @@ function containerQuantities(pod: Pod, container: Container, statuses: readonly 
   if (!useStatus) return spec;
   const status = statuses?.find((candidate) => candidate.name === container.name);
   return inUse(pod, spec, status, side);
-}
-
-function podLevel(pod: Pod, side: Side, useStatus: boolean): Quantities {
-  const spec = parsedList(pod.spec.resources?.[side]);
-  return useStatus ? inUse(pod, spec, pod.status, side) : spec;
 }
 
 /** Spec, actuated and (requests) allocated values, whichever is largest; an infeasible resize leaves the spec out. */
