@@ -132,7 +132,10 @@ class KernelTurn<Ops> implements Turn<Ops> {
 
   random(purpose: string, key: string): number {
     let purposes = this.draws.get(key);
-    if (purposes === undefined) this.draws.set(key, (purposes = new Map()));
+    if (purposes === undefined) {
+      purposes = new Map();
+      this.draws.set(key, purposes);
+    }
     const n = purposes.get(purpose) ?? 0;
     purposes.set(purpose, n + 1);
     return draw(streamOf(this.seed, purpose, key), n);

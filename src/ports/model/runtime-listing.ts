@@ -1,0 +1,40 @@
+// What one cheap look at the runtime gives: every pod with the ids and states of its sandboxes and containers, nothing decoded further.
+// Relist compares listings; only pods that changed are inspected.
+import type { Micros } from '../micros.js';
+import type { ContainerRuntimeState, SandboxState } from './runtime-status.js';
+
+export interface ListedSandbox {
+  readonly id: string;
+  readonly state: SandboxState;
+  readonly attempt: number;
+  readonly createdAt: Micros;
+}
+
+export interface ListedContainer {
+  readonly id: string;
+  /** The container's name in the pod spec. */
+  readonly name: string;
+  readonly state: ContainerRuntimeState;
+  readonly sandboxId: string;
+  readonly createdAt: Micros;
+}
+
+/** A pod as the runtime knows it. A container whose sandbox is gone still makes its pod listed. */
+export interface ListedPod {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  /** Newest first: attempt, then creation time, then id. */
+  readonly sandboxes: readonly ListedSandbox[];
+  /** Newest first: creation time, then id. */
+  readonly containers: readonly ListedContainer[];
+}
+
+export interface RuntimeListing {
+  /** Taken before the runtime was asked, so that it is never newer than what the listing says. */
+  readonly observedAt: Micros;
+  /** Ordered by uid. */
+  readonly pods: readonly ListedPod[];
+  /** Sandboxes and containers that carry no pod labels: somebody else's, never touched. */
+  readonly foreign: number;
+}

@@ -1,0 +1,92 @@
+// What the agent asks of a container runtime, in five roles. Consumer-owned: the CRI is one technology that can answer.
+//
+// For every operation: failure kinds are PortFailure's; `unavailable` means that the runtime can't be reached (it says nothing about
+// what became of the request); `deadline-exceeded` that the answer is unknown. Calls may be cancelled: the runtime may still have done it.
+import type { ContainerConfig, ImageSpec } from '../model/container-config.js';
+import type { RuntimeListing } from '../model/runtime-listing.js';
+import type { PodRuntimeStatus } from '../model/runtime-status.js';
+import type { SandboxConfig } from '../model/sandbox-config.js';
+import type { Operation } from '../operation.js';
+
+export interface RuntimeVersion {
+  readonly runtimeName: string;
+  readonly runtimeVersion: string;
+  readonly runtimeApiVersion: string;
+}
+
+export interface RuntimeCondition {
+  readonly status: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface RuntimeHandler {
+  readonly name: string;
+  readonly recursiveReadOnlyMounts: boolean;
+  readonly userNamespaces: boolean;
+}
+
+export interface RuntimeHealth {
+  /** null: the runtime did not report the condition. */
+  readonly runtimeReady: RuntimeCondition | null;
+  readonly networkReady: RuntimeCondition | null;
+  readonly handlers: readonly RuntimeHandler[];
+}
+
+/** Looking at the runtime. Idempotent; none changes anything. */
+export interface RuntimeStateOperations {
+  readonly version: Operation<null, RuntimeVersion>;
+  readonly status: Operation<null, RuntimeHealth>;
+  /** Every pod of the runtime, or only that of one uid, by ids and states. */
+  readonly listPods: Operation<{ readonly uid: string | null }, RuntimeListing>;
+  /** Everything about one pod; null when the runtime has nothing of it. What vanishes between the list and the look is left out. */
+  readonly inspectPod: Operation<{ readonly uid: string }, PodRuntimeStatus | null>;
+}
+
+/** Sandboxes. `stop` and `remove` of an absent sandbox succeed; `remove` of a running one stops it and removes its containers. */
+export interface SandboxOperations {
+  /** Not idempotent: the name is reserved by (pod, attempt); a second run of the same is `already-exists` or `unknown`. */
+  readonly run: Operation<{ readonly config: SandboxConfig; readonly runtimeHandler: string }, { readonly sandboxId: string }>;
+  readonly stop: Operation<{ readonly sandboxId: string }, null>;
+  readonly remove: Operation<{ readonly sandboxId: string }, null>;
+}
+
+/** Containers. `stop` and `remove` of an absent container succeed; `stop` of an exited one does nothing. */
+export interface ContainerOperations {
+  readonly create: Operation<{ readonly sandboxId: string; readonly config: ContainerConfig; readonly sandboxConfig: SandboxConfig }, { readonly containerId: string }>;
+  readonly start: Operation<{ readonly containerId: string }, null>;
+  /** Asks with the stop signal, and after `gracePeriodSeconds` kills. Answers when the container is down. */
+  readonly stop: Operation<{ readonly containerId: string; readonly gracePeriodSeconds: number }, null>;
+  readonly remove: Operation<{ readonly containerId: string }, null>;
+}
+
+export interface RuntimeImage {
+  readonly id: string;
+  readonly repoTags: readonly string[];
+  readonly repoDigests: readonly string[];
+  readonly sizeBytes: number;
+  /** The user the image asks for; null when it names none. */
+  readonly uid: number | null;
+  readonly username: string;
+  readonly pinned: boolean;
+}
+
+/** Credentials for one registry. They never reach logs or errors. */
+export interface PullCredentials {
+  readonly username: string;
+  readonly password: string;
+  readonly serverAddress: string;
+  readonly identityToken: string;
+  readonly registryToken: string;
+}
+
+export interface ImageOperations {
+  /** The image as the runtime has it, or null. */
+  readonly status: Operation<{ readonly image: ImageSpec }, RuntimeImage | null>;
+  /** Answers with the reference of what was pulled, usually a digest. */
+  readonly pull: Operation<{ readonly image: ImageSpec; readonly credentials: PullCredentials | null; readonly sandboxConfig: SandboxConfig | null }, { readonly imageRef: string }>;
+  readonly list: Operation<null, readonly RuntimeImage[]>;
+  /** Of an absent image: succeeds. */
+  readonly remove: Operation<{ readonly image: ImageSpec }, null>;
+  readonly fsInfo: Operation<null, readonly { readonly mountpoint: string; readonly usedBytes: number; readonly inodesUsed: number }[]>;
+}

@@ -1,0 +1,22 @@
+// Every outbound port of the agent, by the name that its operations carry in commands, metrics, errors and records (`port.operation`).
+import type { Flattened, PortOf } from '../operation.js';
+import type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from './container-runtime.js';
+import type { EventSinkOperations } from './event-sink.js';
+import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './pod-files.js';
+
+export interface OutboundOperations {
+  readonly runtime: RuntimeStateOperations;
+  readonly sandboxes: SandboxOperations;
+  readonly containers: ContainerOperations;
+  readonly images: ImageOperations;
+  readonly podDirectories: PodDirectoryOperations;
+  readonly podLogs: PodLogOperations;
+  readonly podCgroups: PodCgroupOperations;
+  readonly events: EventSinkOperations;
+}
+
+/** `runtime.listPods`, `containers.start` ... -> request and reply. */
+export type AgentOperations = Flattened<OutboundOperations>;
+
+/** The adapters that a daemon is wired with. */
+export type OutboundPorts = { readonly [Port in keyof OutboundOperations]: PortOf<OutboundOperations[Port]> };

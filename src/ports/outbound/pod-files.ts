@@ -1,0 +1,51 @@
+// What the agent keeps on the node's disks and in its cgroups for a pod.
+import type { Operation } from '../operation.js';
+
+/** The pod's directories under the kubelet's root. Paths come from the domain; the adapter refuses any that leave the root. */
+export interface PodDirectoryOperations {
+  /** Makes the pod's directory with its `volumes` and `plugins`. Idempotent. */
+  readonly prepare: Operation<{ readonly uid: string }, null>;
+  /** Makes what one container needs before it is created: its log directory, and its termination file. Answers with the file's path, '' for none. */
+  readonly prepareContainer: Operation<ContainerFiles, { readonly terminationFile: string }>;
+  /** UIDs that have a directory. */
+  readonly list: Operation<null, readonly string[]>;
+  /** Removes the pod's directory, never through a mount: `failed-precondition` while something is mounted in it. Absent: succeeds. */
+  readonly remove: Operation<{ readonly uid: string }, null>;
+  /** Writes the pod's hosts file whole. */
+  readonly writeHosts: Operation<{ readonly uid: string; readonly text: string }, null>;
+}
+
+export interface ContainerFiles {
+  readonly uid: string;
+  readonly containerName: string;
+  /** Relative to the logs root: `<namespace>_<name>_<uid>`. */
+  readonly podLogDirectory: string;
+  /** Whether the container has a termination message path, so that a file is made for it. */
+  readonly wantsTerminationFile: boolean;
+}
+
+/** Container logs on disk. */
+export interface PodLogOperations {
+  /** The restart count that follows from the highest `N.log*` of a container's log directory; 0 when there is none. */
+  readonly nextRestartCount: Operation<{ readonly podLogDirectory: string; readonly containerName: string }, number>;
+  /** Makes the symlink that log collectors follow. Idempotent; a missing log file is `not-found`. */
+  readonly link: Operation<{ readonly link: string; readonly target: string }, null>;
+  /** Removes one container instance's log files and its symlink. */
+  readonly removeContainerLogs: Operation<{ readonly logPaths: readonly string[]; readonly links: readonly string[] }, null>;
+  /** Names of the pod log directories. */
+  readonly listDirectories: Operation<null, readonly string[]>;
+  readonly removeDirectory: Operation<{ readonly name: string }, null>;
+  /** Removes symlinks whose target is gone; answers with how many. */
+  readonly removeDeadLinks: Operation<null, number>;
+}
+
+/** The pods' cgroups. Names are the domain's, one element a level, below the agent's own cgroup root. */
+export interface PodCgroupOperations {
+  /** Makes the cgroup (and its parents) in every controller in use. Idempotent. Answers with whether it was made now. */
+  readonly ensure: Operation<{ readonly name: readonly string[] }, { readonly created: boolean }>;
+  /** Kills what is left inside and removes the cgroup with its children. Absent: succeeds. */
+  readonly destroy: Operation<{ readonly name: readonly string[] }, null>;
+  readonly exists: Operation<{ readonly name: readonly string[] }, boolean>;
+  /** Pods that own a cgroup: uid and name. */
+  readonly list: Operation<null, readonly { readonly uid: string; readonly name: readonly string[] }[]>;
+}
