@@ -84,7 +84,10 @@ export interface ImageOperations {
   /** The image as the runtime has it, or null. */
   readonly status: Operation<{ readonly image: ImageSpec }, RuntimeImage | null>;
   /** Answers with the reference of what was pulled, usually a digest. */
-  readonly pull: Operation<{ readonly image: ImageSpec; readonly credentials: PullCredentials | null; readonly sandboxConfig: SandboxConfig | null }, { readonly imageRef: string }>;
+  readonly pull: Operation<
+    { readonly image: ImageSpec; readonly credentials: PullCredentials | null; readonly sandboxConfig: SandboxConfig | null },
+    { readonly imageRef: string }
+  >;
   readonly list: Operation<null, readonly RuntimeImage[]>;
   /** Of an absent image: succeeds. */
   readonly remove: Operation<{ readonly image: ImageSpec }, null>;
