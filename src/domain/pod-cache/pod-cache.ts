@@ -1,0 +1,67 @@
+// The latest runtime status of each pod, and how fresh it is. Relist writes it; pod workers read it, and wait until it is newer than
+// their last sync, so that a sync never acts on what it saw before its own actions.
+// Invariant: a time in here is one at which the runtime was asked, never one at which its answer was stored.
+import type { Micros } from '../../ports/micros.js';
+import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import type { PortFailure } from '../../ports/port-error.js';
+
+/** Why there is no status: the last inspection failed. */
+export type CachedPodStatus = { readonly kind: 'status'; readonly status: PodRuntimeStatus } | { readonly kind: 'failed'; readonly error: PortFailure };
+
+export interface PodCacheEntry {
+  readonly cached: CachedPodStatus;
+  /** When the runtime was asked for what is cached. */
+  readonly modified: Micros;
+  /** When an on-demand relist last found that this is still so; null: never. */
+  readonly observed: Micros | null;
+}
+
+/** Plain data, changed in place by the functions below. */
+export interface PodCache {
+  readonly entries: Map<string, PodCacheEntry>;
+  /** Start of the last full relist: everything cached is at least this fresh. null before the first. */
+  globalTime: Micros | null;
+}
+
+export function newPodCache(): PodCache {
+  return { entries: new Map(), globalTime: null };
+}
+
+/** What is known now. A pod the runtime doesn't have reads as an empty status. */
+export function readPodCache(cache: PodCache, uid: string): CachedPodStatus {
+  return cache.entries.get(uid)?.cached ?? { kind: 'status', status: emptyPodStatus(uid) };
+}
+
+/** What is known if that is newer than `time`; null when the reader has to wait for the next write or relist. */
+export function readPodCacheIfNewer(cache: PodCache, uid: string, time: Micros): CachedPodStatus | null {
+  const entry = cache.entries.get(uid);
+  const newer = isAfter(cache.globalTime, time) || (entry !== undefined && (entry.modified > time || isAfter(entry.observed, time)));
+  return newer ? readPodCache(cache, uid) : null;
+}
+
+export function setPodCache(cache: PodCache, uid: string, cached: CachedPodStatus, modified: Micros): void {
+  cache.entries.set(uid, { cached, modified, observed: cache.entries.get(uid)?.observed ?? null });
+}
+
+export function deleteFromPodCache(cache: PodCache, uid: string): void {
+  cache.entries.delete(uid);
+}
+
+/** What is cached of the pod was still true at `time`. Nothing to note for a pod that is not cached. */
+export function markPodObserved(cache: PodCache, uid: string, time: Micros): void {
+  const entry = cache.entries.get(uid);
+  if (entry !== undefined) cache.entries.set(uid, { ...entry, observed: time });
+}
+
+/** Everything cached was still true at `time`. */
+export function markAllPodsObserved(cache: PodCache, time: Micros): void {
+  cache.globalTime = time;
+}
+
+export function emptyPodStatus(uid: string): PodRuntimeStatus {
+  return { uid, name: '', namespace: '', ips: [], sandboxes: [], containers: [], observedAt: 0 };
+}
+
+function isAfter(time: Micros | null, limit: Micros): boolean {
+  return time !== null && time > limit;
+}

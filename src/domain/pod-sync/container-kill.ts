@@ -1,0 +1,122 @@
+// Stopping one container: the preStop hook, its turn among the pod's containers, then the runtime's stop, all within one grace period.
+//
+//   preStop  -- hook ended, or the grace period did --> turn      (only with a hook and a grace period)
+//   turn     -- its turn came, or the grace period ended --> stop (at once when it waits for nobody)
+//   stop     -- the runtime answered --> done
+//
+// Time is taken off the grace period in whole seconds, separately for the hook and for the turn.
+// Invariant: the event comes before the hook; a hook that outlives the grace period is left behind and says nothing.
+import type { Micros } from '../../ports/micros.js';
+import type { Container } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { PortFailure } from '../../ports/port-error.js';
+import { assert } from '../kernel/assert.js';
+import { podReferenceTextOf } from '../values/pod-references.js';
+import { microsPerSecond } from '../values/time.js';
+import { containerGracePeriodSeconds, type KillReason, minStopTimeoutSeconds } from './kill-grace.js';
+
+export interface KillEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: 'Killing' | 'FailedPreStopHook';
+  readonly message: string;
+}
+
+/** Plain data, changed in place by the functions below. */
+export interface ContainerKill {
+  readonly containerName: string;
+  phase: 'preStop' | 'turn' | 'stop' | 'done';
+  /** When the phase began. */
+  since: Micros;
+  /** What is left of the grace period at the beginning of the phase. */
+  remainingSeconds: number;
+  readonly inOrder: boolean;
+  /** Why it failed; null while it has not. */
+  error: string | null;
+}
+
+export interface ContainerKillRequest {
+  /** The pod as it is, or what was restored of it. */
+  readonly pod: Pod;
+  readonly containerName: string;
+  /** With the runtime's name, e.g. `containerd://abc`; for the error text. */
+  readonly containerId: string;
+  readonly reason: KillReason;
+  /** The event's text; null: the usual one. */
+  readonly message: string | null;
+  readonly gracePeriodOverrideSeconds: number | null;
+  /** Whether the container has to wait for its turn (a whole pod with sidecars is being stopped). */
+  readonly inOrder: boolean;
+}
+
+export type BegunKill = { readonly kind: 'begun'; readonly kill: ContainerKill; readonly event: KillEvent } | { readonly kind: 'refused'; readonly message: string };
+
+/** Refused when the pod has no such container: without its spec neither hook nor grace period are known. */
+export function beginContainerKill(request: ContainerKillRequest, now: Micros): BegunKill {
+  const { pod, containerName, reason } = request;
+  const container = findContainer(pod, containerName);
+  const message = request.message ?? '';
+  if (container === null) {
+    const [name, id, podText, why] = [containerName, request.containerId, podReferenceTextOf(pod), message].map((text) => JSON.stringify(text));
+    return { kind: 'refused', message: `failed to get containerSpec ${name} (id=${id}) in pod ${podText} when killing container for reason ${why}` };
+  }
+  const remainingSeconds = containerGracePeriodSeconds(pod, container, reason, request.gracePeriodOverrideSeconds);
+  const kill: ContainerKill = { containerName, phase: 'preStop', since: now, remainingSeconds, inOrder: request.inOrder, error: null };
+  if (container.lifecycle?.preStop === undefined || remainingSeconds <= 0) enterTurn(kill, now);
+  return { kind: 'begun', kill, event: { type: 'Normal', reason: 'Killing', message: message === '' ? `Stopping container ${containerName}` : message } };
+}
+
+/** When the present phase ends by itself; null when it doesn't (the runtime's stop has a deadline of its own). */
+export function containerKillDeadline(kill: ContainerKill): Micros | null {
+  return kill.phase === 'preStop' || kill.phase === 'turn' ? kill.since + kill.remainingSeconds * microsPerSecond : null;
+}
+
+/** The hook ended. Its error goes nowhere else: it may hold secrets. Nothing happens when it had been left behind. */
+export function preStopEnded(kill: ContainerKill, failed: boolean, now: Micros): KillEvent | null {
+  if (kill.phase !== 'preStop') return null;
+  spend(kill, now);
+  enterTurn(kill, now);
+  return failed ? { type: 'Warning', reason: 'FailedPreStopHook', message: 'PreStopHook failed' } : null;
+}
+
+/** Everything that this container waits for has stopped. */
+export function turnCame(kill: ContainerKill, now: Micros): void {
+  if (kill.phase !== 'turn') return;
+  spend(kill, now);
+  kill.phase = 'stop';
+}
+
+/** The time of `containerKillDeadline` has come: the phase is over. */
+export function containerKillTimedOut(kill: ContainerKill, now: Micros): void {
+  const deadline = containerKillDeadline(kill);
+  if (deadline === null || now < deadline) return;
+  if (kill.phase === 'preStop') preStopEnded(kill, false, now);
+  else turnCame(kill, now);
+}
+
+/** The timeout to ask the runtime's stop with. */
+export function stopTimeoutSeconds(kill: ContainerKill): number {
+  assert(kill.phase === 'stop', `container ${kill.containerName} is not to be stopped yet`);
+  return Math.max(kill.remainingSeconds, minStopTimeoutSeconds);
+}
+
+/** The runtime answered; null: it stopped the container. One that is not there any more is stopped too. */
+export function stopAnswered(kill: ContainerKill, failure: PortFailure | null): void {
+  assert(kill.phase === 'stop', `container ${kill.containerName} was not being stopped`);
+  kill.phase = 'done';
+  kill.error = failure === null || failure.kind === 'not-found' ? null : failure.message;
+}
+
+function enterTurn(kill: ContainerKill, now: Micros): void {
+  kill.phase = kill.inOrder && kill.remainingSeconds > 0 ? 'turn' : 'stop';
+  kill.since = now;
+}
+
+function spend(kill: ContainerKill, now: Micros): void {
+  kill.remainingSeconds -= Math.floor((now - kill.since) / microsPerSecond);
+  kill.since = now;
+}
+
+function findContainer(pod: Pod, name: string): Container | null {
+  const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
+  return [...containers, ...initContainers, ...ephemeralContainers].find((container) => container.name === name) ?? null;
+}

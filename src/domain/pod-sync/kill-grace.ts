@@ -1,0 +1,23 @@
+// How many seconds a container gets to end by itself, once it is to be stopped.
+// Invariant: a runtime is never asked to stop a container within less than two seconds, whatever was asked for.
+import type { Container } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+
+/** Why a container is killed, where that matters to its grace period; the other reasons only explain. */
+export type KillReason = 'LivenessProbe' | 'StartupProbe' | 'Unknown' | 'FailedPostStartHook' | 'RestartAllContainers' | '';
+
+/** Even a forced kill leaves a process this long to close its files. */
+export const minStopTimeoutSeconds = 2;
+
+/**
+ * The grace period of one container. An override (eviction, shutdown) replaces everything; then comes what the API server decided at
+ * deletion; a probe's own value counts only beside the pod's.
+ */
+export function containerGracePeriodSeconds(pod: Pod, container: Container, reason: KillReason, overrideSeconds: number | null): number {
+  if (overrideSeconds !== null) return overrideSeconds;
+  if (pod.metadata.deletionGracePeriodSeconds !== undefined) return pod.metadata.deletionGracePeriodSeconds;
+  const podSeconds = pod.spec.terminationGracePeriodSeconds;
+  if (podSeconds === undefined) return minStopTimeoutSeconds;
+  const probe = reason === 'LivenessProbe' ? container.livenessProbe : reason === 'StartupProbe' ? container.startupProbe : undefined;
+  return probe?.terminationGracePeriodSeconds ?? podSeconds;
+}

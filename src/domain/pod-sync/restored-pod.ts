@@ -1,0 +1,66 @@
+// What is left of a pod whose object is gone (deleted while the kubelet was down): as much of it as a container's labels and
+// annotations hold, enough to stop that container decently.
+// Invariant: an annotation that can't be read counts as missing; it never stops a kill.
+import type { Container, LifecycleHandler } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+
+export const containerLabels = {
+  podName: 'io.kubernetes.pod.name',
+  podNamespace: 'io.kubernetes.pod.namespace',
+  podUid: 'io.kubernetes.pod.uid',
+  containerName: 'io.kubernetes.container.name',
+} as const;
+
+export const containerAnnotations = {
+  hash: 'io.kubernetes.container.hash',
+  restartCount: 'io.kubernetes.container.restartCount',
+  terminationMessagePath: 'io.kubernetes.container.terminationMessagePath',
+  terminationMessagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
+  podDeletionGracePeriod: 'io.kubernetes.pod.deletionGracePeriod',
+  podTerminationGracePeriod: 'io.kubernetes.pod.terminationGracePeriod',
+  preStopHandler: 'io.kubernetes.container.preStopHandler',
+  ports: 'io.kubernetes.container.ports',
+} as const;
+
+type Texts = Readonly<Record<string, string>>;
+
+/** A pod with this one container. */
+export function restorePod(labels: Texts, annotations: Texts): Pod {
+  const deletionGrace = wholeNumber(annotations[containerAnnotations.podDeletionGracePeriod]);
+  const terminationGrace = wholeNumber(annotations[containerAnnotations.podTerminationGracePeriod]);
+  return {
+    metadata: {
+      name: labels[containerLabels.podName] ?? '',
+      namespace: labels[containerLabels.podNamespace] ?? '',
+      uid: labels[containerLabels.podUid] ?? '',
+      ...(deletionGrace === null ? {} : { deletionGracePeriodSeconds: deletionGrace }),
+    },
+    spec: {
+      containers: [restoreContainer(labels, annotations)],
+      ...(terminationGrace === null ? {} : { terminationGracePeriodSeconds: terminationGrace }),
+    },
+  };
+}
+
+function restoreContainer(labels: Texts, annotations: Texts): Container {
+  const preStop = json(annotations[containerAnnotations.preStopHandler]);
+  const ports = json(annotations[containerAnnotations.ports]);
+  return {
+    name: labels[containerLabels.containerName] ?? '',
+    ...(typeof preStop === 'object' && preStop !== null && !Array.isArray(preStop) ? { lifecycle: { preStop: preStop as LifecycleHandler } } : {}),
+    ...(Array.isArray(ports) ? { ports: ports as NonNullable<Container['ports']> } : {}),
+  };
+}
+
+function wholeNumber(text: string | undefined): number | null {
+  return text !== undefined && /^[+-]?[0-9]+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : null;
+}
+
+function json(text: string | undefined): unknown {
+  if (text === undefined) return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

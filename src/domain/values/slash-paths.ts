@@ -1,0 +1,24 @@
+// Lexical paths with `/`, as the node has them; no file system is asked.
+// Invariant: a result has no `.`, no empty and no inner `..` element.
+
+/** Joins and cleans: `joinPath('/a/', 'b/../c')` is `/a/c`. Empty elements are left out; nothing at all gives ''. */
+export function joinPath(...elements: readonly string[]): string {
+  const joined = elements.filter((element) => element !== '').join('/');
+  return joined === '' ? '' : cleanPath(joined);
+}
+
+/** The shortest equal path by text alone; `.` for an empty one. */
+export function cleanPath(path: string): string {
+  const rooted = path.startsWith('/');
+  const kept: string[] = [];
+  for (const element of path.split('/')) {
+    if (element === '' || element === '.') continue;
+    const last = kept[kept.length - 1];
+    if (element !== '..') kept.push(element);
+    else if (last !== undefined && last !== '..') kept.pop();
+    else if (!rooted) kept.push('..');
+  }
+  const text = kept.join('/');
+  if (rooted) return `/${text}`;
+  return text === '' ? '.' : text;
+}
