@@ -65,9 +65,14 @@ export function qualifiedNameProblems(text: string): string[] {
   const parts = text.split('/');
   const problems: string[] = [];
   if (parts.length > 2) {
-    return [
-      `a qualified name ${formatProblem("must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character", qualifiedFormat, 'MyName', 'my.name', '123-abc')} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
-    ];
+    const format = formatProblem(
+      "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+      qualifiedFormat,
+      'MyName',
+      'my.name',
+      '123-abc',
+    );
+    return [`a qualified name ${format} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
   }
   const name = parts[parts.length - 1] as string;
   const prefix = parts.length === 2 ? (parts[0] as string) : null;
