@@ -6,7 +6,16 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodCondition, PodPhase, PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import { podQosClass } from '../qos/qos-class.js';
-import { conditionTypes, containersReadyCondition, findCondition, initializedCondition, isKubeletOwnedCondition, podCondition, readyCondition, withCondition } from './conditions.js';
+import {
+  conditionTypes,
+  containersReadyCondition,
+  findCondition,
+  initializedCondition,
+  isKubeletOwnedCondition,
+  podCondition,
+  readyCondition,
+  withCondition,
+} from './conditions.js';
 import { type ContainerKind, containerStatuses, type StartFailure } from './container-statuses.js';
 import { deadlineExceeded, isPastActiveDeadline, type PodEviction } from './deadline.js';
 import { isTerminalPhase, podPhase } from './phase.js';

@@ -22,7 +22,11 @@ export function formatIp(address: IpAddress): string {
   if (address.length === 4) return address.join('.');
   const groups = Array.from({ length: 8 }, (_, i) => (address[2 * i]! << 8) | address[2 * i + 1]!);
   const run = longestZeroRun(groups);
-  const text = (from: number, to: number): string => groups.slice(from, to).map((group) => group.toString(16)).join(':');
+  const text = (from: number, to: number): string =>
+    groups
+      .slice(from, to)
+      .map((group) => group.toString(16))
+      .join(':');
   return run === null ? text(0, 8) : `${text(0, run.from)}::${text(run.to, 8)}`;
 }
 

@@ -4,7 +4,14 @@ import { parseRfc3339 } from '../../../src/domain/values/time.js';
 import type { Micros } from '../../../src/ports/micros.js';
 import type { Pod } from '../../../src/ports/model/pod.js';
 import type { PodCondition, PodStatus } from '../../../src/ports/model/pod-status.js';
-import type { ContainerRuntimeState, NetworkMode, PodRuntimeStatus, RuntimeContainerResources, RuntimeContainerUser, SandboxState } from '../../../src/ports/model/runtime-status.js';
+import type {
+  ContainerRuntimeState,
+  NetworkMode,
+  PodRuntimeStatus,
+  RuntimeContainerResources,
+  RuntimeContainerUser,
+  SandboxState,
+} from '../../../src/ports/model/runtime-status.js';
 import { differences, isObject, type Json } from '../compare.js';
 import type { VectorDriver } from '../driver.js';
 
@@ -93,7 +100,15 @@ function runtimeStatus({ pod, runtimeStatus: { ips, sandboxes, containers } }: I
     name: pod.metadata.name,
     namespace: pod.metadata.namespace ?? '',
     ips: ips ?? [],
-    sandboxes: (sandboxes ?? []).map(({ id, attempt, state, network, ip }) => ({ id, attempt, state, networkMode: network, hasNetwork: ip !== undefined, ip: ip ?? null, createdAt: 0 })),
+    sandboxes: (sandboxes ?? []).map(({ id, attempt, state, network, ip }) => ({
+      id,
+      attempt,
+      state,
+      networkMode: network,
+      hasNetwork: ip !== undefined,
+      ip: ip ?? null,
+      createdAt: 0,
+    })),
     containers: (containers ?? []).map((container) => ({
       id: container.id,
       sandboxId: container.sandboxId,
