@@ -1,0 +1,182 @@
+// Removes whatever a private containerd and its containers left on the machine, found by the run's own directory and network name.
+// Invariant: only what bears that directory or name is touched; every step runs, and running it again is harmless.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+
+const killTimeMs = 10_000;
+const pollMs = 20;
+const cniResults = '/var/lib/cni/results';
+
+export interface Leftovers {
+  readonly processes: readonly number[];
+  readonly mounts: readonly string[];
+  readonly bridge: boolean;
+  readonly cgroups: readonly string[];
+  readonly natRules: readonly string[];
+}
+
+export interface RunNames {
+  readonly path: string;
+  readonly network: string;
+  /** The cgroup below which kubelets of this run put their pods, from the root of each hierarchy. */
+  readonly cgroupRoot: string;
+}
+
+/** What is there of a run. */
+export function leftoversOf(run: RunNames): Leftovers {
+  return {
+    processes: processesOf(run.path),
+    mounts: mountsBelow(run.path),
+    bridge: existsSync(`/sys/class/net/${run.network}`),
+    cgroups: cgroupsOf(run),
+    natRules: natRulesOf(run.network),
+  };
+}
+
+/** Synchronous, so that it also runs while the process exits. Throws when a process survives. */
+export function removeEverythingOf(run: RunNames): void {
+  const bundles = bundlesOf(run.path);
+  const shimSockets = shimSocketsOf(bundles);
+  const cgroups = cgroupsOf(run);
+  endProcesses(run.path, cgroups);
+  for (const mount of mountsBelow(run.path).reverse()) spawnSync('umount', ['-l', mount]);
+  if (existsSync(`/sys/class/net/${run.network}`)) spawnSync('ip', ['link', 'delete', run.network]);
+  for (const rule of natRulesOf(run.network)) removeNatRule(rule);
+  for (const cgroup of cgroups) removeCgroup(cgroup);
+  for (const socket of shimSockets) rmSync(socket, { force: true });
+  for (const name of cniResultsOf(run.network, bundles)) rmSync(join(cniResults, name), { force: true });
+  rmSync(run.path, { recursive: true, force: true });
+}
+
+/** containerd and its shims have the directory in their arguments; a container's processes have it in their mounts. */
+function processesOf(path: string): number[] {
+  return numericNames('/proc').filter((pid) => {
+    if (pid === process.pid) return false;
+    const commandLine = read(`/proc/${pid}/cmdline`);
+    if (commandLine === '') return false; // ended but not yet reaped, or a kernel thread
+    return /^[^\0]*containerd/.test(commandLine) ? commandLine.includes(`${path}/`) : rootIsBelow(pid, path);
+  });
+}
+
+/** True when the process's root file system is an overlay (or a bind) kept in `path`. */
+function rootIsBelow(pid: number, path: string): boolean {
+  const root = read(`/proc/${pid}/mountinfo`)
+    .split('\n')
+    .find((line) => line.split(' ')[4] === '/');
+  return root?.includes(`${path}/`) ?? false;
+}
+
+function endProcesses(path: string, cgroups: readonly string[]): void {
+  const end = Date.now() + killTimeMs;
+  for (;;) {
+    const alive = new Set([...processesOf(path), ...cgroups.flatMap(processesInCgroup)]);
+    if (alive.size === 0) return;
+    if (Date.now() > end) throw new Error(`${path}: processes ${[...alive].join(', ')} survive SIGKILL`);
+    for (const pid of alive) kill(pid);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pollMs);
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Directories of the containers that have, or had, a task. */
+function bundlesOf(path: string): string[] {
+  const tasks = join(path, 'state/io.containerd.runtime.v2.task');
+  return namesIn(tasks).flatMap((namespace) => namesIn(join(tasks, namespace)).map((id) => join(tasks, namespace, id)));
+}
+
+function shimSocketsOf(bundles: readonly string[]): string[] {
+  return bundles
+    .map((bundle) =>
+      read(join(bundle, 'address'))
+        .trim()
+        .replace(/^unix:\/\//, ''),
+    )
+    .filter((socket) => socket.startsWith('/run/containerd/s/'));
+}
+
+/** What the CNI library notes for a sandbox: for its network, and for the loopback network that all have. */
+function cniResultsOf(network: string, bundles: readonly string[]): string[] {
+  return namesIn(cniResults).filter((name) => name.startsWith(`${network}-`) || bundles.some((bundle) => name.includes(`-${basename(bundle)}-`)));
+}
+
+/** The run's own cgroup, and what containers outside of it asked for in their bundles; in every hierarchy that has them. */
+function cgroupsOf(run: RunNames): string[] {
+  const hierarchies = linesOf(read('/proc/self/mounts'))
+    .map((line) => line.split(' '))
+    .filter(([, , type]) => type === 'cgroup' || type === 'cgroup2')
+    .map(([, mountpoint]) => mountpoint as string);
+  const asked = bundlesOf(run.path).map((bundle) => {
+    const config = read(join(bundle, 'config.json'));
+    return config === '' ? undefined : (JSON.parse(config) as { linux?: { cgroupsPath?: string } }).linux?.cgroupsPath;
+  });
+  const paths = asked.filter((path) => path?.startsWith('/') && path.length > 1 && !path.startsWith(`${run.cgroupRoot}/`)) as string[];
+  return [run.cgroupRoot, ...paths].flatMap((path) => hierarchies.map((mountpoint) => join(mountpoint, path))).filter((path) => existsSync(path));
+}
+
+function childrenOf(cgroup: string): string[] {
+  if (!existsSync(cgroup)) return [];
+  return readdirSync(cgroup, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(cgroup, name));
+}
+
+function processesInCgroup(cgroup: string): number[] {
+  return [...linesOf(read(join(cgroup, 'cgroup.procs'))).map(Number), ...childrenOf(cgroup).flatMap(processesInCgroup)];
+}
+
+function removeCgroup(cgroup: string): void {
+  for (const child of childrenOf(cgroup)) removeCgroup(child);
+  if (existsSync(cgroup)) rmdirSync(cgroup);
+}
+
+function mountsBelow(path: string): string[] {
+  return linesOf(read('/proc/self/mountinfo'))
+    .map((line) => line.split(' ')[4] as string)
+    .filter((mountpoint) => mountpoint.startsWith(`${path}/`));
+}
+
+/** The portmap plugin marks its rules with the network's name. */
+function natRulesOf(network: string): string[] {
+  const { stdout } = spawnSync('iptables-save', ['-t', 'nat'], { encoding: 'utf8' });
+  return linesOf(stdout ?? '').filter((line) => line.startsWith('-A ') && line.includes(`name: \\"${network}\\"`));
+}
+
+function removeNatRule(rule: string): void {
+  const words = [...rule.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, bare]) => quoted?.replace(/\\(.)/g, '$1') ?? bare ?? '');
+  spawnSync('iptables', ['-t', 'nat', '-D', ...words.slice(1)]);
+  const chain = words[words.indexOf('-j') + 1] ?? '';
+  if (!/^CNI-(DN|SN)-/.test(chain)) return;
+  spawnSync('iptables', ['-t', 'nat', '-F', chain]);
+  spawnSync('iptables', ['-t', 'nat', '-X', chain]);
+}
+
+function numericNames(directory: string): number[] {
+  return namesIn(directory)
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
+}
+
+function namesIn(directory: string): string[] {
+  return existsSync(directory) ? readdirSync(directory) : [];
+}
+
+/** Empty when the file is gone, as files of /proc are once their process is. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '');
+}

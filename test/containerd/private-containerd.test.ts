@@ -1,0 +1,76 @@
+// The fixture itself: it starts, has its images, survives a restart of the daemon with its containers, and leaves nothing behind.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { credentials } from '@grpc/grpc-js';
+import t from 'tap';
+import { PodSandboxConfig, type RunPodSandboxResponse, RuntimeServiceClient } from '../../src/adapters/cri/gen/cri-runtime-v1.js';
+import { leftoversOf, type RunNames } from './leftovers.js';
+import { PrivateContainerd, skipWithoutContainerd } from './private-containerd.js';
+
+const skip = skipWithoutContainerd();
+const nothing = { processes: [], mounts: [], bridge: false, cgroups: [], natRules: [] };
+
+/** One sandbox with a network and a published port, over the CRI: what leaves the most behind. */
+async function runSandbox(containerd: PrivateContainerd): Promise<string> {
+  const client = new RuntimeServiceClient(containerd.endpoint, credentials.createInsecure());
+  const config = PodSandboxConfig.fromPartial({
+    metadata: { name: 'sandbox', uid: 'sandbox', namespace: 'default', attempt: 0 },
+    logDirectory: join(containerd.directory, 'logs'),
+    portMappings: [{ containerPort: 80, hostPort: 30080, hostIp: '127.0.0.1' }],
+    linux: { cgroupParent: join(containerd.cgroupRoot, 'pod') },
+  });
+  try {
+    const { podSandboxId } = await new Promise<RunPodSandboxResponse>((resolve, reject) => {
+      client.runPodSandbox({ config, runtimeHandler: '' }, (error, reply) => (error === null ? resolve(reply) : reject(error)));
+    });
+    return podSandboxId;
+  } finally {
+    client.close();
+  }
+}
+
+t.test('a private containerd: images, containers, restart, and nothing left', { skip }, async (t) => {
+  const containerd = await PrivateContainerd.start();
+  t.teardown(() => containerd.stop());
+  const run = { path: containerd.directory, network: containerd.network, cgroupRoot: containerd.cgroupRoot };
+  const images = containerd.ctr('images', 'list', '--quiet').trim().split('\n');
+  t.strictSame(images.filter((name) => !name.startsWith('sha256:')).sort(), [containerd.images.busybox, containerd.images.pause]);
+  t.match(containerd.ctr('plugins', 'list'), /grpc\.v1 +cri +\S+ +ok/);
+
+  containerd.runUnmanaged(containerd.images.busybox, 'sleeper', 'sleep', '1000');
+  const sandbox = await runSandbox(containerd);
+  const found = leftoversOf(run);
+  t.ok(found.processes.length >= 5, 'the daemon, two shims, two containers', { found });
+  t.ok(found.mounts.length > 0 && found.cgroups.length > 0 && found.natRules.length > 0 && found.bridge, 'all kinds of traces', { found });
+
+  await containerd.stopDaemon('SIGKILL');
+  t.notOk(containerd.log === '', 'it has a log');
+  await containerd.startDaemon();
+  t.match(containerd.ctr('tasks', 'list'), new RegExp(`${sandbox} +\\d+ +RUNNING`), 'containers outlive the daemon');
+  await containerd.restart();
+  t.match(containerd.ctr('tasks', 'list'), /sleeper +\d+ +RUNNING/);
+
+  await containerd.stop();
+  t.strictSame(leftoversOf(run), nothing);
+  t.notOk(existsSync(run.path), 'its directory is gone');
+});
+
+t.test('what a killed test process left is cleaned by the next start', { skip }, async (t) => {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('./abandoned-containerd.js', import.meta.url))], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const run = await new Promise<RunNames>((resolve, reject) => {
+    child.stdout.once('data', (bytes: Buffer) => resolve(JSON.parse(bytes.toString()) as RunNames));
+    child.once('exit', (code) => reject(new Error(`it ended with ${code} before it was ready`)));
+  });
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await exited;
+  t.ok(leftoversOf(run).processes.length >= 3, 'daemon, shim and container are still there');
+  const containerd = await PrivateContainerd.start();
+  t.teardown(() => containerd.stop());
+  const isTheSame = containerd.directory === run.path;
+  t.ok(isTheSame || !existsSync(run.path), 'the directory was cleaned, or cleaned and taken');
+  t.notMatch(containerd.ctr('containers', 'list', '--quiet'), /abandoned/);
+  if (!isTheSame) t.strictSame(leftoversOf(run), nothing);
+});
