@@ -1,0 +1,86 @@
+// What a pod's sync has to do next: compares the pod as it should be with what the runtime reports, and names the difference.
+// It remembers nothing, so a lost event, a restart or a surprise from the runtime changes nothing but the next answer.
+// Invariant: a container that runs is started again only if it is also killed.
+import type { Pod } from '../../ports/model/pod.js';
+import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import { effectiveRestartPolicy } from '../status/restart-rules.js';
+import { findContainerStatus } from '../status/runtime-lookup.js';
+import { checkSandbox } from '../status/sandbox-check.js';
+import { podLevelResourcesDiffer } from './container-resize.js';
+import { addInitContainerActions } from './init-container-actions.js';
+import type { PodActions, PodActionsDraft, PodActionsInput } from './pod-actions-types.js';
+import { addRegularContainerActions } from './regular-container-actions.js';
+import { containersToReset } from './restart-all-containers.js';
+
+export function computePodActions(input: PodActionsInput): PodActions {
+  const { pod, status } = input;
+  const sandbox = checkSandbox(pod, status);
+  const draft: PodActionsDraft = {
+    killPod: sandbox.needsNew,
+    createSandbox: sandbox.needsNew,
+    initContainersToStart: [],
+    containersToStart: [],
+    ephemeralContainersToStart: [],
+    containersToKill: new Map(),
+    containersToUpdate: { cpu: [], memory: [] },
+    updatePodResources: false,
+    updatePodLevelResources: false,
+  };
+  if (!input.restartAllContainers) {
+    if (sandbox.needsNew) addNewSandboxActions(draft, pod, status, sandbox.attempt);
+    else addContainerActions(draft, input);
+  }
+  return {
+    ...draft,
+    sandboxId: sandbox.sandboxId,
+    attempt: sandbox.attempt,
+    containersToKill: [...draft.containersToKill.values()].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)),
+    containersToReset: input.restartAllContainers ? containersToReset(pod, status) : [],
+  };
+}
+
+/**
+ * Whether the sync goes on to start containers. A pod that is killed for good starts nothing, not even an ephemeral container:
+ * the sandbox it would go to is the one being stopped.
+ */
+export function mayStartContainers(actions: PodActions): boolean {
+  return !actions.killPod || actions.createSandbox;
+}
+
+/** With a new sandbox everything begins again, except what has run to its end for good. */
+function addNewSandboxActions(draft: PodActionsDraft, pod: Pod, status: PodRuntimeStatus, attempt: number): void {
+  const { containers, initContainers = [], restartPolicy } = pod.spec;
+  // A pod that runs once is not run a second time because its sandbox died; but one whose first sandbox never came up has not run yet.
+  if (restartPolicy === 'Never' && attempt !== 0 && status.containers.length > 0) {
+    draft.createSandbox = false;
+    return;
+  }
+  const starts: number[] = [];
+  let everStarted = false;
+  for (const [index, container] of containers.entries()) {
+    const newest = findContainerStatus(status, container.name);
+    everStarted ||= newest !== null && newest.state !== 'unknown';
+    const succeeded = newest !== null && newest.state === 'exited' && newest.exitCode === 0;
+    if (!succeeded || effectiveRestartPolicy(pod, container) !== 'OnFailure') starts.push(index);
+  }
+  if (starts.length === 0 && everStarted) draft.createSandbox = false;
+  else if (initContainers.length > 0) draft.initContainersToStart = [0];
+  else draft.containersToStart = starts;
+}
+
+function addContainerActions(draft: PodActionsDraft, input: PodActionsInput): void {
+  const { pod, status } = input;
+  for (const [index, container] of (pod.spec.ephemeralContainers ?? []).entries()) {
+    // Started once; they don't wait for the init containers, since those may be what is to be looked into.
+    if (findContainerStatus(status, container.name) === null) draft.ephemeralContainersToStart.push(index);
+  }
+  const initialised = addInitContainerActions(draft, input);
+  if (draft.killPod || !initialised) return;
+  const kept = addRegularContainerActions(draft, input);
+  if (kept === 0 && draft.containersToStart.length === 0) {
+    draft.killPod = true;
+    // Sidecars must not keep a pod alive whose work is done.
+    draft.initContainersToStart = [];
+  }
+  draft.updatePodLevelResources = podLevelResourcesDiffer(pod, input.actuated);
+}
