@@ -36,7 +36,8 @@ export function parseGoDuration(text: string): Micros | null {
   for (const [, amount, unit] of (match[2] as string).matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)) {
     micros += partMicros(amount as string, unitMicros[unit as string] as number);
   }
-  const maxMicros = 9_223_372_036_854_775;
+  // int64 nanoseconds end at 9223372036854775.8 µs; this is the last double before that.
+  const maxMicros = 9_223_372_036_854_774;
   if (micros > maxMicros) return null;
   const whole = Math.floor(micros);
   return match[1] === '-' && whole !== 0 ? -whole : whole;
