@@ -2,7 +2,7 @@
 // Invariant: every False condition says why in reason or message, except where the API has it bare (PodReadyToStartContainers,
 // AllContainersRestarting); names stand in spec order, sidecars before regular containers, so texts are stable.
 import type { Pod } from '../../ports/model/pod.js';
-import type { ContainerStatus, PodCondition, PodPhase, PodStatus } from '../../ports/model/pod-status.js';
+import type { ContainerStatus, PodCondition, PodPhase } from '../../ports/model/pod-status.js';
 import { isRestartableInit } from './restart-rules.js';
 
 export const conditionTypes = {
@@ -134,11 +134,6 @@ export function hasAnyRegularContainerStarted(pod: Pod, statuses: readonly Conta
 /** What ContainersReady and Ready become when the phase turns terminal. */
 export function terminalReadyCondition(type: 'Ready' | 'ContainersReady', phase: PodPhase, generation: number | undefined): PodCondition {
   return podCondition(type, 'False', generation, phase === 'Failed' ? 'PodFailed' : phase === 'Succeeded' ? 'PodCompleted' : '');
-}
-
-/** The statuses that conditions are made from, or null when the status has no list of regular containers. */
-export function statusesForConditions(status: PodStatus): readonly ContainerStatus[] {
-  return [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
 }
 
 function shortcomings(names: readonly string[], statuses: readonly ContainerStatus[], isGood: (status: ContainerStatus) => boolean): Shortcomings {

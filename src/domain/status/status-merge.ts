@@ -1,0 +1,72 @@
+// What is patched into the API: our status over the API's, where others' conditions and claim statuses stay.
+// Invariant: no terminal phase is reported while containers may run, since others take a terminal phase for the
+// release of all that the pod held; and no terminal pod is reported as ready.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { PodCondition, PodStatus } from '../../ports/model/pod-status.js';
+import { formatRfc3339 } from '../values/time.js';
+import { conditionTypes, findCondition, isKubeletOwnedCondition, isSharedCondition, terminalReadyCondition, withCondition } from './conditions.js';
+import { isTerminalPhase } from './phase.js';
+
+export interface StatusMergeInput {
+  /** The pod as the API server has it now. */
+  readonly apiPod: Pod;
+  /** Ours, as cached. */
+  readonly status: PodStatus;
+  /** Containers of the pod may still run, or resources that it holds alone are not released yet. */
+  readonly couldHaveRunningContainers: boolean;
+  readonly now: Micros;
+}
+
+const claimFields = ['resourceClaimStatuses', 'extendedResourceClaimStatus', 'nodeAllocatableResourceClaimStatuses'] as const;
+
+export function mergedStatus({ apiPod, status, couldHaveRunningContainers, now }: StatusMergeInput): PodStatus {
+  const api = apiPod.status ?? {};
+  const turnsTerminal = !isTerminalPhase(api.phase) && isTerminalPhase(status.phase);
+  const merged: { -readonly [Field in keyof PodStatus]: PodStatus[Field] } = { ...status };
+  for (const field of claimFields) takeOver(merged, api, field);
+  if (turnsTerminal && couldHaveRunningContainers) {
+    for (const field of ['phase', 'reason', 'message'] as const) takeOver(merged, api, field);
+  }
+  let conditions = mergedConditions(api, status, turnsTerminal && !couldHaveRunningContainers, now);
+  if (merged.phase !== undefined && isTerminalPhase(merged.phase)) conditions = withoutReadiness(apiPod, conditions, merged.phase, now);
+  if (conditions.length > 0) merged.conditions = conditions;
+  else delete merged.conditions;
+  return merged;
+}
+
+function takeOver<Field extends keyof PodStatus>(to: { -readonly [Name in keyof PodStatus]: PodStatus[Name] }, from: PodStatus, field: Field): void {
+  const value = from[field];
+  if (value === undefined) delete to[field];
+  else to[field] = value;
+}
+
+function mergedConditions(api: PodStatus, status: PodStatus, reportsDisruption: boolean, now: Micros): readonly PodCondition[] {
+  let conditions: readonly PodCondition[] = (api.conditions ?? []).filter((condition) => !isKubeletOwnedCondition(condition.type));
+  for (const condition of status.conditions ?? []) {
+    if (isKubeletOwnedCondition(condition.type)) conditions = [...conditions, condition];
+    // Held back until now, so the time it was noted at is stale.
+    else if (isSharedCondition(condition.type) && reportsDisruption) conditions = withCondition(conditions, withTransitionTime(condition, api, now));
+  }
+  return conditions;
+}
+
+/** The condition with the time of its last change of status: that of `before` while the status value is the same, else now. */
+export function withTransitionTime(condition: PodCondition, before: PodStatus, now: Micros): PodCondition {
+  const old = findCondition(before.conditions, condition.type);
+  if (old === null || old.status !== condition.status) return { ...condition, lastTransitionTime: formatRfc3339(now) };
+  const { lastTransitionTime: _, ...rest } = condition;
+  return old.lastTransitionTime === undefined ? rest : { ...rest, lastTransitionTime: old.lastTransitionTime };
+}
+
+function withoutReadiness(apiPod: Pod, conditions: readonly PodCondition[], phase: NonNullable<PodStatus['phase']>, now: Micros): readonly PodCondition[] {
+  const { ready, containersReady } = conditionTypes;
+  const isTrue = (type: string): boolean => findCondition(conditions, type)?.status === 'True';
+  if (!isTrue(ready) && !isTrue(containersReady)) return conditions;
+  let result = conditions;
+  for (const type of [containersReady, ready] as const) {
+    const before = { conditions: result };
+    result = withCondition(result, withTransitionTime(terminalReadyCondition(type, phase, apiPod.metadata.generation), before, now));
+  }
+  return result;
+}

@@ -1,0 +1,87 @@
+// The form in which statuses are compared and sent: whole seconds, short messages, lists in one order.
+// Invariant: normalising twice changes nothing more; what the API server stores of a normalised status is the same status.
+import type { Pod } from '../../ports/model/pod.js';
+import type { ContainerState, ContainerStatus, PodCondition, PodStatus } from '../../ports/model/pod-status.js';
+import { byCodeUnits } from '../values/text-order.js';
+import { formatRfc3339, parseRfc3339 } from '../values/time.js';
+import { utf8Decode, utf8Encode } from '../values/utf8.js';
+
+/** Termination messages of all of a pod's containers together. */
+const maxPodTerminationMessageBytes = 12 * 1024;
+
+export function normalizedStatus(pod: Pod, status: PodStatus): PodStatus {
+  const { spec } = pod;
+  const count = spec.containers.length + (spec.initContainers?.length ?? 0) + (spec.ephemeralContainers?.length ?? 0);
+  const maxBytes = Math.floor(maxPodTerminationMessageBytes / Math.max(count, 1));
+  const each = (statuses: readonly ContainerStatus[]): ContainerStatus[] => statuses.map((container) => normalizedContainer(container, maxBytes));
+  const byName = (statuses: readonly ContainerStatus[]): ContainerStatus[] => each(statuses).sort((a, b) => byCodeUnits(a.name, b.name));
+  return {
+    ...status,
+    ...(status.startTime === undefined ? {} : { startTime: wholeSeconds(status.startTime) }),
+    ...(status.conditions === undefined ? {} : { conditions: status.conditions.map(normalizedCondition) }),
+    ...(status.initContainerStatuses === undefined ? {} : { initContainerStatuses: inSpecOrder(pod, each(status.initContainerStatuses)) }),
+    ...(status.containerStatuses === undefined ? {} : { containerStatuses: byName(status.containerStatuses) }),
+    ...(status.ephemeralContainerStatuses === undefined ? {} : { ephemeralContainerStatuses: byName(status.ephemeralContainerStatuses) }),
+  };
+}
+
+function normalizedContainer(status: ContainerStatus, maxBytes: number): ContainerStatus {
+  return {
+    ...status,
+    ...(status.state === undefined ? {} : { state: normalizedState(status.state, maxBytes) }),
+    ...(status.lastState === undefined ? {} : { lastState: normalizedState(status.lastState, maxBytes) }),
+  };
+}
+
+function normalizedState(state: ContainerState, maxBytes: number): ContainerState {
+  const { running, terminated } = state;
+  return {
+    ...state,
+    ...(running?.startedAt === undefined ? {} : { running: { ...running, startedAt: wholeSeconds(running.startedAt) } }),
+    ...(terminated === undefined
+      ? {}
+      : {
+          terminated: {
+            ...terminated,
+            ...(terminated.message === undefined ? {} : { message: firstBytes(terminated.message, maxBytes) }),
+            ...(terminated.startedAt === undefined ? {} : { startedAt: wholeSeconds(terminated.startedAt) }),
+            ...(terminated.finishedAt === undefined ? {} : { finishedAt: wholeSeconds(terminated.finishedAt) }),
+          },
+        }),
+  };
+}
+
+function normalizedCondition(condition: PodCondition): PodCondition {
+  const { lastProbeTime, lastTransitionTime } = condition;
+  return {
+    ...condition,
+    ...(typeof lastProbeTime === 'string' ? { lastProbeTime: wholeSeconds(lastProbeTime) } : {}),
+    ...(typeof lastTransitionTime === 'string' ? { lastTransitionTime: wholeSeconds(lastTransitionTime) } : {}),
+  };
+}
+
+/** Init statuses in the order of the spec; statuses of names that the spec lacks come last. */
+function inSpecOrder(pod: Pod, statuses: ContainerStatus[]): readonly ContainerStatus[] {
+  let sorted = 0;
+  for (const { name } of pod.spec.initContainers ?? []) {
+    const at = statuses.findIndex((status, index) => index >= sorted && status.name === name);
+    if (at < 0) continue;
+    [statuses[sorted], statuses[at]] = [statuses[at]!, statuses[sorted]!];
+    sorted++;
+  }
+  return statuses;
+}
+
+function wholeSeconds(text: string): string {
+  const time = parseRfc3339(text);
+  return time === null ? text : formatRfc3339(time);
+}
+
+/** A UTF-8 character that the cut would break is left out. */
+function firstBytes(text: string, maxBytes: number): string {
+  const bytes = utf8Encode(text);
+  if (bytes.length <= maxBytes) return text;
+  let end = maxBytes;
+  while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--;
+  return utf8Decode(bytes.subarray(0, end));
+}
