@@ -18,7 +18,11 @@ export function ensureNative() {
   if (isUpToDate(marker, fingerprint) && (hasAddon() || !isRequired)) return;
   console.error('bootstrap: building the native addon');
   rmSync(release, { recursive: true, force: true });
-  const { status } = spawnSync(process.execPath, [fileURLToPath(new URL('install-native.mjs', import.meta.url))], { cwd: root, stdio: ['ignore', 2, 2] });
+  const { status } = spawnSync(process.execPath, [fileURLToPath(new URL('install-native.mjs', import.meta.url))], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+    env: { JOBS: 'max', ...process.env },
+  });
   if (status !== 0) throw new Error('the native addon was not built, the reason is above; without REQUIRE_NATIVE=1 the pure-Node fallback would be used');
   markUpToDate(marker, fingerprint);
 }

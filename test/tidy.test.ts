@@ -94,6 +94,7 @@ const bad: readonly (readonly [path: string, text: string, message: RegExp])[] =
   ['src/app/a.ts', 'export default function a() {}', /no default export/],
   ['src/app/a.ts', 'const a = 1;\nexport { a as default };', /no default export/],
   ['src/app/a.ts', 'export enum A { b }', /no enum/],
+  ['src/app/a.ts', "const { parse } = await import('yaml');", /import\(\) a module of ours/],
   ['src/app/a.ts', '@a class A {}', /no decorators/],
   ['src/app/a.ts', 'export const a = 1;', /begins with a comment/],
   ['src/app/cli/index.ts', 'export const a = 1;', /index\.ts is for the faces/],

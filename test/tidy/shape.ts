@@ -42,7 +42,7 @@ export function nameFindings(path: string): Finding[] {
 export function formFindings(source: SourceText): Finding[] {
   const found: Finding[] = [];
   for (const node of nodesOf(source.tree)) {
-    const message = formProblem(node);
+    const message = formProblem(node) ?? (source.path.startsWith('src/') ? lateImportProblem(node) : null);
     if (message !== null) found.push(finding(source, node, message));
   }
   const first = source.tree.statements[0];
@@ -61,6 +61,14 @@ function formProblem(node: ts.Node): string | null {
   if (ts.isPropertyAccessExpression(node) && node.name.text === 'only' && /^(t|test|tap|describe|it)$/.test(node.expression.getText())) return 'no .only';
   if (ts.isPropertyAssignment(node) && node.name.getText() === 'only' && node.initializer.kind === ts.SyntaxKind.TrueKeyword) return 'no only: true';
   return null;
+}
+
+/** In the bundle a CommonJS package that is imported late has nothing but a default export. */
+function lateImportProblem(node: ts.Node): string | null {
+  if (!ts.isCallExpression(node) || node.expression.kind !== ts.SyntaxKind.ImportKeyword) return null;
+  const [specifier] = node.arguments;
+  const isPackage = specifier !== undefined && ts.isStringLiteralLike(specifier) && !/^(\.|node:)/.test(specifier.text);
+  return isPackage ? 'import() a module of ours that imports the package: bundled, the package itself would lose its named exports' : null;
 }
 
 /** Faces of packages and adapters collect exports; elsewhere one imports a thing from where it is. */
