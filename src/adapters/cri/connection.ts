@@ -1,0 +1,118 @@
+// One gRPC channel to a runtime's socket, and the one way in which a unary call is made over it.
+//
+// Invariants: a call is never retried and never waits for a socket that is down; it ends by its answer, by its deadline or by its
+// signal, whichever is first; it rejects with PortError only.
+import { type ChannelOptions, Client, type ClientReadableStream, type ClientUnaryCall, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import type { Micros } from '../../ports/micros.js';
+import type { Call } from '../../ports/operation.js';
+import { PortError } from '../../ports/port-error.js';
+import { socketPathOf } from './endpoint.js';
+import { goErrorText, portErrorOf } from './grpc-errors.js';
+
+/** Largest answer that is taken, as the kubelet's client has it. */
+export const maxReceiveBytes = 16 * 1024 * 1024;
+
+const channelOptions: ChannelOptions = {
+  // Runtimes refuse the socket's path as authority.
+  'grpc.default_authority': 'localhost',
+  'grpc.max_receive_message_length': maxReceiveBytes,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 3_000,
+  'grpc.enable_retries': 0,
+  'grpc.service_config_disable_resolution': 1,
+  'grpc.enable_http_proxy': 0,
+  'grpc.enable_channelz': 0,
+  // The runtime and the image service get a connection each, also on one socket: a long pull must not stand before a status call.
+  'grpc.use_local_subchannel_pool': 1,
+  // A list of hundreds of containers is larger than HTTP/2's first window of 64 KiB; with it each list would wait for window updates.
+  'grpc-node.flow_control_window': 1024 * 1024,
+};
+
+/** The part of a generated method definition that a call needs. */
+export interface UnaryMethod<Request, Response> {
+  readonly path: string;
+  readonly requestSerialize: (value: Request) => Buffer;
+  readonly responseDeserialize: (bytes: Buffer) => Response;
+}
+
+export interface CallTarget {
+  /** `port.operation`, for errors. */
+  readonly operation: string;
+  /** What the call is about, for errors. */
+  readonly subject: string;
+  /** The deadline that the client sets by itself; null: none. */
+  readonly deadlineMicros: Micros | null;
+  /** Whether an error's message carries its code (but UNKNOWN), because people match on that text. */
+  readonly messageWithCode?: boolean;
+}
+
+export interface CriConnectionOptions {
+  readonly endpoint: string;
+  /** The configuration's runtimeRequestTimeout, from which all deadlines follow. */
+  readonly requestTimeoutMicros: Micros;
+}
+
+/** Opens nothing before the first call. Throws `EndpointError` for an endpoint that isn't a Unix socket. */
+export class CriConnection {
+  readonly endpoint: string;
+  readonly requestTimeoutMicros: Micros;
+  private readonly client: Client;
+
+  constructor(options: CriConnectionOptions) {
+    this.endpoint = options.endpoint;
+    this.requestTimeoutMicros = options.requestTimeoutMicros;
+    this.client = new Client(`unix:${socketPathOf(options.endpoint)}`, credentials.createInsecure(), channelOptions);
+  }
+
+  /** One request, one answer. Rejects with PortError. */
+  unary<Request, Response>(method: UnaryMethod<Request, Response>, request: Request, call: Call, target: CallTarget): Promise<Response> {
+    const { operation, subject } = target;
+    return new Promise((resolve, reject) => {
+      if (call.signal.aborted) {
+        reject(cancelled(operation, subject));
+        return;
+      }
+      const timeout = shorter(target.deadlineMicros, call.timeoutMicros);
+      let rpc: ClientUnaryCall | null = null;
+      const abort = () => rpc?.cancel();
+      const settle = (error: ServiceError | null, response?: Response) => {
+        call.signal.removeEventListener('abort', abort);
+        if (error === null) resolve(response as Response);
+        else if (call.signal.aborted) reject(cancelled(operation, subject));
+        else reject(target.messageWithCode === true ? withCode(error, operation, subject) : portErrorOf(error, operation, subject));
+      };
+      call.signal.addEventListener('abort', abort);
+      const options = timeout === null ? {} : { deadline: Date.now() + Math.ceil(timeout / 1_000) };
+      rpc = this.client.makeUnaryRequest(method.path, method.requestSerialize, method.responseDeserialize, request, new Metadata(), options, settle);
+    });
+  }
+
+  /** A stream of answers without a deadline; the caller listens to `data`, `error` and `end`, and cancels it. */
+  stream<Request, Response>(method: UnaryMethod<Request, Response>, request: Request): ClientReadableStream<Response> {
+    return this.client.makeServerStreamRequest(method.path, method.requestSerialize, method.responseDeserialize, request, new Metadata(), {});
+  }
+
+  /** Ends the connection; calls under way fail with `unavailable` or `cancelled`. */
+  close(): void {
+    this.client.close();
+  }
+}
+
+function shorter(a: Micros | null, b: Micros | null): Micros | null {
+  if (a === null) return b;
+  return b === null ? a : Math.min(a, b);
+}
+
+function cancelled(operation: string, subject: string): PortError {
+  return new PortError({ kind: 'cancelled', message: 'context canceled', operation, subject });
+}
+
+function withCode(error: ServiceError, operation: string, subject: string): PortError {
+  const { kind } = portErrorOf(error, operation, subject);
+  return new PortError({ kind, message: goErrorText(error), operation, subject, cause: error });
+}
+
+/** What an answer that breaks the protocol becomes. */
+export function brokenAnswer(message: string, operation: string, subject: string): PortError {
+  return new PortError({ kind: 'internal', message, operation, subject });
+}

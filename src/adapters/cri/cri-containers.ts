@@ -1,0 +1,46 @@
+// Containers over the CRI.
+import { microsPerSecond } from '../../domain/values/time.js';
+import type { ContainerConfig } from '../../ports/model/container-config.js';
+import type { SandboxConfig } from '../../ports/model/sandbox-config.js';
+import type { Call, PortOf } from '../../ports/operation.js';
+import type { ContainerOperations } from '../../ports/outbound/container-runtime.js';
+import { absentIsSuccess } from './absent-is-success.js';
+import { containerConfigToCri, sandboxConfigToCri } from './config-to-cri.js';
+import { brokenAnswer, type CriConnection } from './connection.js';
+import { RuntimeServiceService } from './gen/cri-runtime-v1.js';
+
+interface CreateRequest {
+  readonly sandboxId: string;
+  readonly config: ContainerConfig;
+  readonly sandboxConfig: SandboxConfig;
+}
+
+export class CriContainers implements PortOf<ContainerOperations> {
+  constructor(private readonly connection: CriConnection) {}
+
+  async create({ sandboxId, config, sandboxConfig }: CreateRequest, call: Call): Promise<{ readonly containerId: string }> {
+    const target = { operation: 'containers.create', subject: config.metadata.name, deadlineMicros: this.connection.requestTimeoutMicros };
+    const message = { podSandboxId: sandboxId, config: containerConfigToCri(config), sandboxConfig: sandboxConfigToCri(sandboxConfig) };
+    const { containerId } = await this.connection.unary(RuntimeServiceService.createContainer, message, call, target);
+    if (containerId === '') throw brokenAnswer(`ContainerId is not set for container ${JSON.stringify(config.metadata)}`, target.operation, config.metadata.name);
+    return { containerId };
+  }
+
+  async start({ containerId }: { readonly containerId: string }, call: Call): Promise<null> {
+    const target = { operation: 'containers.start', subject: containerId, deadlineMicros: this.connection.requestTimeoutMicros };
+    await this.connection.unary(RuntimeServiceService.startContainer, { containerId }, call, target);
+    return null;
+  }
+
+  /** The deadline leaves the grace period to the container, and the usual time to the runtime. */
+  async stop({ containerId, gracePeriodSeconds }: { readonly containerId: string; readonly gracePeriodSeconds: number }, call: Call): Promise<null> {
+    const deadlineMicros = this.connection.requestTimeoutMicros + gracePeriodSeconds * microsPerSecond;
+    const target = { operation: 'containers.stop', subject: containerId, deadlineMicros };
+    return absentIsSuccess(this.connection.unary(RuntimeServiceService.stopContainer, { containerId, timeout: BigInt(gracePeriodSeconds) }, call, target));
+  }
+
+  async remove({ containerId }: { readonly containerId: string }, call: Call): Promise<null> {
+    const target = { operation: 'containers.remove', subject: containerId, deadlineMicros: this.connection.requestTimeoutMicros };
+    return absentIsSuccess(this.connection.unary(RuntimeServiceService.removeContainer, { containerId }, call, target));
+  }
+}

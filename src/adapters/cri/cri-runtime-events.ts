@@ -1,0 +1,71 @@
+// The runtime's event stream (GetContainerEvents) as notices per pod. containerd before 2.0 does not offer it.
+// Invariant: every connection begins with `lost`, because what happened before it is unknown; `unsupported` is said once and is the end.
+import { type ClientReadableStream, type ServiceError, status } from '@grpc/grpc-js';
+import type { RuntimeEvent, RuntimeEventSource } from '../../ports/outbound/runtime-events.js';
+import type { CriConnection } from './connection.js';
+import { type ContainerEventResponse, RuntimeServiceService } from './gen/cri-runtime-v1.js';
+import { podUidLabel } from './labels.js';
+import { microsOf } from './values-from-cri.js';
+
+/** Pause before the first attempt to reconnect, and its bound; doubles each time, back to the first after a notice. */
+const firstPauseMs = 500;
+const longestPauseMs = 30_000;
+
+export class CriRuntimeEvents implements RuntimeEventSource {
+  private rpc: ClientReadableStream<ContainerEventResponse> | null = null;
+  private timer: NodeJS.Timeout | null = null;
+  private pauseMs = firstPauseMs;
+  private stopped = false;
+
+  constructor(private readonly connection: CriConnection) {}
+
+  start(deliver: (event: RuntimeEvent) => void): void {
+    const rpc = this.connection.stream(RuntimeServiceService.getContainerEvents, {});
+    this.rpc = rpc;
+    let begun = false;
+    const begin = () => {
+      if (!begun) deliver({ kind: 'lost' });
+      begun = true;
+    };
+    const ended = (error: ServiceError | null) => {
+      if (this.stopped || this.rpc !== rpc) return;
+      this.rpc = null;
+      if (error?.code === status.UNIMPLEMENTED) deliver({ kind: 'unsupported' });
+      else {
+        begin();
+        this.reconnectLater(deliver);
+      }
+    };
+    // The server's headers say that it listens from here on; without them, the first notice does.
+    rpc.on('metadata', () => {
+      if (!this.stopped) begin();
+    });
+    rpc.on('data', (event: ContainerEventResponse) => {
+      if (this.stopped) return;
+      begin();
+      this.pauseMs = firstPauseMs;
+      const podUid = podUidOf(event);
+      deliver(podUid === null ? { kind: 'lost' } : { kind: 'changed', podUid, at: microsOf(event.createdAt) });
+    });
+    rpc.on('error', (error: ServiceError) => ended(error));
+    rpc.on('end', () => ended(null));
+  }
+
+  stop(): void {
+    this.stopped = true;
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.rpc?.cancel();
+  }
+
+  private reconnectLater(deliver: (event: RuntimeEvent) => void): void {
+    this.timer = setTimeout(() => this.start(deliver), this.pauseMs);
+    this.timer.unref();
+    this.pauseMs = Math.min(2 * this.pauseMs, longestPauseMs);
+  }
+}
+
+/** A notice that names no pod is no use but to say that something changed. */
+function podUidOf({ podSandboxStatus, containersStatuses }: ContainerEventResponse): string | null {
+  const uid = podSandboxStatus?.metadata?.uid ?? containersStatuses[0]?.labels[podUidLabel];
+  return uid === undefined || uid === '' ? null : uid;
+}

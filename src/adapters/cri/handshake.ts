@@ -1,0 +1,53 @@
+// What the agent settles with the runtime before it starts: that both services answer, and whose cgroup driver counts.
+import type { Micros } from '../../ports/micros.js';
+import type { CancelSignal } from '../../ports/operation.js';
+import type { RuntimeVersion } from '../../ports/outbound/container-runtime.js';
+import { PortError } from '../../ports/port-error.js';
+import type { CriConnection } from './connection.js';
+import type { CriImages } from './cri-images.js';
+import type { CriRuntimeState } from './cri-runtime-state.js';
+import { CgroupDriver, RuntimeServiceService } from './gen/cri-runtime-v1.js';
+
+/** Asks both services once. A failure ends the start; its message names the endpoint. */
+export async function validateServices(
+  runtime: { readonly connection: CriConnection; readonly state: CriRuntimeState },
+  image: { readonly connection: CriConnection; readonly images: CriImages },
+  signal: CancelSignal,
+): Promise<RuntimeVersion> {
+  const version = await naming(runtime.state.version(null, { signal, timeoutMicros: null }), 'runtime', runtime.connection.endpoint);
+  await naming(image.images.fsInfo(null, { signal, timeoutMicros: null }), 'image', image.connection.endpoint);
+  return version;
+}
+
+async function naming<T>(answer: Promise<T>, service: 'runtime' | 'image', endpoint: string): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof PortError)) throw error;
+    const message = `validate service connection: validate CRI v1 ${service} API for endpoint ${JSON.stringify(endpoint)}: ${error.message}`;
+    throw new PortError({ ...error.toFailure(), message, cause: error });
+  }
+}
+
+/** Upper bound of tries, and the pause between them. */
+const cgroupDriverTries = 3;
+const cgroupDriverPauseMicros: Micros = 2_000_000;
+
+/**
+ * The cgroup driver that the runtime uses, which overrides the configured one; null when it doesn't say (older runtimes answer
+ * `unimplemented`). `pause` waits that many microseconds. Rejects with the last error when it fails otherwise each time.
+ */
+export async function runtimeCgroupDriver(connection: CriConnection, signal: CancelSignal, pause: (micros: Micros) => Promise<void>): Promise<'systemd' | 'cgroupfs' | null> {
+  const target = { operation: 'runtime.config', subject: '', deadlineMicros: connection.requestTimeoutMicros };
+  for (let tries = 1; ; tries++) {
+    try {
+      const { linux } = await connection.unary(RuntimeServiceService.runtimeConfig, {}, { signal, timeoutMicros: null }, target);
+      if (linux === undefined) return null;
+      return linux.cgroupDriver === CgroupDriver.CGROUPFS ? 'cgroupfs' : 'systemd';
+    } catch (error) {
+      if (error instanceof PortError && error.kind === 'unimplemented') return null;
+      if (tries === cgroupDriverTries || signal.aborted) throw error;
+    }
+    await pause(cgroupDriverPauseMicros);
+  }
+}

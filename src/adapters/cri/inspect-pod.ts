@@ -1,0 +1,165 @@
+// The full look at one pod: the status of each of its sandboxes and containers, in the domain's words.
+// Invariant: what the runtime no longer has (NOT_FOUND between the list and the look) is left out; any other failure fails the whole.
+import { isIP } from 'node:net';
+import type { Micros } from '../../ports/micros.js';
+import type { ListedPod } from '../../ports/model/runtime-listing.js';
+import type { PodRuntimeStatus, RuntimeContainerStatus, RuntimeContainerUser, SandboxStatus } from '../../ports/model/runtime-status.js';
+import type { Call } from '../../ports/operation.js';
+import { PortError } from '../../ports/port-error.js';
+import { brokenAnswer, type CriConnection } from './connection.js';
+import {
+  ContainerState,
+  type ContainerStatus,
+  type LinuxContainerUser,
+  NamespaceMode,
+  type PodSandboxNetworkStatus,
+  PodSandboxState,
+  type PodSandboxStatus,
+  RuntimeServiceService,
+} from './gen/cri-runtime-v1.js';
+import { containerHashAnnotation, containerNameLabel, restartCountAnnotation, terminationMessagePathAnnotation, terminationMessagePolicyAnnotation } from './labels.js';
+import { newestFirst, newestSandboxFirst } from './pod-listing.js';
+import { terminationMessageOf } from './termination-message.js';
+import { containerStateFromCri, microsOf, resourcesInStatus } from './values-from-cri.js';
+
+const operation = 'runtime.inspectPod';
+
+/** null when all of it is gone meanwhile. */
+export async function inspectListedPod(connection: CriConnection, listed: ListedPod, observedAt: Micros, call: Call): Promise<PodRuntimeStatus | null> {
+  const [sandboxAnswers, containerAnswers] = await Promise.all([
+    Promise.all(listed.sandboxes.map(({ id }) => present(sandboxStatus(connection, id, call)))),
+    Promise.all(listed.containers.map(({ id, sandboxId }) => present(containerStatus(connection, id, sandboxId, call)))),
+  ]);
+  const found = sandboxAnswers.filter((answer) => answer !== null);
+  const containers = containerAnswers.filter((answer) => answer !== null).sort(newestFirst);
+  if (found.length === 0 && containers.length === 0) return null;
+  const sandboxes = found.map((answer) => answer.status).sort(newestSandboxFirst);
+  const newest = sandboxes[0];
+  const network = found.find((answer) => answer.status === newest)?.network;
+  const metadata = found[0]?.metadata;
+  return {
+    uid: listed.uid,
+    name: metadata?.name ?? listed.name,
+    namespace: metadata?.namespace ?? listed.namespace,
+    ips: newest?.state === 'ready' ? addressesOf(network) : [],
+    sandboxes,
+    containers,
+    observedAt,
+  };
+}
+
+async function present<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof PortError && error.kind === 'not-found') return null;
+    throw error;
+  }
+}
+
+interface SandboxAnswer {
+  readonly status: SandboxStatus;
+  readonly network: PodSandboxNetworkStatus | undefined;
+  readonly metadata: { readonly name: string; readonly namespace: string };
+}
+
+async function sandboxStatus(connection: CriConnection, id: string, call: Call): Promise<SandboxAnswer> {
+  const target = { operation, subject: id, deadlineMicros: connection.requestTimeoutMicros };
+  const { status } = await connection.unary(RuntimeServiceService.podSandboxStatus, { podSandboxId: id, verbose: false }, call, target);
+  const problem = sandboxProblem(status);
+  if (status?.metadata === undefined || problem !== null) throw brokenAnswer(problem ?? 'status is not set', operation, id);
+  const { network, metadata } = status;
+  return { status: sandboxStatusFromCri(status, metadata.attempt), network, metadata };
+}
+
+function sandboxProblem(status: PodSandboxStatus | undefined): string | null {
+  if (status === undefined) return 'sandbox status is nil';
+  if (status.id === '') return 'status.Id is not set';
+  const { metadata } = status;
+  if (metadata === undefined) return 'status.Metadata is not set';
+  if (metadata.name === '' || metadata.namespace === '' || metadata.uid === '')
+    return `metadata.Name, metadata.Namespace or metadata.Uid is not in metadata ${JSON.stringify(metadata)}`;
+  return status.createdAt === 0n ? 'status.CreatedAt is not set' : null;
+}
+
+function sandboxStatusFromCri(status: PodSandboxStatus, attempt: number): SandboxStatus {
+  return {
+    id: status.id,
+    attempt,
+    state: status.state === PodSandboxState.SANDBOX_READY ? 'ready' : 'notReady',
+    networkMode: status.linux?.namespaces?.options?.network === NamespaceMode.NODE ? 'node' : 'pod',
+    hasNetwork: status.network !== undefined,
+    ip: status.network?.ip ?? null,
+    createdAt: microsOf(status.createdAt),
+  };
+}
+
+/** An empty primary is left out (host network); one address that is none makes all of them worthless. */
+function addressesOf(network: PodSandboxNetworkStatus | undefined): readonly string[] {
+  if (network === undefined) return [];
+  const addresses = [...(network.ip === '' ? [] : [network.ip]), ...network.additionalIps.map(({ ip }) => ip)];
+  return addresses.every((address) => isIP(address) !== 0) ? addresses : [];
+}
+
+async function containerStatus(connection: CriConnection, id: string, sandboxId: string, call: Call): Promise<RuntimeContainerStatus> {
+  const target = { operation, subject: id, deadlineMicros: connection.requestTimeoutMicros };
+  const { status } = await connection.unary(RuntimeServiceService.containerStatus, { containerId: id, verbose: false }, call, target);
+  const problem = containerProblem(status);
+  if (status === undefined || problem !== null) throw brokenAnswer(problem ?? 'container status is nil', operation, id);
+  return containerStatusFromCri(status, sandboxId);
+}
+
+function containerProblem(status: ContainerStatus | undefined): string | null {
+  if (status === undefined) return 'container status is nil';
+  if (status.id === '') return 'status.Id is not set';
+  const { metadata } = status;
+  if (metadata === undefined) return 'status.Metadata is not set';
+  if (metadata.name === '') return `metadata.Name is not in metadata ${JSON.stringify(metadata)}`;
+  if (status.createdAt === 0n) return 'status.CreatedAt is not set';
+  if (status.image === undefined || status.image.image === '') return 'status.Image is not set';
+  return status.imageRef === '' ? 'status.ImageRef is not set' : null;
+}
+
+async function containerStatusFromCri(status: ContainerStatus, sandboxId: string): Promise<RuntimeContainerStatus> {
+  const exited = status.state === ContainerState.CONTAINER_EXITED;
+  return {
+    id: status.id,
+    sandboxId,
+    name: status.labels[containerNameLabel] ?? status.metadata?.name ?? '',
+    state: containerStateFromCri(status.state),
+    createdAt: microsOf(status.createdAt),
+    startedAt: status.state === ContainerState.CONTAINER_CREATED ? null : microsOf(status.startedAt),
+    finishedAt: exited ? microsOf(status.finishedAt) : null,
+    exitCode: exited ? status.exitCode : 0,
+    reason: exited ? status.reason : '',
+    message: exited ? await terminationMessageOf(terminatedContainer(status)) : '',
+    restartCount: decimalOf(status.annotations[restartCountAnnotation]),
+    hash: status.annotations[containerHashAnnotation] ?? '',
+    image: status.image?.image ?? '',
+    imageRef: status.imageRef,
+    imageId: status.imageId,
+    resources: resourcesInStatus(status.resources?.linux),
+    user: status.user?.linux === undefined ? null : userFromCri(status.user.linux),
+  };
+}
+
+function terminatedContainer(status: ContainerStatus): Parameters<typeof terminationMessageOf>[0] {
+  const { exitCode, reason, message, mounts, logPath, annotations } = status;
+  return {
+    exitCode,
+    reason,
+    message,
+    mounts,
+    logPath,
+    terminationMessagePath: annotations[terminationMessagePathAnnotation] ?? '',
+    terminationMessagePolicy: annotations[terminationMessagePolicyAnnotation] ?? '',
+  };
+}
+
+function decimalOf(text: string | undefined): number {
+  return text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : 0;
+}
+
+function userFromCri({ uid, gid, supplementalGroups }: LinuxContainerUser): RuntimeContainerUser {
+  return { uid: Number(uid), gid: Number(gid), supplementalGroups: supplementalGroups.map(Number) };
+}

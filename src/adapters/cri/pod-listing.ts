@@ -1,0 +1,164 @@
+// From the two list answers to a RuntimeListing, at the price of what changed since the last pair.
+// Invariant: a sandbox, container, pod or the whole list of pods that did not change is the very object given before, so that a
+// consumer may compare by identity first.
+import type { ListedContainer, ListedPod, ListedSandbox } from '../../ports/model/runtime-listing.js';
+import { Container, PodSandbox, PodSandboxState } from './gen/cri-runtime-v1.js';
+import { containerNameLabel, podNameLabel, podNamespaceLabel, podUidLabel } from './labels.js';
+import { containerLayout, sandboxLayout, walkItems } from './list-items.js';
+import { containerStateFromCri, microsOf } from './values-from-cri.js';
+
+interface PodIdentity {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+interface Entry<Item> {
+  /** null: carries no pod labels. */
+  readonly pod: PodIdentity | null;
+  readonly wireState: number;
+  readonly item: Item;
+}
+
+interface Group {
+  readonly pod: PodIdentity;
+  readonly sandboxes: ListedSandbox[];
+  readonly containers: ListedContainer[];
+}
+
+export class PodListing {
+  private sandboxBytes: Buffer | null = null;
+  private containerBytes: Buffer | null = null;
+  private sandboxes = new Map<string, Entry<ListedSandbox>>();
+  private containers = new Map<string, Entry<ListedContainer>>();
+  private byUid = new Map<string, ListedPod>();
+  pods: readonly ListedPod[] = [];
+  foreign = 0;
+
+  /** Takes the bytes of a ListPodSandboxResponse and a ListContainersResponse. Throws on malformed bytes, and is then as before. */
+  update(sandboxBytes: Buffer, containerBytes: Buffer): void {
+    if (this.sandboxBytes?.equals(sandboxBytes) === true && this.containerBytes?.equals(containerBytes) === true) return;
+    const sandboxes = nextEntries(
+      this.sandboxes,
+      (visit) => walkItems(sandboxBytes, sandboxLayout, visit),
+      (start, end) => decodeSandbox(sandboxBytes.subarray(start, end)),
+    );
+    const containers = nextEntries(
+      this.containers,
+      (visit) => walkItems(containerBytes, containerLayout, visit),
+      (start, end) => decodeContainer(containerBytes.subarray(start, end)),
+    );
+    this.sandboxBytes = sandboxBytes;
+    this.containerBytes = containerBytes;
+    if (sandboxes === null && containers === null) return;
+    this.sandboxes = sandboxes ?? this.sandboxes;
+    this.containers = containers ?? this.containers;
+    this.regroup();
+  }
+
+  private regroup(): void {
+    const groups = new Map<string, Group>();
+    let foreign = 0;
+    for (const { pod, item } of this.sandboxes.values()) {
+      if (pod === null) foreign++;
+      else groupOf(groups, pod).sandboxes.push(item);
+    }
+    for (const { pod, item } of this.containers.values()) {
+      if (pod === null) foreign++;
+      else groupOf(groups, pod).containers.push(item);
+    }
+    const byUid = new Map<string, ListedPod>();
+    for (const [uid, group] of groups) byUid.set(uid, podOf(group, this.byUid.get(uid)));
+    this.byUid = byUid;
+    this.pods = [...byUid.values()].sort((a, b) => compareText(a.uid, b.uid));
+    this.foreign = foreign;
+  }
+}
+
+/** The entries of an answer, or null when every one is as before. */
+function nextEntries<Item>(
+  before: ReadonlyMap<string, Entry<Item>>,
+  walk: (visit: (id: string, state: number, start: number, end: number) => void) => void,
+  decode: (start: number, end: number) => Entry<Item>,
+): Map<string, Entry<Item>> | null {
+  const after = new Map<string, Entry<Item>>();
+  let changed = false;
+  walk((id, state, start, end) => {
+    const known = before.get(id);
+    if (known !== undefined && known.wireState === state) {
+      after.set(id, known);
+      return;
+    }
+    changed = true;
+    after.set(id, decode(start, end));
+  });
+  return changed || after.size !== before.size ? after : null;
+}
+
+function decodeSandbox(bytes: Buffer): Entry<ListedSandbox> {
+  const sandbox = PodSandbox.decode(bytes);
+  const item: ListedSandbox = {
+    id: sandbox.id,
+    state: sandbox.state === PodSandboxState.SANDBOX_READY ? 'ready' : 'notReady',
+    attempt: sandbox.metadata?.attempt ?? 0,
+    createdAt: microsOf(sandbox.createdAt),
+  };
+  return { pod: podIdentityOf(sandbox.labels), wireState: sandbox.state, item };
+}
+
+function decodeContainer(bytes: Buffer): Entry<ListedContainer> {
+  const container = Container.decode(bytes);
+  const item: ListedContainer = {
+    id: container.id,
+    name: container.labels[containerNameLabel] ?? container.metadata?.name ?? '',
+    state: containerStateFromCri(container.state),
+    sandboxId: container.podSandboxId,
+    createdAt: microsOf(container.createdAt),
+  };
+  return { pod: podIdentityOf(container.labels), wireState: container.state, item };
+}
+
+function podIdentityOf(labels: Readonly<Record<string, string>>): PodIdentity | null {
+  const uid = labels[podUidLabel];
+  return uid === undefined || uid === '' ? null : { uid, name: labels[podNameLabel] ?? '', namespace: labels[podNamespaceLabel] ?? '' };
+}
+
+function groupOf(groups: Map<string, Group>, pod: PodIdentity): Group {
+  let group = groups.get(pod.uid);
+  if (group === undefined) {
+    group = { pod, sandboxes: [], containers: [] };
+    groups.set(pod.uid, group);
+  }
+  return group;
+}
+
+function podOf(group: Group, before: ListedPod | undefined): ListedPod {
+  group.sandboxes.sort(newestSandboxFirst);
+  group.containers.sort(newestFirst);
+  if (before !== undefined && sameItems(before.sandboxes, group.sandboxes) && sameItems(before.containers, group.containers)) return before;
+  return { ...group.pod, sandboxes: group.sandboxes, containers: group.containers };
+}
+
+function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, i) => item === b[i]);
+}
+
+interface Dated {
+  readonly id: string;
+  readonly createdAt: number;
+}
+
+/** Creation time, newest first, then id. */
+export function newestFirst(a: Dated, b: Dated): number {
+  return b.createdAt - a.createdAt || compareText(a.id, b.id);
+}
+
+/** Attempt, highest first, then creation time, then id. */
+export function newestSandboxFirst(a: Dated & { readonly attempt: number }, b: Dated & { readonly attempt: number }): number {
+  return b.attempt - a.attempt || newestFirst(a, b);
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
