@@ -1,0 +1,67 @@
+// Create validation of resource requirements: names, amounts, requests against limits.
+import type { ResourceList, ResourceRequirements } from '../../../ports/model/container.js';
+import { qualifiedNameProblems } from '../../values/dns-names.js';
+import { compareQuantities, mustParseQuantity, type Quantity, quantityMilliValue, quantitySign, quantityText } from '../../values/quantity.js';
+import { duplicate, forbidden, invalid, invalidFor, notFound, type Problems, required } from './field-problem.js';
+
+const standardNames: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
+const hugePagesPrefix = 'hugepages-';
+const mustBeContainerResource = 'must be a standard resource for containers';
+
+function isHugePages(name: string): boolean {
+  return name.startsWith(hugePagesPrefix);
+}
+
+/** Only these may be promised beyond what is there; all others are given out whole, so request and limit are one. */
+function isOvercommitAllowed(name: string): boolean {
+  return standardNames.has(name) || (name.includes('kubernetes.io/') && !isHugePages(name));
+}
+
+function isExtended(name: string): boolean {
+  return name.includes('/') && !name.startsWith('requests.') && !/(^|\.)kubernetes\.io\//.test(name);
+}
+
+export function validateRequirements(problems: Problems, field: string, resources: ResourceRequirements, claimNames: ReadonlySet<string>): void {
+  const limits = validateAmounts(problems, `${field}.limits`, resources.limits ?? {});
+  const requests = validateAmounts(problems, `${field}.requests`, resources.requests ?? {});
+  for (const [name, request] of requests) validateRequest(problems, field, name, request, limits.get(name));
+  const names = [...limits.keys(), ...requests.keys()];
+  if (names.some(isHugePages) && !names.includes('cpu') && !names.includes('memory')) forbidden(problems, field, 'HugePages require cpu or memory');
+  validateClaims(problems, `${field}.claims`, resources, claimNames);
+}
+
+export function validateAmounts(problems: Problems, field: string, amounts: ResourceList): Map<string, Quantity> {
+  const parsed = new Map<string, Quantity>();
+  for (const [name, text] of Object.entries(amounts)) {
+    const at = `${field}[${name}]`;
+    const quantity = mustParseQuantity(text);
+    parsed.set(name, quantity);
+    invalidFor(problems, field, name, qualifiedNameProblems(name));
+    if (!name.includes('/') && !standardNames.has(name) && !isHugePages(name)) invalid(problems, at, name, mustBeContainerResource);
+    if (quantitySign(quantity) < 0) invalid(problems, at, quantityText(quantity), 'must be greater than or equal to 0');
+    if (isExtended(name) && quantityMilliValue(quantity) % 1000n !== 0n) invalid(problems, at, quantityText(quantity), 'must be an integer');
+  }
+  return parsed;
+}
+
+function validateRequest(problems: Problems, field: string, name: string, request: Quantity, limit: Quantity | undefined): void {
+  const at = `${field}.requests`;
+  if (limit === undefined) {
+    if (!isOvercommitAllowed(name)) required(problems, `${field}.limits`, 'Limit must be set for non overcommitable resources');
+    return;
+  }
+  const order = compareQuantities(request, limit);
+  if (!isOvercommitAllowed(name) && order !== 0) invalid(problems, at, quantityText(request), `must be equal to ${name} limit of ${quantityText(limit)}`);
+  else if (order > 0) invalid(problems, at, quantityText(request), `must be less than or equal to ${name} limit of ${quantityText(limit)}`);
+}
+
+function validateClaims(problems: Problems, field: string, resources: ResourceRequirements, claimNames: ReadonlySet<string>): void {
+  const seen = new Set<string>();
+  for (const [i, claim] of (resources.claims ?? []).entries()) {
+    const key = claim.request === undefined ? claim.name : `${claim.name}/${claim.request}`;
+    if ((claim.name ?? '') === '') required(problems, `${field}[${i}]`);
+    else if (!claimNames.has(claim.name)) notFound(problems, `${field}[${i}]`, claim.name);
+    if (seen.has(key)) duplicate(problems, `${field}[${i}]`, key);
+    seen.add(key);
+  }
+}
