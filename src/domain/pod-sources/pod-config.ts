@@ -1,0 +1,145 @@
+// Pods of all sources, merged: each source sends its complete list (a SET), what comes out is what changed, in an order that is safe to apply.
+// Transitions of one uid of one source:
+//   unknown -> known: ADD;  known -> known: nothing, RECONCILE (status only), UPDATE, or DELETE (it has a deletion time);  known -> unknown: REMOVE
+// Invariant: a stored pod is never changed in place; REMOVE comes before ADD, since a changed static pod has a new uid under the old name.
+import type { Micros } from '../../ports/micros.js';
+import type { ObjectReference } from '../../ports/model/object-meta.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { EventRecord } from '../../ports/outbound/event-sink.js';
+import { configSourceAnnotation } from '../values/pod-kind.js';
+import { podFullNameOf, podReferenceTextOf } from '../values/pod-references.js';
+import { formatRfc3339Micros } from '../values/time.js';
+import { configSeenAnnotation, differenceOf, withAnnotations, withContentOf, withStatusOf } from './pod-difference.js';
+
+export type PodSource = 'api' | 'file' | 'http';
+export type DeliveryOp = 'REMOVE' | 'ADD' | 'UPDATE' | 'DELETE' | 'RECONCILE';
+
+export interface PodDelivery {
+  readonly op: DeliveryOp;
+  readonly source: PodSource;
+  /** Stored pods, in the order of the source's list; REMOVE has the last stored ones. An ADD without pods says that the source is ready. */
+  readonly pods: readonly Pod[];
+}
+
+export interface PodMerge {
+  /** In the order in which they have to be handled. */
+  readonly deliveries: readonly PodDelivery[];
+  readonly events: readonly EventRecord[];
+}
+
+interface StoredPod {
+  /** The object as the source sent it: the same object again can't have changed. */
+  readonly incoming: Pod;
+  readonly pod: Pod;
+}
+
+interface SourceState {
+  pods: ReadonlyMap<string, StoredPod>;
+  /** A SET has been merged. */
+  sent: boolean;
+  /** A delivery has been handled. */
+  handled: boolean;
+}
+
+/** Owned by whoever merges; plain data. */
+export interface PodConfigState {
+  readonly registered: Set<PodSource>;
+  readonly sources: Map<PodSource, SourceState>;
+}
+
+export function newPodConfig(registered: Iterable<PodSource>): PodConfigState {
+  return { registered: new Set(registered), sources: new Map() };
+}
+
+/** Takes in the complete list of a source. Changes `state`. */
+export function mergeSet(state: PodConfigState, source: PodSource, pods: readonly Pod[], now: Micros): PodMerge {
+  const record = sourceState(state, source);
+  const isFirst = !record.sent;
+  record.sent = true;
+  const { kept, events } = withoutDuplicates(source, pods);
+  const stored = new Map<string, StoredPod>();
+  const byOp: Record<DeliveryOp, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
+  const seen = `${formatRfc3339Micros(now).slice(0, -1)}000Z`;
+  for (const incoming of kept) {
+    const uid = incoming.metadata.uid ?? '';
+    const previous = record.pods.get(uid);
+    const { op, pod } = previous === undefined ? added(source, incoming, seen) : changed(source, previous, incoming);
+    stored.set(uid, { incoming, pod });
+    if (op !== null) byOp[op].push(pod);
+  }
+  for (const [uid, previous] of record.pods) if (!stored.has(uid)) byOp.REMOVE.push(previous.pod);
+  record.pods = stored;
+  return { deliveries: deliveriesOf(source, byOp, isFirst), events };
+}
+
+/** Says that a delivery of the source has been handled: only then may its absent pods be believed absent. */
+export function markHandled(state: PodConfigState, source: PodSource): void {
+  sourceState(state, source).handled = true;
+}
+
+/** Every registered source has sent a list, and something of it has been handled. Until then nothing may be cleaned up. */
+export function areAllSourcesReady(state: PodConfigState): boolean {
+  for (const source of state.registered) {
+    const record = state.sources.get(source);
+    if (record === undefined || !record.sent || !record.handled) return false;
+  }
+  return true;
+}
+
+function sourceState(state: PodConfigState, source: PodSource): SourceState {
+  const known = state.sources.get(source);
+  if (known !== undefined) return known;
+  const fresh: SourceState = { pods: new Map(), sent: false, handled: false };
+  state.sources.set(source, fresh);
+  return fresh;
+}
+
+type Classified = { readonly op: DeliveryOp | null; readonly pod: Pod };
+
+function added(source: PodSource, incoming: Pod, seen: string): Classified {
+  return { op: 'ADD', pod: withAnnotations(incoming, { [configSourceAnnotation]: source, [configSeenAnnotation]: seen }) };
+}
+
+function changed(source: PodSource, previous: StoredPod, incoming: Pod): Classified {
+  if (previous.incoming === incoming) return { op: null, pod: previous.pod };
+  const stored = previous.pod;
+  const difference = differenceOf(stored, incoming);
+  if (difference === 'none') return { op: null, pod: stored };
+  if (difference === 'status') return { op: 'RECONCILE', pod: withStatusOf(stored, incoming) };
+  const pod = withAnnotations(withContentOf(stored, incoming), { [configSourceAnnotation]: source });
+  return { op: incoming.metadata.deletionTimestamp === undefined ? 'UPDATE' : 'DELETE', pod };
+}
+
+/** Of several pods with one name and namespace, or one uid, only the first is taken. */
+function withoutDuplicates(source: PodSource, pods: readonly Pod[]): { readonly kept: readonly Pod[]; readonly events: readonly EventRecord[] } {
+  const names = new Set<string>();
+  const uids = new Set<string>();
+  const kept: Pod[] = [];
+  const events: EventRecord[] = [];
+  for (const pod of pods) {
+    const fullName = podFullNameOf(pod);
+    const uid = pod.metadata.uid ?? '';
+    const what = names.has(fullName) ? `pod name ${JSON.stringify(pod.metadata.name)}` : uids.has(uid) ? `pod uid ${JSON.stringify(uid)}` : null;
+    if (what === null) {
+      names.add(fullName);
+      uids.add(uid);
+      kept.push(pod);
+    } else events.push(duplicateEvent(pod, `Error validating pod ${podReferenceTextOf(pod)} from ${source} due to duplicate ${what}, ignoring`));
+  }
+  return { kept, events };
+}
+
+function duplicateEvent(pod: Pod, message: string): EventRecord {
+  const { name, namespace, uid } = pod.metadata;
+  const involvedObject: ObjectReference = { apiVersion: 'v1', kind: 'Pod', name, namespace: namespace ?? '', uid: uid ?? '' };
+  return { involvedObject, type: 'Warning', reason: 'FailedValidation', message };
+}
+
+function deliveriesOf(source: PodSource, byOp: Readonly<Record<DeliveryOp, readonly Pod[]>>, isFirst: boolean): PodDelivery[] {
+  const deliveries: PodDelivery[] = [];
+  for (const op of ['REMOVE', 'ADD', 'UPDATE', 'DELETE'] as const) if (byOp[op].length > 0) deliveries.push({ op, source, pods: byOp[op] });
+  const saysNothing = byOp.ADD.length === 0 && byOp.UPDATE.length === 0 && byOp.DELETE.length === 0;
+  if (isFirst && saysNothing) deliveries.push({ op: 'ADD', source, pods: [] });
+  if (byOp.RECONCILE.length > 0) deliveries.push({ op: 'RECONCILE', source, pods: byOp.RECONCILE });
+  return deliveries;
+}
