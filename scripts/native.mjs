@@ -2,7 +2,7 @@
 // Invariant: an addon of older sources is never taken for a new one. A failed build stops the caller only when REQUIRE_NATIVE=1;
 // otherwise it is not tried again before the sources change, so that it costs one start and not each.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { filesBelow, fingerprintOf, isUpToDate, markUpToDate } from './fingerprint.mjs';
@@ -14,8 +14,11 @@ const isRequired = process.env.REQUIRE_NATIVE === '1';
 
 export function ensureNative() {
   if (!existsSync(join(root, 'binding.gyp'))) return;
-  const fingerprint = `${fingerprintOf([...filesBelow(join(root, 'native'), () => true), join(root, 'binding.gyp')])} ${process.arch}`;
-  if (isUpToDate(marker, fingerprint) && (hasAddon() || !isRequired)) return;
+  const sources = [...filesBelow(join(root, 'native'), () => true), join(root, 'binding.gyp')];
+  const fingerprint = `${fingerprintOf(sources)} ${process.arch}`;
+  // What `npm ci` has just built has no mark yet.
+  if (!existsSync(marker) && addons().some((addon) => sources.every((source) => modifiedMs(source) < modifiedMs(addon)))) markUpToDate(marker, fingerprint);
+  if (isUpToDate(marker, fingerprint) && (addons().length > 0 || !isRequired)) return;
   console.error('bootstrap: building the native addon');
   rmSync(release, { recursive: true, force: true });
   const { status } = spawnSync(process.execPath, [fileURLToPath(new URL('install-native.mjs', import.meta.url))], {
@@ -27,6 +30,11 @@ export function ensureNative() {
   markUpToDate(marker, fingerprint);
 }
 
-function hasAddon() {
-  return existsSync(release) && readdirSync(release).some((name) => name.endsWith('.node'));
+function addons() {
+  const names = existsSync(release) ? readdirSync(release) : [];
+  return names.filter((name) => name.endsWith('.node')).map((name) => join(release, name));
+}
+
+function modifiedMs(file) {
+  return statSync(file).mtimeMs;
 }
