@@ -170,7 +170,7 @@ function examine(pleg: Pleg, uid: string, record: PodRecord): boolean {
   return true;
 }
 
-/** Ends the life of a pod that is no longer listed: there is nothing left to inspect. False when nobody had heard of it. */
+/** Ends the life of a pod that is no longer listed: there is nothing left to inspect. False when it never had anything to tell of. */
 function dropGonePod(pleg: Pleg, cache: PodCache, uid: string, record: PodRecord): boolean {
   const { events } = comparePods(uid, record.delivered, null);
   pleg.records.delete(uid);

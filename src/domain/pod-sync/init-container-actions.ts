@@ -10,14 +10,15 @@ import { findContainerStatus } from '../status/runtime-lookup.js';
 import { isContainerChanged, killContainer, resizeContainer } from './container-actions.js';
 import type { PodActionsDraft, PodActionsInput } from './pod-actions-types.js';
 
-/** How the look at one init container goes on. */
-type Verdict =
-  /** Nothing more to do for it; those before it were done at some time. */
-  | 'examined'
-  /** It is as far as it has to be: those after it may run. */
-  | 'initialised'
-  /** It can't run again, so the pod can't go on. */
-  | 'podFailed';
+/** What one init container asks for. `next`: it has come far enough for the one after it. */
+interface Verdict {
+  readonly start: boolean;
+  readonly next: boolean;
+}
+const wait: Verdict = { start: false, next: false };
+const startAgain: Verdict = { start: true, next: false };
+const letNext: Verdict = { start: false, next: true };
+const letNextAndStartAgain: Verdict = { start: true, next: true };
 
 /** Adds what is to do; answers whether the regular containers may run. */
 export function addInitContainerActions(draft: PodActionsDraft, input: PodActionsInput): boolean {
@@ -37,23 +38,18 @@ export function addInitContainerActions(draft: PodActionsDraft, input: PodAction
       continue;
     }
     if (passed && !sidecar) continue;
-    const start = (): void => void starts.push(index);
-    // The next one starts before anything that this one itself may need.
-    const goOn = (): void => {
-      if (index === containers.length - 1) initialised = true;
-      else if (!passed) starts.push(index + 1);
-    };
-    const verdict = sidecar ? examineSidecar(draft, input, container, newest, start, goOn) : examineInitContainer(draft, input, container, newest, start);
-    if (verdict === 'podFailed') {
+    const verdict = sidecar ? examineSidecar(draft, input, container, newest) : examineInitContainer(draft, input, container, newest);
+    if (verdict === null) {
       draft.killPod = true;
-      draft.initContainersToStart = [];
       return false;
     }
-    if (verdict === 'initialised') goOn();
+    if (verdict.next && index === containers.length - 1) initialised = true;
+    else if (verdict.next && !passed) starts.push(index + 1);
+    if (verdict.start) starts.push(index);
     passed = true;
   }
   if (!passed) starts.push(0);
-  draft.initContainersToStart = [...draft.initContainersToStart, ...starts.reverse()];
+  draft.initContainersToStart = starts.reverse();
   return initialised;
 }
 
@@ -65,76 +61,62 @@ function hasActiveRegularContainer(pod: Pod, status: PodRuntimeStatus): boolean 
   });
 }
 
-function examineInitContainer(draft: PodActionsDraft, input: PodActionsInput, container: Container, newest: RuntimeContainerStatus, start: () => void): Verdict {
+/** null: it can't run again, so the pod has failed. */
+function examineInitContainer(draft: PodActionsDraft, input: PodActionsInput, container: Container, newest: RuntimeContainerStatus): Verdict | null {
   const { pod, status } = input;
   switch (newest.state) {
     case 'created':
       // Creation and start are one step; it stopped in between.
-      start();
-      return 'examined';
+      return startAgain;
     case 'running':
-      if (resizeContainer(draft, input, container, newest) === 'restart') start();
-      return 'examined';
+      return resizeContainer(draft, input, container, newest) === 'restart' ? startAgain : wait;
     case 'exited':
-      if (newest.exitCode === 0 && newest.reason !== 'OOMKilled') return 'initialised';
-      if (!shouldContainerBeRestarted(pod, container, status)) return 'podFailed';
-      start();
-      return 'examined';
+      if (newest.exitCode === 0 && newest.reason !== 'OOMKilled') return letNext;
+      return shouldContainerBeRestarted(pod, container, status) ? startAgain : null;
     case 'unknown':
-      if (effectiveRestartPolicy(pod, container) === 'Never') return 'podFailed';
+      if (effectiveRestartPolicy(pod, container) === 'Never') return null;
       killUnknown(draft, newest);
-      start();
-      return 'examined';
+      return startAgain;
     default:
       return unreachable(newest.state);
   }
 }
 
-function examineSidecar(draft: PodActionsDraft, input: PodActionsInput, container: Container, newest: RuntimeContainerStatus, start: () => void, goOn: () => void): Verdict {
+function examineSidecar(draft: PodActionsDraft, input: PodActionsInput, container: Container, newest: RuntimeContainerStatus): Verdict {
   switch (newest.state) {
     case 'created':
     case 'exited':
-      start();
-      return 'examined';
+      return startAgain;
     case 'unknown':
       killUnknown(draft, newest);
-      start();
-      return 'examined';
+      return startAgain;
     case 'running':
-      examineRunningSidecar(draft, input, container, newest, start, goOn);
-      return 'examined';
+      return examineRunningSidecar(draft, input, container, newest);
     default:
       return unreachable(newest.state);
   }
 }
 
-function examineRunningSidecar(draft: PodActionsDraft, input: PodActionsInput, container: Container, newest: RuntimeContainerStatus, start: () => void, goOn: () => void): void {
+function examineRunningSidecar(draft: PodActionsDraft, input: PodActionsInput, container: Container, newest: RuntimeContainerStatus): Verdict {
   const { name } = container;
-  if (container.startupProbe !== undefined) {
-    const startup = input.startupResults.get(newest.id);
-    if (startup === 'failure') {
-      killContainer(draft, newest, `Init container ${name} failed startup probe`, 'StartupProbe');
-      start();
-    }
-    if (startup !== 'success') return;
+  const startup = input.startupResults.get(newest.id);
+  if (container.startupProbe !== undefined && startup !== 'success') {
+    if (startup !== 'failure') return wait;
+    killContainer(draft, newest, `Init container ${name} failed startup probe`, 'StartupProbe');
+    return startAgain;
   }
-  // Its liveness doesn't hold up those after it.
-  goOn();
+  // From here on it has started: neither a new definition nor its liveness holds up those after it.
   if (isContainerChanged(container, newest)) {
     killContainer(draft, newest, `Init container ${name} definition changed`, '');
-    start();
-    return;
+    return letNextAndStartAgain;
   }
-  if (container.livenessProbe !== undefined) {
-    const liveness = input.livenessResults.get(newest.id);
-    if (liveness === undefined) return;
-    if (liveness === 'failure') {
-      killContainer(draft, newest, `Init container ${name} failed liveness probe`, 'LivenessProbe');
-      start();
-      return;
-    }
+  const liveness = input.livenessResults.get(newest.id);
+  if (container.livenessProbe !== undefined && liveness === undefined) return letNext;
+  if (container.livenessProbe !== undefined && liveness === 'failure') {
+    killContainer(draft, newest, `Init container ${name} failed liveness probe`, 'LivenessProbe');
+    return letNextAndStartAgain;
   }
-  if (resizeContainer(draft, input, container, newest) === 'restart') start();
+  return resizeContainer(draft, input, container, newest) === 'restart' ? letNextAndStartAgain : letNext;
 }
 
 function killUnknown(draft: PodActionsDraft, newest: RuntimeContainerStatus): void {
