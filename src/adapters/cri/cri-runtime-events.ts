@@ -1,10 +1,10 @@
 // The runtime's event stream (GetContainerEvents) as notices per pod. containerd before 2.0 does not offer it.
 // Invariant: every connection begins with `lost`, because what happened before it is unknown; `unsupported` is said once and is the end.
 import { type ClientReadableStream, type ServiceError, status } from '@grpc/grpc-js';
+import { containerLabels } from '../../domain/values/container-labels.js';
 import type { RuntimeEvent, RuntimeEventSource } from '../../ports/outbound/runtime-events.js';
 import type { CriConnection } from './connection.js';
 import { type ContainerEventResponse, RuntimeServiceService } from './gen/cri-runtime-v1.js';
-import { podUidLabel } from './labels.js';
 import { microsOf } from './values-from-cri.js';
 
 /** Pause before the first attempt to reconnect, and its bound; doubles each time, back to the first after a notice. */
@@ -66,6 +66,6 @@ export class CriRuntimeEvents implements RuntimeEventSource {
 
 /** A notice that names no pod is no use but to say that something changed. */
 function podUidOf({ podSandboxStatus, containersStatuses }: ContainerEventResponse): string | null {
-  const uid = podSandboxStatus?.metadata?.uid ?? containersStatuses[0]?.labels[podUidLabel];
+  const uid = podSandboxStatus?.metadata?.uid ?? containersStatuses[0]?.labels[containerLabels.podUid];
   return uid === undefined || uid === '' ? null : uid;
 }

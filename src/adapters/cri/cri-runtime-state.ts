@@ -1,5 +1,6 @@
 // The CRI's answers to "what is there": version, status, the cheap list of all pods, and the full look at one.
 
+import { containerLabels } from '../../domain/values/container-labels.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod, RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -8,7 +9,6 @@ import type { RuntimeHealth, RuntimeStateOperations, RuntimeVersion } from '../.
 import { brokenAnswer, type CriConnection, type UnaryMethod } from './connection.js';
 import { type ListContainersRequest, type ListPodSandboxRequest, RuntimeServiceService } from './gen/cri-runtime-v1.js';
 import { inspectListedPod } from './inspect-pod.js';
-import { podUidLabel } from './labels.js';
 import { PodListing } from './pod-listing.js';
 
 /** The version of the interface that a kubelet names in its handshake, and that the runtime has to answer with. */
@@ -92,7 +92,7 @@ export class CriRuntimeState implements PortOf<RuntimeStateOperations> {
 
   private lists(operation: string, uid: string | null, call: Call): Promise<[Buffer, Buffer]> {
     const target = { operation, subject: uid ?? '', deadlineMicros: this.connection.requestTimeoutMicros };
-    const labelSelector: Record<string, string> = uid === null ? {} : { [podUidLabel]: uid };
+    const labelSelector: Record<string, string> = uid === null ? {} : { [containerLabels.podUid]: uid };
     const sandboxFilter = uid === null ? undefined : { id: '', state: undefined, labelSelector };
     const containerFilter = uid === null ? undefined : { id: '', state: undefined, podSandboxId: '', labelSelector };
     return Promise.all([

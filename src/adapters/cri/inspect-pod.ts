@@ -1,11 +1,14 @@
 // The full look at one pod: the status of each of its sandboxes and containers, in the domain's words.
 // Invariant: what the runtime no longer has (NOT_FOUND between the list and the look) is left out; any other failure fails the whole.
 import { isIP } from 'node:net';
+import { containerAnnotations, containerLabels } from '../../domain/values/container-labels.js';
+import { resourcesInStatus } from '../../domain/values/resources-in-status.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus, RuntimeContainerUser, SandboxStatus } from '../../ports/model/runtime-status.js';
 import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
+import { resourcesFromCri } from './config-from-cri.js';
 import { brokenAnswer, type CriConnection } from './connection.js';
 import {
   ContainerState,
@@ -17,10 +20,9 @@ import {
   type PodSandboxStatus,
   RuntimeServiceService,
 } from './gen/cri-runtime-v1.js';
-import { containerHashAnnotation, containerNameLabel, restartCountAnnotation, terminationMessagePathAnnotation, terminationMessagePolicyAnnotation } from './labels.js';
 import { newestFirst, newestSandboxFirst } from './pod-listing.js';
 import { terminationMessageOf } from './termination-message.js';
-import { containerStateFromCri, microsOf, resourcesInStatus } from './values-from-cri.js';
+import { containerStateFromCri, microsOf } from './values-from-cri.js';
 
 const operation = 'runtime.inspectPod';
 
@@ -125,7 +127,7 @@ async function containerStatusFromCri(status: ContainerStatus, sandboxId: string
   return {
     id: status.id,
     sandboxId,
-    name: status.labels[containerNameLabel] ?? status.metadata?.name ?? '',
+    name: status.labels[containerLabels.containerName] ?? status.metadata?.name ?? '',
     state: containerStateFromCri(status.state),
     createdAt: microsOf(status.createdAt),
     startedAt: status.state === ContainerState.CONTAINER_CREATED ? null : microsOf(status.startedAt),
@@ -133,12 +135,12 @@ async function containerStatusFromCri(status: ContainerStatus, sandboxId: string
     exitCode: exited ? status.exitCode : 0,
     reason: exited ? status.reason : '',
     message: exited ? await terminationMessageOf(terminatedContainer(status)) : '',
-    restartCount: decimalOf(status.annotations[restartCountAnnotation]),
-    hash: status.annotations[containerHashAnnotation] ?? '',
+    restartCount: decimalOf(status.annotations[containerAnnotations.restartCount]),
+    hash: status.annotations[containerAnnotations.hash] ?? '',
     image: status.image?.image ?? '',
     imageRef: status.imageRef,
     imageId: status.imageId,
-    resources: resourcesInStatus(status.resources?.linux),
+    resources: status.resources?.linux === undefined ? null : resourcesInStatus(resourcesFromCri(status.resources.linux)),
     user: status.user?.linux === undefined ? null : userFromCri(status.user.linux),
   };
 }
@@ -151,8 +153,8 @@ function terminatedContainer(status: ContainerStatus): Parameters<typeof termina
     message,
     mounts,
     logPath,
-    terminationMessagePath: annotations[terminationMessagePathAnnotation] ?? '',
-    terminationMessagePolicy: annotations[terminationMessagePolicyAnnotation] ?? '',
+    terminationMessagePath: annotations[containerAnnotations.terminationMessagePath] ?? '',
+    terminationMessagePolicy: annotations[containerAnnotations.terminationMessagePolicy] ?? '',
   };
 }
 

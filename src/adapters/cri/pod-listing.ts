@@ -1,9 +1,10 @@
 // From the two list answers to a RuntimeListing, at the price of what changed since the last pair.
 // Invariant: a sandbox, container, pod or the whole list of pods that did not change is the very object given before, so that a
 // consumer may compare by identity first.
+
+import { containerLabels } from '../../domain/values/container-labels.js';
 import type { ListedContainer, ListedPod, ListedSandbox } from '../../ports/model/runtime-listing.js';
 import { Container, PodSandbox, PodSandboxState } from './gen/cri-runtime-v1.js';
-import { containerNameLabel, podNameLabel, podNamespaceLabel, podUidLabel } from './labels.js';
 import { containerLayout, sandboxLayout, walkItems } from './list-items.js';
 import { containerStateFromCri, microsOf } from './values-from-cri.js';
 
@@ -110,7 +111,7 @@ function decodeContainer(bytes: Buffer): Entry<ListedContainer> {
   const container = Container.decode(bytes);
   const item: ListedContainer = {
     id: container.id,
-    name: container.labels[containerNameLabel] ?? container.metadata?.name ?? '',
+    name: container.labels[containerLabels.containerName] ?? container.metadata?.name ?? '',
     state: containerStateFromCri(container.state),
     sandboxId: container.podSandboxId,
     createdAt: microsOf(container.createdAt),
@@ -119,8 +120,8 @@ function decodeContainer(bytes: Buffer): Entry<ListedContainer> {
 }
 
 function podIdentityOf(labels: Readonly<Record<string, string>>): PodIdentity | null {
-  const uid = labels[podUidLabel];
-  return uid === undefined || uid === '' ? null : { uid, name: labels[podNameLabel] ?? '', namespace: labels[podNamespaceLabel] ?? '' };
+  const uid = labels[containerLabels.podUid];
+  return uid === undefined || uid === '' ? null : { uid, name: labels[containerLabels.podName] ?? '', namespace: labels[containerLabels.podNamespace] ?? '' };
 }
 
 function groupOf(groups: Map<string, Group>, pod: PodIdentity): Group {

@@ -1,8 +1,7 @@
-// Single values of the CRI in the domain's terms: times, states, resources.
-import { milliQuantityOf, quantityOf, quantityText } from '../../domain/values/quantity.js';
+// Single values of the CRI in the domain's terms: times and states.
 import type { Micros } from '../../ports/micros.js';
-import type { ContainerRuntimeState, RuntimeContainerResources } from '../../ports/model/runtime-status.js';
-import { ContainerState, type LinuxContainerResources } from './gen/cri-runtime-v1.js';
+import type { ContainerRuntimeState } from '../../ports/model/runtime-status.js';
+import { ContainerState } from './gen/cri-runtime-v1.js';
 
 /** Nanoseconds to microseconds, cut. */
 export function microsOf(nanoseconds: bigint): Micros {
@@ -20,16 +19,4 @@ export function containerStateFromCri(state: ContainerState): ContainerRuntimeSt
     default:
       return 'unknown';
   }
-}
-
-/** cgroup values back to API quantities: shares round up, so that a request that became shares comes back as itself. Zero means "not reported". */
-export function resourcesInStatus(linux: LinuxContainerResources | undefined): RuntimeContainerResources | null {
-  if (linux === undefined) return null;
-  const { cpuPeriod, cpuQuota, cpuShares, memoryLimitInBytes } = linux;
-  return {
-    cpuRequest: cpuShares >= 2n ? quantityText(milliQuantityOf((cpuShares * 1_000n + 1_023n) / 1_024n)) : null,
-    cpuLimit: cpuPeriod > 0n && cpuQuota > 0n ? quantityText(milliQuantityOf((cpuQuota * 1_000n) / cpuPeriod)) : null,
-    memoryRequest: null,
-    memoryLimit: memoryLimitInBytes > 0n ? quantityText(quantityOf(memoryLimitInBytes, 'BinarySI')) : null,
-  };
 }

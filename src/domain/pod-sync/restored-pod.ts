@@ -3,24 +3,7 @@
 // Invariant: an annotation that can't be read counts as missing; it never stops a kill.
 import type { Container, LifecycleHandler } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
-
-export const containerLabels = {
-  podName: 'io.kubernetes.pod.name',
-  podNamespace: 'io.kubernetes.pod.namespace',
-  podUid: 'io.kubernetes.pod.uid',
-  containerName: 'io.kubernetes.container.name',
-} as const;
-
-export const containerAnnotations = {
-  hash: 'io.kubernetes.container.hash',
-  restartCount: 'io.kubernetes.container.restartCount',
-  terminationMessagePath: 'io.kubernetes.container.terminationMessagePath',
-  terminationMessagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
-  podDeletionGracePeriod: 'io.kubernetes.pod.deletionGracePeriod',
-  podTerminationGracePeriod: 'io.kubernetes.pod.terminationGracePeriod',
-  preStopHandler: 'io.kubernetes.container.preStopHandler',
-  ports: 'io.kubernetes.container.ports',
-} as const;
+import { containerAnnotations, containerLabels } from '../values/container-labels.js';
 
 type Texts = Readonly<Record<string, string>>;
 

@@ -1,0 +1,20 @@
+// The labels and annotations by which a kubelet finds its own containers again, after its own restart and after another kubelet's.
+// Spelled as every tool around the CRI knows them.
+
+export const containerLabels = {
+  podName: 'io.kubernetes.pod.name',
+  podNamespace: 'io.kubernetes.pod.namespace',
+  podUid: 'io.kubernetes.pod.uid',
+  containerName: 'io.kubernetes.container.name',
+} as const;
+
+export const containerAnnotations = {
+  hash: 'io.kubernetes.container.hash',
+  restartCount: 'io.kubernetes.container.restartCount',
+  terminationMessagePath: 'io.kubernetes.container.terminationMessagePath',
+  terminationMessagePolicy: 'io.kubernetes.container.terminationMessagePolicy',
+  podDeletionGracePeriod: 'io.kubernetes.pod.deletionGracePeriod',
+  podTerminationGracePeriod: 'io.kubernetes.pod.terminationGracePeriod',
+  preStopHandler: 'io.kubernetes.container.preStopHandler',
+  ports: 'io.kubernetes.container.ports',
+} as const;

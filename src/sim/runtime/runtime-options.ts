@@ -1,0 +1,67 @@
+// What a simulated runtime is told about its world: images, times, and who behaves how. Plain data.
+import type { Micros } from '../../ports/micros.js';
+
+export interface SimImageEntry {
+  readonly reference: string;
+  readonly sizeBytes: number;
+  /** In the store from the start. */
+  readonly present?: boolean;
+  readonly pinned?: boolean;
+  readonly uid?: number;
+  readonly username?: string;
+  /** A pull without credentials is refused. */
+  readonly needsCredentials?: boolean;
+  /** How containers of it behave, unless the pod says otherwise. */
+  readonly script?: string;
+}
+
+/** Matches when every field given equals. */
+export interface ScriptSelector {
+  readonly namespace?: string;
+  readonly podName?: string;
+  readonly container?: string;
+  readonly image?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+export interface ScriptRule {
+  readonly selector: ScriptSelector;
+  readonly script: string;
+}
+
+/** How long the runtime takes for what it is asked, without what the container or the network adds. */
+export interface SimLatencies {
+  readonly look: Micros;
+  readonly runSandbox: Micros;
+  readonly createContainer: Micros;
+  readonly startContainer: Micros;
+  readonly stop: Micros;
+  readonly remove: Micros;
+  readonly pull: Micros;
+}
+
+export interface SimRuntimeOptions {
+  readonly seed: number;
+  readonly images?: readonly SimImageEntry[];
+  /** Whether the registry has only the listed images, or any (with a size drawn for it). Hosts under `.invalid` never answer. */
+  readonly registry?: 'any' | 'listed';
+  readonly pullBytesPerSecond?: number;
+  /** The first rule that matches counts; a pod's own annotation comes before them, an image's script after. */
+  readonly scripts?: readonly ScriptRule[];
+  readonly runtimeHandlers?: readonly string[];
+  readonly runtimeName?: string;
+  readonly latencies?: Partial<SimLatencies>;
+}
+
+/** Medians of containerd with an overlay snapshotter on a small machine, rounded. */
+export const defaultLatencies: SimLatencies = {
+  look: 1_000,
+  runSandbox: 150_000,
+  createContainer: 20_000,
+  startContainer: 60_000,
+  stop: 20_000,
+  remove: 15_000,
+  pull: 300_000,
+};
+
+export const defaultPullBytesPerSecond = 50_000_000;

@@ -1,0 +1,101 @@
+// What a simulated runtime holds, as plain data: it can be cloned, hashed and written down. Everything else is derived from it.
+import type { Micros } from '../../ports/micros.js';
+import type { ContainerConfig } from '../../ports/model/container-config.js';
+import type { ContainerRuntimeState, SandboxState } from '../../ports/model/runtime-status.js';
+import type { LinuxContainerResources, SandboxConfig } from '../../ports/model/sandbox-config.js';
+import type { RuntimeCondition, RuntimeImage } from '../../ports/outbound/container-runtime.js';
+import type { ContainerScript } from './container-script.js';
+
+export interface SimSandbox {
+  readonly id: string;
+  /** What it reserves in `names`. */
+  readonly name: string;
+  readonly config: SandboxConfig;
+  readonly runtimeHandler: string;
+  readonly createdAt: Micros;
+  /** '' on the host's network. */
+  readonly ip: string;
+  state: SandboxState;
+}
+
+/** How a container's process ends. */
+export interface Ending {
+  readonly exitCode: number;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface SimContainer {
+  readonly id: string;
+  /** What it reserves in `names`. */
+  readonly name: string;
+  readonly sandboxId: string;
+  readonly podUid: string;
+  readonly config: ContainerConfig;
+  readonly script: ContainerScript;
+  readonly imageId: string;
+  /** A digest where the image has one. */
+  readonly imageRef: string;
+  readonly createdAt: Micros;
+  /** As given at creation or by the last update. */
+  resources: LinuxContainerResources | null;
+  state: ContainerRuntimeState;
+  startedAt: Micros | null;
+  finishedAt: Micros | null;
+  /** While it runs: when it ends, if nothing else comes before. null: not by itself. */
+  endsAt: Micros | null;
+  /** How it will end, or has ended. */
+  ending: Ending | null;
+}
+
+export interface SimPull {
+  /** The whole reference. */
+  readonly reference: string;
+  readonly readyAt: Micros;
+  readonly image: RuntimeImage;
+}
+
+export interface SimRuntimeState {
+  readonly sandboxes: Map<string, SimSandbox>;
+  readonly containers: Map<string, SimContainer>;
+  /** By id. */
+  readonly images: Map<string, RuntimeImage>;
+  /** Under way, by reference. */
+  readonly pulls: Map<string, SimPull>;
+  /** Name of a sandbox or container -> the id that has it. */
+  readonly names: Map<string, string>;
+  /** Pods that changed by themselves since `advance` was last asked. */
+  readonly changedPods: Set<string>;
+  /** Conditions that a scenario set otherwise than true. */
+  runtimeReady: RuntimeCondition;
+  networkReady: RuntimeCondition;
+  /** Addresses given out so far. */
+  addresses: number;
+  lastNow: Micros;
+}
+
+/** What happened to a sandbox or container, for those who watch the runtime. A sandbox's notice carries its own id as containerId. */
+export interface SimRuntimeEvent {
+  readonly kind: 'created' | 'started' | 'stopped' | 'deleted';
+  readonly at: Micros;
+  readonly podUid: string;
+  readonly sandboxId: string;
+  readonly containerId: string;
+}
+
+const ready: RuntimeCondition = { status: true, reason: '', message: '' };
+
+export function emptyRuntimeState(): SimRuntimeState {
+  return {
+    sandboxes: new Map(),
+    containers: new Map(),
+    images: new Map(),
+    pulls: new Map(),
+    names: new Map(),
+    changedPods: new Set(),
+    runtimeReady: ready,
+    networkReady: ready,
+    addresses: 0,
+    lastNow: 0,
+  };
+}

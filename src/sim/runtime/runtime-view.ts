@@ -1,0 +1,159 @@
+// What a simulated runtime shows of its state: the cheap list and the full look at a pod.
+// Invariant: pods that did not change since the last list are the same objects, as the list of the real adapter has it.
+import { containerAnnotations, containerLabels } from '../../domain/values/container-labels.js';
+import { resourcesInStatus } from '../../domain/values/resources-in-status.js';
+import type { Micros } from '../../ports/micros.js';
+import type { ListedPod, RuntimeListing } from '../../ports/model/runtime-listing.js';
+import type { PodRuntimeStatus, RuntimeContainerStatus, SandboxStatus } from '../../ports/model/runtime-status.js';
+import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
+import type { SimContainer, SimRuntimeState, SimSandbox } from './runtime-state.js';
+
+interface PodParts {
+  readonly sandboxes: SimSandbox[];
+  readonly containers: SimContainer[];
+}
+
+export class RuntimeView {
+  /** What belongs to a pod; '' holds what carries no pod label. Kept by `added` and `removed`. */
+  private readonly parts = new Map<string, PodParts>();
+  private readonly listed = new Map<string, ListedPod>();
+  private pods: readonly ListedPod[] | null = null;
+
+  constructor(private readonly state: SimRuntimeState) {
+    for (const sandbox of state.sandboxes.values()) this.sandboxAdded(sandbox);
+    for (const container of state.containers.values()) this.containerAdded(container);
+  }
+
+  sandboxAdded(sandbox: SimSandbox): void {
+    const uid = uidOf(sandbox);
+    this.partsOf(uid).sandboxes.push(sandbox);
+    this.changed(uid);
+  }
+
+  containerAdded(container: SimContainer): void {
+    this.partsOf(container.podUid).containers.push(container);
+    this.changed(container.podUid);
+  }
+
+  sandboxRemoved(sandbox: SimSandbox): void {
+    const uid = uidOf(sandbox);
+    take(this.partsOf(uid).sandboxes, sandbox);
+    this.changed(uid);
+  }
+
+  containerRemoved(container: SimContainer): void {
+    take(this.partsOf(container.podUid).containers, container);
+    this.changed(container.podUid);
+  }
+
+  /** Something of the pod has another state now. */
+  changed(uid: string): void {
+    this.listed.delete(uid);
+    this.pods = null;
+    const parts = this.parts.get(uid);
+    if (parts !== undefined && parts.sandboxes.length === 0 && parts.containers.length === 0) this.parts.delete(uid);
+  }
+
+  list(uid: string | null, observedAt: Micros): RuntimeListing {
+    if (uid !== null) return { observedAt, pods: uid === '' ? [] : this.podsOf(uid), foreign: 0 };
+    const foreign = this.parts.get('');
+    this.pods ??= [...this.parts.keys()].sort().flatMap((each) => (each === '' ? [] : this.podsOf(each)));
+    return { observedAt, pods: this.pods, foreign: foreign === undefined ? 0 : foreign.sandboxes.length + foreign.containers.length };
+  }
+
+  /** By sandbox and not by pod: the labels of a container are its creator's, and may name another pod. */
+  containersOf(sandboxId: string): SimContainer[] {
+    return [...this.state.containers.values()].filter((container) => container.sandboxId === sandboxId);
+  }
+
+  private podsOf(uid: string): ListedPod[] {
+    let pod = this.listed.get(uid);
+    if (pod === undefined) {
+      const parts = this.parts.get(uid);
+      if (parts === undefined) return [];
+      pod = listedPod(uid, parts);
+      this.listed.set(uid, pod);
+    }
+    return [pod];
+  }
+
+  inspect(uid: string, observedAt: Micros): PodRuntimeStatus | null {
+    const parts = uid === '' ? undefined : this.parts.get(uid);
+    if (parts === undefined) return null;
+    const { name, namespace } = nameOf(parts);
+    const sandboxes = parts.sandboxes.map(sandboxStatus).sort((a, b) => b.attempt - a.attempt || newestFirst(a, b));
+    const newest = sandboxes[0];
+    const ips = newest?.state === 'ready' && newest.ip !== null && newest.ip !== '' ? [newest.ip] : [];
+    const containers = parts.containers.map((container) => containerStatus(container, this.state.images.get(container.imageId))).sort(newestFirst);
+    return { uid, name, namespace, ips, sandboxes, containers, observedAt };
+  }
+
+  private partsOf(uid: string): PodParts {
+    let parts = this.parts.get(uid);
+    if (parts === undefined) {
+      parts = { sandboxes: [], containers: [] };
+      this.parts.set(uid, parts);
+    }
+    return parts;
+  }
+}
+
+function uidOf(sandbox: SimSandbox): string {
+  return sandbox.config.labels[containerLabels.podUid] ?? '';
+}
+
+function take<T>(items: T[], item: T): void {
+  const at = items.indexOf(item);
+  if (at >= 0) items.splice(at, 1);
+}
+
+function nameOf({ sandboxes, containers }: PodParts): { readonly name: string; readonly namespace: string } {
+  const metadata = sandboxes[0]?.config.metadata;
+  if (metadata !== undefined) return { name: metadata.name, namespace: metadata.namespace };
+  const labels = containers[0]?.config.labels ?? {};
+  return { name: labels[containerLabels.podName] ?? '', namespace: labels[containerLabels.podNamespace] ?? '' };
+}
+
+function listedPod(uid: string, parts: PodParts): ListedPod {
+  const sandboxes = parts.sandboxes.map(({ id, state, config, createdAt }) => ({ id, state, attempt: config.metadata.attempt, createdAt }));
+  const containers = parts.containers.map(({ id, config, state, sandboxId, createdAt }) => ({ id, name: nameInSpec(config), state, sandboxId, createdAt }));
+  return { uid, ...nameOf(parts), sandboxes: sandboxes.sort((a, b) => b.attempt - a.attempt || newestFirst(a, b)), containers: containers.sort(newestFirst) };
+}
+
+function nameInSpec({ labels, metadata }: SimContainer['config']): string {
+  return labels[containerLabels.containerName] ?? metadata.name;
+}
+
+function newestFirst(a: { readonly id: string; readonly createdAt: Micros }, b: { readonly id: string; readonly createdAt: Micros }): number {
+  return b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1);
+}
+
+function sandboxStatus({ id, state, config, createdAt, ip }: SimSandbox): SandboxStatus {
+  const networkMode = config.linux?.securityContext?.namespaceOptions?.network === 'NODE' ? 'node' : 'pod';
+  return { id, attempt: config.metadata.attempt, state, networkMode, hasNetwork: true, ip, createdAt };
+}
+
+function containerStatus(container: SimContainer, image: RuntimeImage | undefined): RuntimeContainerStatus {
+  const { id, sandboxId, config, state, createdAt, startedAt, finishedAt, resources } = container;
+  const ending = state === 'exited' ? container.ending : null;
+  const restarts = config.annotations[containerAnnotations.restartCount];
+  return {
+    id,
+    sandboxId,
+    name: nameInSpec(config),
+    state,
+    createdAt,
+    startedAt: state === 'created' ? null : (startedAt ?? 0),
+    finishedAt,
+    exitCode: ending?.exitCode ?? 0,
+    reason: ending?.reason ?? '',
+    message: ending?.message ?? '',
+    restartCount: restarts !== undefined && /^\d{1,10}$/.test(restarts) ? Number(restarts) : 0,
+    hash: config.annotations[containerAnnotations.hash] ?? '',
+    image: image?.repoTags[0] ?? config.image.image,
+    imageRef: container.imageRef,
+    imageId: container.imageId,
+    resources: resources === null ? null : resourcesInStatus(resources),
+    user: null,
+  };
+}
