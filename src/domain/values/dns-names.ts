@@ -16,7 +16,7 @@ function tooLong(max: number): string {
 
 function formatProblem(message: string, format: string, ...examples: readonly string[]): string {
   const quoted = examples.map((example) => `'${example}'`).join(' or ');
-  return `${message} (e.g. ${quoted.replace(' or ', ',  or ')}, regex used for validation is '${format}')`;
+  return `${message} (e.g. ${quoted.replaceAll(' or ', ',  or ')}, regex used for validation is '${format}')`;
 }
 
 export function dns1123LabelProblems(name: string): string[] {

@@ -22,3 +22,12 @@ export function cleanPath(path: string): string {
   if (rooted) return `/${text}`;
   return text === '' ? '.' : text;
 }
+
+export function isAbsolutePath(path: string): boolean {
+  return path.startsWith('/');
+}
+
+/** All but the last element, cleaned; `.` where there is none. */
+export function parentPath(path: string): string {
+  return cleanPath(path.slice(0, path.lastIndexOf('/') + 1));
+}

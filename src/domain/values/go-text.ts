@@ -1,0 +1,78 @@
+// Text as Go's strconv reads and quotes it: flags, configuration files and error messages of Kubernetes follow these rules to the letter.
+// Invariant: pure and total; a text that is refused is an answer, with strconv's own words.
+
+export type GoParse<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
+
+const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '"': '\\"', '\x07': '\\a', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\v': '\\v' };
+
+/** A double-quoted literal, as `%q` prints a string: control characters are escaped, printable Unicode stays. */
+export function goQuote(text: string): string {
+  let quoted = '"';
+  for (const character of text) quoted += escapes[character] ?? (isPrintable(character) ? character : escaped(character));
+  return `${quoted}"`;
+}
+
+/** `[a b]`, as `%v` prints a list of strings. */
+export function goList(items: readonly string[]): string {
+  return `[${items.join(' ')}]`;
+}
+
+function isPrintable(character: string): boolean {
+  return character === ' ' || !/[\p{C}\p{Z}]/u.test(character);
+}
+
+function escaped(character: string): string {
+  const code = character.codePointAt(0) as number;
+  if (code < 0x80) return `\\x${code.toString(16).padStart(2, '0')}`;
+  if (code >= 0xd800 && code <= 0xdfff) return '\ufffd';
+  return code <= 0xffff ? `\\u${code.toString(16).padStart(4, '0')}` : `\\U${code.toString(16).padStart(8, '0')}`;
+}
+
+/** Only these twelve words are booleans on a command line. */
+export function parseGoBool(text: string): GoParse<boolean> {
+  if (['1', 't', 'T', 'true', 'TRUE', 'True'].includes(text)) return { ok: true, value: true };
+  if (['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(text)) return { ok: true, value: false };
+  return syntaxError('ParseBool', text);
+}
+
+const anyBase = /^[-+]?(?:0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|0(?:_?[0-7])*|[1-9](?:_?[0-9])*)$/;
+const decimal = /^[-+]?[0-9]+$/;
+
+/** A signed integer of that many bits. Base 0 takes Go's literals: `0x1f`, `0b1`, `0o17`, `017`, `1_000`. */
+export function parseGoInt(text: string, base: 0 | 10, bits: number): GoParse<bigint> {
+  if (!(base === 0 ? anyBase : decimal).test(text)) return syntaxError('ParseInt', text);
+  const value = integerValue(text, base);
+  const limit = 1n << BigInt(bits - 1);
+  return value >= -limit && value < limit ? { ok: true, value } : rangeError('ParseInt', text);
+}
+
+/** An unsigned decimal integer of that many bits; no sign is accepted. */
+export function parseGoUint(text: string, bits: number): GoParse<bigint> {
+  if (!/^[0-9]+$/.test(text)) return syntaxError('ParseUint', text);
+  const value = integerValue(text, 10);
+  return value < 1n << BigInt(bits) ? { ok: true, value } : rangeError('ParseUint', text);
+}
+
+/** Longer literals are out of any range; converting n digits costs n^2. */
+const maxDigits = 100;
+
+function integerValue(text: string, base: 0 | 10): bigint {
+  const negative = text.startsWith('-');
+  const digits = text
+    .replace(/^[-+]/, '')
+    .replaceAll('_', '')
+    .toLowerCase()
+    .replace(/^(0[xbo]?)?0*(?=.)/, '$1');
+  if (digits.length > maxDigits) return negative ? -(1n << 256n) : 1n << 256n;
+  const octal = base === 0 && /^0[0-7]+$/.test(digits);
+  const magnitude = BigInt(octal ? `0o${digits.slice(1)}` : base === 10 ? digits.replace(/^0+(?=.)/, '') : digits);
+  return negative ? -magnitude : magnitude;
+}
+
+function syntaxError(operation: string, text: string): GoParse<never> {
+  return { ok: false, error: `strconv.${operation}: parsing ${goQuote(text)}: invalid syntax` };
+}
+
+function rangeError(operation: string, text: string): GoParse<never> {
+  return { ok: false, error: `strconv.${operation}: parsing ${goQuote(text)}: value out of range` };
+}
