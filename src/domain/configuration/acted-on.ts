@@ -1,0 +1,20 @@
+// Which settings something acts on. The others are read, checked and shown, and their use is logged once: silence would be a promise.
+// Invariant: every path here is a setting of the table; whoever wires a setting adds it.
+
+import { applyDefaults, withFileDefaults, withLegacyDefaults } from './defaults.js';
+import { showConfiguration } from './draft.js';
+import { noFeatureGates } from './feature-gates.js';
+import { type KubeletConfiguration, settingRows, valueAt } from './schema.js';
+
+/** Dotted paths of settings, as `authentication.anonymous.enabled`. */
+export const actedOn: ReadonlySet<string> = new Set(['failCgroupV1', 'featureGates', 'mergeDefaultEvictionSettings', 'runOnce', 'showHiddenMetricsForVersion']);
+
+/** Settings that differ from their default and that nothing acts on; dotted paths, in the order of the table. */
+export function unusedSettings(configuration: KubeletConfiguration, usesFile: boolean): string[] {
+  const defaults = applyDefaults({}, noFeatureGates);
+  const baseline = showConfiguration(usesFile ? withFileDefaults(defaults, false) : withLegacyDefaults(defaults));
+  const shown = showConfiguration(configuration);
+  return settingRows
+    .filter(({ path }) => !actedOn.has(path.join('.')) && JSON.stringify(valueAt(shown, path)) !== JSON.stringify(valueAt(baseline, path)))
+    .map(({ path }) => path.join('.'));
+}

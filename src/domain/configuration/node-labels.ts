@@ -1,0 +1,55 @@
+// --node-labels: which labels a node may give itself.
+// Invariant: in the namespaces of Kubernetes only those that no scheduling decision trusts, as NodeRestriction enforces too.
+import { labelValueProblems, qualifiedNameProblems } from '../values/dns-names.js';
+import { goList } from '../values/go-text.js';
+
+const ownNamespaces: readonly string[] = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
+const ownLabels: readonly string[] = [
+  'beta.kubernetes.io/arch',
+  'beta.kubernetes.io/instance-type',
+  'beta.kubernetes.io/os',
+  'failure-domain.beta.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone',
+  'kubernetes.io/arch',
+  'kubernetes.io/hostname',
+  'kubernetes.io/os',
+  'node.kubernetes.io/instance-type',
+  'topology.kubernetes.io/region',
+  'topology.kubernetes.io/zone',
+];
+
+/** null when all labels are fine; else the message. */
+export function nodeLabelsProblem(labels: Readonly<Record<string, string>>): string | null {
+  const keys = Object.keys(labels).sort();
+  const unknown = keys.filter((key) => isKubernetesLabel(key) && !isOwnLabel(key));
+  if (unknown.length > 0) {
+    const allowed = `must begin with an allowed prefix (${ownNamespaces.join(', ')}) or be in the specifically allowed set (${ownLabels.join(', ')})`;
+    return `unknown 'kubernetes.io' or 'k8s.io' labels specified with --node-labels: ${goList(unknown)}\n--node-labels in the 'kubernetes.io' namespace ${allowed}`;
+  }
+  const problems: string[] = [];
+  const add = (subject: string, found: readonly string[]): void => {
+    if (found.length > 0) problems.push(`'${subject}' - ${found.join(', ')}`);
+  };
+  for (const key of keys) {
+    add(key, qualifiedNameProblems(key));
+    add(labels[key] as string, labelValueProblems(labels[key] as string));
+  }
+  return problems.length > 0 ? `invalid node labels: ${problems.join('; ')}` : null;
+}
+
+function namespaceOf(key: string): string {
+  const at = key.indexOf('/');
+  return at < 0 ? '' : key.slice(0, at);
+}
+
+function isKubernetesLabel(key: string): boolean {
+  return ['kubernetes.io', 'k8s.io'].some((domain) => isInDomain(namespaceOf(key), domain));
+}
+
+function isOwnLabel(key: string): boolean {
+  return ownLabels.includes(key) || ownNamespaces.some((namespace) => isInDomain(namespaceOf(key), namespace));
+}
+
+function isInDomain(name: string, domain: string): boolean {
+  return name === domain || name.endsWith(`.${domain}`);
+}

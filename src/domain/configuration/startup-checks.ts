@@ -1,0 +1,107 @@
+// What is checked between validation and the first step of the agent: reservations, reserved CPUs, hard eviction thresholds, TLS, the lock.
+// Invariant: pure; the answer is what the container manager starts from.
+import { parseThreshold, type ThresholdValue } from '../eviction/threshold-text.js';
+import { type CpuSet, formatCpuSet, isCpuSubset, parseCpuSet } from '../values/cpu-set.js';
+import { type GoParse, goQuote, parseGoInt } from '../values/go-text.js';
+import { parseQuantity, type Quantity, quantitySign } from '../values/quantity.js';
+import type { ProcessOptions } from './apply-flags.js';
+import type { KubeletConfiguration } from './schema.js';
+import { type TlsOptions, tlsOptions } from './tls-options.js';
+
+/** Reserved amounts by resource; null when nothing is reserved. */
+export type Reservation = Readonly<Record<string, Quantity>> | null;
+
+export interface StartupValues {
+  readonly tls: TlsOptions;
+  readonly reservedSystemCpus: CpuSet;
+  readonly kubeReserved: Reservation;
+  readonly systemReserved: Reservation;
+  /** By signal; thresholds that are switched off are left out. */
+  readonly hardEviction: ReadonlyMap<string, ThresholdValue>;
+  /** Percentages by resource. */
+  readonly qosReserved: Readonly<Record<string, number>>;
+}
+
+export type StartupResult = { readonly ok: true; readonly values: StartupValues } | { readonly ok: false; readonly error: string };
+
+/** Checks on a machine with these CPUs online. The errors are whole, as the process ends with them. */
+export function checkStartup(configuration: KubeletConfiguration, options: ProcessOptions, onlineCpus: CpuSet): StartupResult {
+  const tls = tlsOptions(configuration);
+  if (!tls.ok) return { ok: false, error: `failed to construct kubelet dependencies: ${tls.error}` };
+  const refuse = (error: string): StartupResult => ({ ok: false, error: `failed to run Kubelet: ${error}` });
+  if (options.exitOnLockContention && options.lockFile === '') return refuse('cannot exit on lock file contention: no lock file specified');
+  const cpus = reservedCpus(configuration.reservedSystemCPUs, onlineCpus);
+  if (!cpus.ok) return refuse(cpus.error);
+  const wanted = reservationsWithCpus(configuration, cpus.value);
+  const kubeReserved = parseReservation(wanted.kubeReserved);
+  if (!kubeReserved.ok) return refuse(`--kube-reserved value failed to parse: ${kubeReserved.error}`);
+  const systemReserved = parseReservation(wanted.systemReserved);
+  if (!systemReserved.ok) return refuse(`--system-reserved value failed to parse: ${systemReserved.error}`);
+  const hardEviction = parseHardEviction(options.experimentalAllocatableIgnoreEviction ? {} : configuration.evictionHard);
+  if (!hardEviction.ok) return refuse(hardEviction.error);
+  const qosReserved = parseQosReserved(configuration.qosReserved);
+  if (!qosReserved.ok) return refuse(`--qos-reserved value failed to parse: ${qosReserved.error}`);
+  const values = { tls: tls.value, reservedSystemCpus: cpus.value, kubeReserved: kubeReserved.value, systemReserved: systemReserved.value };
+  return { ok: true, values: { ...values, hardEviction: hardEviction.value, qosReserved: qosReserved.value } };
+}
+
+function reservedCpus(text: string, online: CpuSet): GoParse<CpuSet> {
+  const parsed = parseCpuSet(text);
+  if (!parsed.ok) return { ok: false, error: `unable to parse reserved-cpus list: ${parsed.error}` };
+  if (!isCpuSubset(parsed.value, online)) return { ok: false, error: `reserved-cpus: ${text} is not a subset of online-cpus: ${formatCpuSet(online)}` };
+  return parsed;
+}
+
+/** Whole reserved CPUs replace the cpu amounts of both reservations. */
+function reservationsWithCpus({ kubeReserved, systemReserved }: KubeletConfiguration, cpus: CpuSet): Pick<KubeletConfiguration, 'kubeReserved' | 'systemReserved'> {
+  if (cpus.length === 0) return { kubeReserved, systemReserved };
+  const { cpu: _replaced, ...others } = kubeReserved;
+  return { kubeReserved: others, systemReserved: { ...systemReserved, cpu: String(cpus.length) } };
+}
+
+const reservable: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
+
+/** Reads one reservation, e.g. `{ cpu: '500m', memory: '1Gi' }`. */
+export function parseReservation(amounts: Readonly<Record<string, string>>): GoParse<Reservation> {
+  const entries: [string, Quantity][] = [];
+  for (const resource of Object.keys(amounts).sort()) {
+    const text = amounts[resource] as string;
+    if (!reservable.includes(resource)) return { ok: false, error: `cannot reserve ${goQuote(resource)} resource` };
+    const parsed = parseQuantity(text);
+    if (!parsed.ok) return { ok: false, error: `failed to parse quantity ${goQuote(text)} for ${goQuote(resource)} resource: ${parsed.error}` };
+    if (quantitySign(parsed.quantity) < 0) return { ok: false, error: `resource quantity for ${goQuote(resource)} cannot be negative: ${text}` };
+    entries.push([resource, parsed.quantity]);
+  }
+  return { ok: true, value: entries.length === 0 ? null : Object.fromEntries(entries) };
+}
+
+function parseHardEviction(thresholds: Readonly<Record<string, string>>): GoParse<ReadonlyMap<string, ThresholdValue>> {
+  const values = new Map<string, ThresholdValue>();
+  for (const signal of Object.keys(thresholds).sort()) {
+    const parsed = parseThreshold(signal, thresholds[signal] as string);
+    if (!parsed.ok) return parsed;
+    if (parsed.value !== null) values.set(signal, parsed.value);
+  }
+  return { ok: true, value: values };
+}
+
+/** Percentages that QoS classes leave to higher ones; memory only. */
+export function parseQosReserved(shares: Readonly<Record<string, string>>): GoParse<Readonly<Record<string, number>>> {
+  const values: [string, number][] = [];
+  for (const resource of Object.keys(shares).sort()) {
+    const text = shares[resource] as string;
+    if (resource !== 'memory') return { ok: false, error: `cannot reserve ${goQuote(resource)} resource` };
+    const parsed = parsePercent(text);
+    if (!parsed.ok) return { ok: false, error: `failed to parse percentage ${goQuote(text)} for ${goQuote(resource)} resource: ${parsed.error}` };
+    values.push([resource, parsed.value]);
+  }
+  return { ok: true, value: Object.fromEntries(values) };
+}
+
+function parsePercent(text: string): GoParse<number> {
+  if (!text.endsWith('%')) return { ok: false, error: 'percentage must end with %' };
+  const parsed = parseGoInt(text.slice(0, -1), 10, 64);
+  if (!parsed.ok) return parsed;
+  if (parsed.value < 0n || parsed.value > 100n) return { ok: false, error: 'percentage must be between 0 and 100' };
+  return { ok: true, value: Number(parsed.value) };
+}

@@ -1,0 +1,66 @@
+// An eviction threshold as it is configured: a quantity, or a percentage of the capacity that its signal is about.
+// Invariant: a threshold that was accepted is positive and at most the whole; percentages are single precision, as they always were.
+import { goQuote } from '../values/go-text.js';
+import { parseQuantity, type Quantity, quantitySign, quantityText } from '../values/quantity.js';
+
+export const evictionSignals: readonly string[] = [
+  'memory.available',
+  'allocatableMemory.available',
+  'nodefs.available',
+  'nodefs.inodesFree',
+  'imagefs.available',
+  'imagefs.inodesFree',
+  'containerfs.available',
+  'containerfs.inodesFree',
+  'pid.available',
+];
+
+export type ThresholdValue = { readonly kind: 'quantity'; readonly quantity: Quantity } | { readonly kind: 'fraction' /** Single precision. */; readonly fraction: number };
+
+export type ThresholdParse =
+  | { readonly ok: true; readonly value: ThresholdValue }
+  /** `0%` and `100%` switch a threshold off. */
+  | { readonly ok: true; readonly value: null }
+  | { readonly ok: false; readonly error: string };
+
+/** Reads the threshold of one signal. */
+export function parseThreshold(signal: string, text: string): ThresholdParse {
+  const refuse = (error: string): ThresholdParse => ({ ok: false, error });
+  if (!evictionSignals.includes(signal)) return refuse(`unsupported eviction signal ${signal}`);
+  if (text === '0%' || text === '100%') return { ok: true, value: null };
+  if (text.endsWith('%')) {
+    const parsed = parsePercentage(text);
+    if (!parsed.ok) return parsed;
+    if (parsed.fraction < 0) return refuse(`eviction percentage threshold ${signal} must be >= 0%: ${text}`);
+    if (parsed.fraction > 1) return refuse(`eviction percentage threshold ${signal} must be <= 100%: ${text}`);
+    return { ok: true, value: { kind: 'fraction', fraction: parsed.fraction } };
+  }
+  const parsed = parseQuantity(text);
+  if (!parsed.ok) return refuse(parsed.error);
+  if (quantitySign(parsed.quantity) <= 0) return refuse(`eviction threshold ${signal} must be positive: ${quantityText(parsed.quantity)}`);
+  return { ok: true, value: { kind: 'quantity', quantity: parsed.quantity } };
+}
+
+const maxSingle = 3.4028234663852886e38;
+
+/** The number before all trailing percent signs, as a fraction; a float literal. */
+export function parsePercentage(text: string): { readonly ok: true; readonly fraction: number } | { readonly ok: false; readonly error: string } {
+  const literal = text.replace(/%+$/, '');
+  const isNumber = /^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$/.test(literal);
+  const isInfinity = /^[-+]?inf(?:inity)?$/i.test(literal);
+  if (!isNumber && !isInfinity) return { ok: false, error: `strconv.ParseFloat: parsing ${goQuote(literal)}: invalid syntax` };
+  if (isInfinity) return { ok: true, fraction: literal.startsWith('-') ? -Infinity : Infinity };
+  const value = Math.fround(Number(literal));
+  if (Math.abs(value) > maxSingle) return { ok: false, error: `strconv.ParseFloat: parsing ${goQuote(literal)}: value out of range` };
+  return { ok: true, fraction: Math.fround(value / 100) };
+}
+
+/** The shortest decimal that is this single precision number: 0.1, not 0.10000000149011612. */
+export function shortestSingle(value: number): number {
+  const single = Math.fround(value);
+  for (let digits = 1; digits <= 9; digits++) {
+    const rounded = Number(single.toPrecision(digits));
+    if (Math.fround(rounded) === single) return rounded;
+  }
+  return single;
+}
