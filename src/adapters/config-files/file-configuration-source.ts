@@ -1,0 +1,112 @@
+// Configuration files and drop-in directories of a real file system.
+// Invariant: nothing is thrown for what a file system can answer; errors are in the words that its users know (`open F: no such file or directory`).
+import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { ConfigurationFile, ConfigurationSource, DropInListing } from '../../ports/outbound/configuration-source.js';
+import { maxDocumentBytes, parseYaml } from '../yaml/index.js';
+
+const dropInSuffix = '.conf';
+/** A drop-in tree is a handful of files; a larger one is the wrong directory. */
+const maxDropInEntries = 10_000;
+
+export class FileConfigurationSource implements ConfigurationSource {
+  private readonly workingDirectory: string;
+
+  constructor(workingDirectory: string = process.cwd()) {
+    this.workingDirectory = workingDirectory;
+  }
+
+  readFile(name: string): ConfigurationFile {
+    return readDocument(resolve(this.workingDirectory, name));
+  }
+
+  readDropIns(directory: string): DropInListing {
+    const walk = new DropInWalk(this.workingDirectory);
+    const error = walk.visitRoot(directory);
+    return { files: walk.files, skipped: walk.skipped, error };
+  }
+}
+
+function readDocument(path: string): ConfigurationFile {
+  let bytes: Buffer;
+  try {
+    // Only a regular file ends by itself: a pipe or a device would be read for ever.
+    const { size } = statSync(path);
+    if (size > maxDocumentBytes) return { ok: false, path, error: `read ${path}: file too large` };
+    bytes = readFileSync(path);
+  } catch (error) {
+    return { ok: false, path, error: systemError(error, 'open', path) };
+  }
+  return { ok: true, path, text: bytes.toString('utf8'), parsed: parseYaml(bytes) };
+}
+
+class DropInWalk {
+  readonly files: ConfigurationFile[] = [];
+  readonly skipped: string[] = [];
+  private readonly workingDirectory: string;
+  private entries = 0;
+
+  constructor(workingDirectory: string) {
+    this.workingDirectory = workingDirectory;
+  }
+
+  /** The root is not followed if it is a link, as every directory below. */
+  visitRoot(path: string): string | null {
+    try {
+      const isDirectory = lstatSync(this.absolute(path)).isDirectory();
+      return isDirectory ? this.visitDirectory(path) : this.visitFile(path);
+    } catch (error) {
+      return systemError(error, 'lstat', path);
+    }
+  }
+
+  private visitDirectory(path: string): string | null {
+    let entries: { readonly name: string; readonly isDirectory: boolean }[];
+    try {
+      entries = readdirSync(this.absolute(path), { withFileTypes: true }).map((entry) => ({ name: entry.name, isDirectory: entry.isDirectory() }));
+    } catch (error) {
+      return systemError(error, 'open', path);
+    }
+    entries.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+    for (const { name, isDirectory } of entries) {
+      if (++this.entries > maxDropInEntries) return `more than ${maxDropInEntries} entries`;
+      const below = `${path.replace(/\/+$/, '')}/${name}`;
+      const error = isDirectory ? this.visitDirectory(below) : this.visitFile(below);
+      if (error !== null) return error;
+    }
+    return null;
+  }
+
+  private visitFile(path: string): null {
+    if (!path.endsWith(dropInSuffix)) {
+      this.skipped.push(path);
+      return null;
+    }
+    const file = readDocument(this.absolute(path));
+    this.files.push({ ...file, path });
+    return null;
+  }
+
+  private absolute(path: string): string {
+    return resolve(this.workingDirectory, path);
+  }
+}
+
+const words: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or directory',
+  EACCES: 'permission denied',
+  EPERM: 'operation not permitted',
+  EISDIR: 'is a directory',
+  ENOTDIR: 'not a directory',
+  ELOOP: 'too many levels of symbolic links',
+  ENAMETOOLONG: 'file name too long',
+  EIO: 'input/output error',
+  EMFILE: 'too many open files',
+};
+
+/** `open F: no such file or directory`; a directory is opened well and fails when it is read. */
+function systemError(error: unknown, operation: string, path: string): string {
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  if (code === '') throw error;
+  return `${code === 'EISDIR' ? 'read' : operation} ${path}: ${words[code] ?? code}`;
+}
