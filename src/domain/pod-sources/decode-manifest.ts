@@ -23,7 +23,10 @@ export type ManifestRejection =
   | { readonly kind: 'invalid'; readonly message: string; readonly problems: readonly FieldProblem[] }
   | { readonly kind: 'api-reference'; readonly message: string };
 
-export type DecodedManifest = { readonly ok: true; readonly pods: readonly Pod[] } | { readonly ok: false; readonly rejection: ManifestRejection };
+/** `unknownFields`: paths that were dropped, which is mostly a slip of the pen. */
+export type DecodedManifest =
+  | { readonly ok: true; readonly pods: readonly Pod[]; readonly unknownFields: readonly string[] }
+  | { readonly ok: false; readonly rejection: ManifestRejection };
 
 /** One pod; from a URL a list of pods, too, of which one bad item rejects all. */
 export function decodeManifest(value: unknown, context: ManifestContext): DecodedManifest {
@@ -34,8 +37,9 @@ export function decodeManifest(value: unknown, context: ManifestContext): Decode
     return unparsable(`invalid pod: kind ${JSON.stringify(type.kind)} of version ${JSON.stringify(type.apiVersion)} is not a v1 Pod`);
   }
   const pods: Pod[] = [];
+  const unknownFields: string[] = [];
   try {
-    const drafts = isList ? decodeItems(type.object) : [decodePod(type.object, '')];
+    const drafts = isList ? decodeItems(type.object, unknownFields) : [decodePod(type.object, '', unknownFields)];
     for (const draft of drafts) {
       const rejection = completePod(draft, context);
       if (rejection !== null) return { ok: false, rejection };
@@ -45,7 +49,7 @@ export function decodeManifest(value: unknown, context: ManifestContext): Decode
     if (error instanceof DecodeError) return unparsable(`invalid ${isList ? 'pods list' : 'pod'}: ${error.message}`);
     throw error;
   }
-  return { ok: true, pods };
+  return { ok: true, pods, unknownFields };
 }
 
 function unparsable(message: string): DecodedManifest {
@@ -69,16 +73,16 @@ function readTypeMeta(value: unknown): TypeMeta {
   return { ok: true, apiVersion: found.apiversion, kind: found.kind, object: value };
 }
 
-function decodeItems(list: PlainObject): PodDraft[] {
+function decodeItems(list: PlainObject, unknown: string[]): PodDraft[] {
   const { items } = list;
   if (items === null || items === undefined) return [];
   if (!Array.isArray(items)) throw new DecodeError('items', 'expected a list');
-  return items.map((item: unknown, i) => decodePod(item, `items[${i}]`));
+  return items.map((item: unknown, i) => decodePod(item, `items[${i}]`, unknown));
 }
 
-function decodePod(value: unknown, path: string): PodDraft {
+function decodePod(value: unknown, path: string, unknown: string[]): PodDraft {
   // The schema has just checked every field this type names.
-  const pod = decodeObject(value, 'Pod', path) as unknown as PodDraft;
+  const pod = decodeObject(value, 'Pod', path, unknown) as unknown as PodDraft;
   pod.metadata ??= {} as PodDraft['metadata'];
   pod.spec ??= {} as PodDraft['spec'];
   return pod;

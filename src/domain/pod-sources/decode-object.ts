@@ -17,18 +17,24 @@ export class DecodeError extends Error {
 const maxInt64 = 2n ** 63n - 1n;
 const minInt64 = -(2n ** 63n);
 
-/** Throws `DecodeError`, which names the field. */
-export function decodeObject(value: unknown, struct: string, path: string): PlainObject {
+/** Says what an object is, and is no field of ours; found whatever their case. */
+const typeMetaFields: ReadonlySet<string> = new Set(['apiversion', 'kind']);
+
+/** Throws `DecodeError`, which names the field. Paths of fields that the schema doesn't know are added to `unknown`. */
+export function decodeObject(value: unknown, struct: string, path: string, unknown: string[]): PlainObject {
   const fields = podSchema.get(struct);
   if (fields === undefined) throw new Error(`pod schema: no type ${struct}`);
   if (value === null || value === undefined) return {};
   if (!isPlainObject(value)) throw new DecodeError(path, `expected an object, got ${describe(value)}`);
   const out: PlainObject = {};
+  for (const name of Object.keys(value)) {
+    if (!fields.has(name) && !(struct === 'Pod' && typeMetaFields.has(name.toLowerCase()))) unknown.push(path === '' ? name : `${path}.${name}`);
+  }
   for (const [name, type] of fields) {
     if (!Object.hasOwn(value, name)) continue;
     const given = value[name];
     if (given === null || given === undefined) continue;
-    const decoded = decodeField(given, type, path === '' ? name : `${path}.${name}`);
+    const decoded = decodeField(given, type, path === '' ? name : `${path}.${name}`, unknown);
     if (!isLeftOut(decoded, type)) out[name] = decoded;
   }
   return out;
@@ -38,25 +44,25 @@ export function isPlainObject(value: unknown): value is PlainObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function decodeField(value: unknown, type: FieldType, path: string): unknown {
+function decodeField(value: unknown, type: FieldType, path: string, unknown: string[]): unknown {
   switch (type.kind) {
     case 'scalar':
       return decodeScalar(value, type.scalar, path);
     case 'struct':
-      return decodeObject(value, type.struct, path);
+      return decodeObject(value, type.struct, path, unknown);
     case 'list':
       if (!Array.isArray(value)) throw new DecodeError(path, `expected a list, got ${describe(value)}`);
-      return value.map((item: unknown, i) => (item === null ? zeroOf(type.item) : decodeField(item, type.item, `${path}[${i}]`)));
+      return value.map((item: unknown, i) => (item === null ? zeroOf(type.item) : decodeField(item, type.item, `${path}[${i}]`, unknown)));
     case 'map':
-      return decodeMap(value, type.item, path);
+      return decodeMap(value, type.item, path, unknown);
   }
 }
 
-function decodeMap(value: unknown, item: FieldType, path: string): PlainObject {
+function decodeMap(value: unknown, item: FieldType, path: string, unknown: string[]): PlainObject {
   if (!isPlainObject(value)) throw new DecodeError(path, `expected an object, got ${describe(value)}`);
   const out: PlainObject = {};
   for (const [key, given] of Object.entries(value)) {
-    const decoded = given === null ? zeroOf(item) : decodeField(given, item, `${path}[${key}]`);
+    const decoded = given === null ? zeroOf(item) : decodeField(given, item, `${path}[${key}]`, unknown);
     // An own property, also for a key like `__proto__`.
     Object.defineProperty(out, key, { value: decoded, enumerable: true, writable: true, configurable: true });
   }

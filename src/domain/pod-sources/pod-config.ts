@@ -1,6 +1,6 @@
 // Pods of all sources, merged: each source sends its complete list (a SET), what comes out is what changed, in an order that is safe to apply.
 // Transitions of one uid of one source:
-//   unknown -> known: ADD;  known -> known: nothing, RECONCILE (status only), UPDATE, or DELETE (it has a deletion time);  known -> unknown: REMOVE
+//   unknown -> known: ADD;  known -> known: nothing, RECONCILE (status only), UPDATE, or DELETE (it has a deletion time);  known -> unknown: REMOVE;  known under another name: REMOVE and ADD
 // Invariant: a stored pod is never changed in place; REMOVE comes before ADD, since a changed static pod has a new uid under the old name.
 import type { Micros } from '../../ports/micros.js';
 import type { ObjectReference } from '../../ports/model/object-meta.js';
@@ -62,7 +62,10 @@ export function mergeSet(state: PodConfigState, source: PodSource, pods: readonl
   const seen = `${formatRfc3339Micros(now).slice(0, -1)}000Z`;
   for (const incoming of kept) {
     const uid = incoming.metadata.uid ?? '';
-    const previous = record.pods.get(uid);
+    const known = record.pods.get(uid);
+    // Another name under the same uid (a manifest with a uid of its own) is another pod: the old one has to go first.
+    const previous = known !== undefined && podFullNameOf(known.pod) === podFullNameOf(incoming) ? known : undefined;
+    if (known !== undefined && previous === undefined) byOp.REMOVE.push(known.pod);
     const { op, pod } = previous === undefined ? added(source, incoming, seen) : changed(source, previous, incoming);
     stored.set(uid, { incoming, pod });
     if (op !== null) byOp[op].push(pod);

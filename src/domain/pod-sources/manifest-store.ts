@@ -1,0 +1,146 @@
+// The pods of a manifest directory, file by file: what a listing, one changed file or a vanished one does to them.
+// Invariant: a pod is what the last good version of its file says. Of several files with one namespace and name the last path counts,
+// and the others take over when it goes: removing one of two copies doesn't stop the pod.
+import type { Pod } from '../../ports/model/pod.js';
+import type { ManifestContent, ManifestFile } from '../../ports/outbound/manifests.js';
+import { podFullNameOf } from '../values/pod-references.js';
+import { type ManifestPods, podsOfManifest } from './manifest-pods.js';
+
+export interface ManifestStoreSettings {
+  readonly nodeName: string;
+  /** The feature PreventStaticPodAPIReferences. */
+  readonly preventApiReferences: boolean;
+}
+
+interface KnownFile {
+  /** What the pod was made of: the same object needn't be decoded again. */
+  readonly content: ManifestContent;
+  readonly pod: Pod;
+}
+
+export interface ManifestStore {
+  readonly files: Map<string, KnownFile>;
+  /** Path -> the last line said about it, so that a bad file is reported once and not at each listing. */
+  readonly reported: Map<string, string>;
+}
+
+export interface StoreLine {
+  readonly level: 'error' | 'warn' | 'info';
+  readonly text: string;
+}
+
+export function newManifestStore(): ManifestStore {
+  return { files: new Map(), reported: new Map() };
+}
+
+/** The complete list of pods, in order of path. */
+export function podsOfStore(store: ManifestStore): Pod[] {
+  return [...winners(store).values()].map((winner) => winner.pod);
+}
+
+/** A directory's listing replaces everything: what can't be used now is gone, also if it could before. */
+export function takeListing(store: ManifestStore, files: readonly ManifestFile[], settings: ManifestStoreSettings): StoreLine[] {
+  const lines: StoreLine[] = [];
+  const next = new Map<string, KnownFile>();
+  for (const file of files) {
+    const known = store.files.get(file.path);
+    const result = known?.content === file.content ? known : readFile(store, file, settings, 'Could not process manifest file', lines);
+    if (result !== null) next.set(file.path, result);
+  }
+  const paths = new Set(files.map((file) => file.path));
+  for (const path of [...store.reported.keys()]) if (!paths.has(path)) store.reported.delete(path);
+  store.files.clear();
+  for (const [path, known] of next) store.files.set(path, known);
+  lines.push(...duplicateLines(store));
+  return lines;
+}
+
+/** One file that was changed. A bad version leaves the pod as it was: it may be half written, and more will come. */
+export function takeFile(store: ManifestStore, file: ManifestFile, settings: ManifestStoreSettings): { readonly isChanged: boolean; readonly lines: readonly StoreLine[] } {
+  if (file.content.kind === 'absent') return { isChanged: removeFile(store, file.path), lines: [] };
+  const known = store.files.get(file.path);
+  if (known?.content === file.content) return { isChanged: false, lines: [] };
+  const lines: StoreLine[] = [];
+  const result = readFile(store, file, settings, "can't process config file", lines);
+  if (result === null) return { isChanged: false, lines };
+  store.files.set(file.path, result);
+  lines.push(...duplicateLines(store));
+  return { isChanged: true, lines };
+}
+
+/** False when the file had no pod. */
+export function removeFile(store: ManifestStore, path: string): boolean {
+  store.reported.delete(path);
+  return store.files.delete(path);
+}
+
+export function clearStore(store: ManifestStore): void {
+  store.files.clear();
+  store.reported.clear();
+}
+
+function readFile(store: ManifestStore, file: ManifestFile, settings: ManifestStoreSettings, complaint: string, lines: StoreLine[]): KnownFile | null {
+  const origin = { kind: 'file', path: file.path } as const;
+  const result = podsOfManifest(file.content, { ...settings, origin });
+  report(store, file.path, lineOf(file.path, result, complaint), lines);
+  const pod = result.kind === 'pods' ? result.pods[0] : undefined;
+  return pod === undefined ? null : { content: file.content, pod };
+}
+
+function lineOf(path: string, result: ManifestPods, complaint: string): StoreLine | null {
+  switch (result.kind) {
+    case 'absent':
+      return null;
+    case 'skipped':
+      return { level: 'info', text: `${path}: ${result.message}, ignoring` };
+    case 'rejected': {
+      // A text that is a pod but may not be one, and a text that isn't a pod at all.
+      const text = result.isParsed ? result.message : `${path}: couldn't parse as pod(${result.message}), please check config file`;
+      return { level: 'error', text: `${complaint} "${path}": ${text}` };
+    }
+    case 'pods':
+      return result.notes.length === 0 ? null : { level: 'warn', text: `${path}: ${result.notes.join('; ')}` };
+  }
+}
+
+/** Says a line unless it was the last one said about the path. */
+function report(store: ManifestStore, path: string, line: StoreLine | null, lines: StoreLine[]): void {
+  if (line === null) store.reported.delete(path);
+  else if (store.reported.get(path) !== line.text) {
+    store.reported.set(path, line.text);
+    lines.push(line);
+  }
+}
+
+interface Winner {
+  readonly path: string;
+  readonly pod: Pod;
+  readonly losers: readonly string[];
+}
+
+function winners(store: ManifestStore): Map<string, Winner> {
+  const byName = new Map<string, Winner>();
+  const paths = [...store.files.keys()].sort();
+  for (const path of paths) {
+    const { pod } = store.files.get(path) as KnownFile;
+    const name = podFullNameOf(pod);
+    const earlier = byName.get(name);
+    byName.set(name, { path, pod, losers: earlier === undefined ? [] : [...earlier.losers, earlier.path] });
+  }
+  return byName;
+}
+
+/** Once for each pair of files, under a key that no path can have. */
+function duplicateLines(store: ManifestStore): StoreLine[] {
+  const lines: StoreLine[] = [];
+  for (const winner of winners(store).values()) {
+    for (const loser of winner.losers) {
+      const { name, namespace = '' } = winner.pod.metadata;
+      const text = `${loser}: pod "${name}" in namespace "${namespace}" is also defined by ${winner.path}, which is used`;
+      if (store.reported.get(loser) === text) continue;
+      store.reported.set(loser, text);
+      lines.push({ level: 'warn', text });
+    }
+  }
+  return lines;
+}
