@@ -1,5 +1,6 @@
 // The way back: what a runtime's server receives, in the domain's model. The mock server feeds the simulated runtime with it.
 // Invariant: model -> CRI -> model gives an equal configuration, where a protocol zero stands for "absent".
+import { isUtf8 } from 'node:buffer';
 import type {
   ContainerConfig as ModelContainer,
   LinuxContainerSecurityContext as ModelContext,
@@ -84,7 +85,7 @@ export function containerConfigFromCri(config: ContainerConfig): ModelContainer 
     ...textField('workingDir', config.workingDir),
     ...listField(
       'envs',
-      config.envs.map(({ key, value }) => ({ key, value: value.toString('utf8') })),
+      config.envs.map(({ key, value }) => ({ key, value: isUtf8(value) ? value.toString('utf8') : Uint8Array.from(value) })),
     ),
     ...listField('mounts', config.mounts.map(mountFromCri)),
     ...listField('devices', config.devices),

@@ -64,7 +64,7 @@ export function containerConfigToCri(config: ModelContainer): ContainerConfig {
     command: [...(config.command ?? [])],
     args: [...(config.args ?? [])],
     workingDir: config.workingDir ?? '',
-    envs: (config.envs ?? []).map(({ key, value }) => ({ key, value: Buffer.from(value, 'utf8') })),
+    envs: (config.envs ?? []).map(({ key, value }) => ({ key, value: typeof value === 'string' ? Buffer.from(value, 'utf8') : Buffer.from(value) })),
     mounts: (config.mounts ?? []).map(mountToCri),
     devices: (config.devices ?? []).map((device) => ({ ...device })),
     labels: { ...config.labels },

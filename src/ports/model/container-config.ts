@@ -53,7 +53,8 @@ export interface ContainerConfig {
   readonly command?: readonly string[];
   readonly args?: readonly string[];
   readonly workingDir?: string;
-  readonly envs?: readonly { readonly key: string; readonly value: string }[];
+  /** A value is text, or bytes where it is none: a secret may hold anything. */
+  readonly envs?: readonly { readonly key: string; readonly value: string | Uint8Array }[];
   readonly mounts?: readonly RuntimeMount[];
   readonly devices?: readonly RuntimeDevice[];
   readonly cdiDevices?: readonly string[];

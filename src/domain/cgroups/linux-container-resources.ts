@@ -1,0 +1,110 @@
+// What a container, and a sandbox as a whole, is told about CPU, memory, huge pages and swap: LinuxContainerResources of the CRI.
+// Invariant: 0 means "not set" for the runtime, so a limit that is not there is 0 or absent, never -1; -1 only lifts the CPU quota.
+import type { Container } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { LinuxContainerResources } from '../../ports/model/sandbox-config.js';
+import { oomScoreAdjust } from '../qos/oom-score.js';
+import { parsedList, podLimits, podRequests, type Quantities } from '../qos/pod-resources.js';
+import { quantityMilliValue, quantityValue } from '../values/quantity.js';
+import { milliCpuToQuota, milliCpuToShares, quotaToMilliCpu, sharesToMilliCpu, unlimitedQuota } from './cpu-conversions.js';
+import { hugePageUnitOf } from './huge-page-sizes.js';
+import { memoryQosKeys } from './memory-qos.js';
+import type { ResourceFacts } from './resource-facts.js';
+import { swapSettings } from './swap.js';
+
+/** The largest number below 2^63 that a double holds: an int64 field of the CRI takes no more. */
+const maxAmount = 2 ** 63 - 1024;
+
+export interface ExclusiveCpus {
+  /** Whether CPUs are reserved for it alone; a quota would throttle it on its own CPUs. */
+  readonly exclusiveCpus?: boolean;
+}
+
+/** Whatever the container's limits leave out comes from the pod-level ones. */
+export function linuxContainerResources(pod: Pod, container: Container, facts: ResourceFacts, options: ExclusiveCpus = {}): LinuxContainerResources {
+  const limits = parsedList(container.resources?.limits);
+  const podLevel = parsedList(pod.spec.resources?.limits);
+  const basic = basicResources(
+    milliCpu(parsedList(container.resources?.requests)),
+    (milliCpu(limits) ?? 0) || (milliCpu(podLevel) ?? 0),
+    memoryBytes(limits) || memoryBytes(podLevel),
+    facts,
+    options,
+  );
+  const swap = swapSettings(pod, container, basic.memoryLimitInBytes ?? 0, facts);
+  const unified = { ...basic.unified, ...swap.unified, ...memoryQosKeys(pod, container, facts) };
+  return {
+    ...basic,
+    oomScoreAdj: oomScoreAdjust(pod, container, BigInt(facts.machineMemoryBytes)),
+    hugepageLimits: hugePageLimits([podLevel, limits], facts.hugePageSizes),
+    ...(swap.memorySwapLimitInBytes === undefined ? {} : { memorySwapLimitInBytes: swap.memorySwapLimitInBytes }),
+    ...(Object.keys(unified).length === 0 ? {} : { unified }),
+  };
+}
+
+/** The pod's totals, which a runtime needs to size a sandbox that is a virtual machine. Overhead is told apart. */
+export function linuxSandboxResources(pod: Pod, facts: ResourceFacts, options: ExclusiveCpus = {}): LinuxContainerResources {
+  const requests = podRequests(pod, { excludeOverhead: true });
+  const limits = podLimits(pod, { excludeOverhead: true });
+  return basicResources(milliCpu(requests), milliCpu(limits) ?? 0, memoryBytes(limits), facts, options);
+}
+
+/** What the sandbox itself costs, counted as request and limit; nothing at all when the pod names no overhead. */
+export function linuxSandboxOverhead(pod: Pod, facts: ResourceFacts): LinuxContainerResources {
+  if (pod.spec.overhead === undefined) return {};
+  const overhead = parsedList(pod.spec.overhead);
+  return basicResources(milliCpu(overhead), milliCpu(overhead) ?? 0, memoryBytes(overhead), facts, {});
+}
+
+export interface ReportedResources {
+  readonly milliCpuRequest: number | null;
+  readonly milliCpuLimit: number | null;
+  readonly memoryLimitBytes: number | null;
+}
+
+/** Reads back what a runtime says a container has; null is unknown, since the runtime's 0 is "not set". */
+export function reportedResources(resources: LinuxContainerResources): ReportedResources {
+  const period = resources.cpuPeriod ?? 0;
+  const quota = resources.cpuQuota ?? 0;
+  const request = sharesToMilliCpu(resources.cpuShares ?? 0);
+  const limit = resources.memoryLimitInBytes ?? 0;
+  return {
+    milliCpuRequest: request > 0 ? request : null,
+    milliCpuLimit: period > 0 && quota > 0 ? quotaToMilliCpu(quota, period) : null,
+    memoryLimitBytes: limit > 0 ? limit : null,
+  };
+}
+
+/** @param cpuRequest null when not named at all: then the limit says what share is wanted; a named 0 is the least share */
+function basicResources(cpuRequest: number | null, cpuLimit: number, memoryLimit: number, facts: ResourceFacts, options: ExclusiveCpus): LinuxContainerResources {
+  const period = facts.cpuCfsQuotaPeriod;
+  const quota = options.exclusiveCpus === true ? unlimitedQuota : Math.min(milliCpuToQuota(cpuLimit, period), maxAmount);
+  return {
+    cpuShares: milliCpuToShares(cpuRequest ?? cpuLimit),
+    ...(memoryLimit === 0 ? {} : { memoryLimitInBytes: memoryLimit }),
+    ...(facts.cpuCfsQuota ? { cpuPeriod: period, cpuQuota: quota } : {}),
+    ...(facts.cgroupVersion === 2 && !facts.singleProcessOomKill ? { unified: { 'memory.oom.group': '1' } } : {}),
+  };
+}
+
+function milliCpu(list: Quantities): number | null {
+  const cpu = list.get('cpu');
+  return cpu === undefined ? null : Math.min(Number(quantityMilliValue(cpu)), maxAmount);
+}
+
+function memoryBytes(list: Quantities): number {
+  const memory = list.get('memory');
+  return memory === undefined ? 0 : Math.min(Number(quantityValue(memory)), maxAmount);
+}
+
+/** One entry for each size of the host, 0 where nobody asks; later lists override earlier ones. */
+function hugePageLimits(lists: readonly Quantities[], sizes: readonly string[]): { pageSize: string; limit: number }[] {
+  const wanted = new Map<string, number>();
+  for (const list of lists) {
+    for (const [name, amount] of list) {
+      const unit = hugePageUnitOf(name);
+      if (unit !== null) wanted.set(unit, Math.min(Number(quantityValue(amount)), maxAmount));
+    }
+  }
+  return sizes.map((pageSize) => ({ pageSize, limit: wanted.get(pageSize) ?? 0 }));
+}

@@ -1,0 +1,40 @@
+// What the configuration of sandboxes and containers depends on besides the pod: the kubelet's settings and the host it runs on.
+// Plain data, taken anew whenever one of its parts changes; nothing here is read while a configuration is made.
+import type { ResourceList } from '../../ports/model/container.js';
+import type { CgroupDriver } from '../cgroups/cgroup-name.js';
+import type { ResourceFacts } from '../cgroups/resource-facts.js';
+import type { DnsFacts } from '../dns/pod-dns.js';
+import type { NodeAddress } from '../status/pod-addresses.js';
+
+/** A handler the runtime offers, with what it can do; `''` names its default one. */
+export interface RuntimeHandlerFacts {
+  readonly name: string;
+  readonly recursiveReadOnlyMounts: boolean;
+  readonly userNamespaces: boolean;
+}
+
+export interface NodeFacts extends ResourceFacts, DnsFacts {
+  readonly rootDirectory: string;
+  readonly podLogsDirectory: string;
+  /** In cgroupfs form, whatever the driver is. */
+  readonly cgroupRoot: string;
+  readonly cgroupDriver: CgroupDriver;
+  /** Without a cgroup per class and pod the runtime is not told a parent. */
+  readonly cgroupsPerQos: boolean;
+  /** Processes a pod may have; none when not above 0. */
+  readonly podPidsLimit: number;
+  /** Text of the node's own hosts file, which host-network pods get a copy of. */
+  readonly hostsFile: string;
+  /** Gives RuntimeDefault to whoever names no seccomp profile. */
+  readonly seccompDefault: boolean;
+  readonly selinuxEnabled: boolean;
+  /** `/sys/devices/system/cpu/cpu<N>/thermal_throttle` of each CPU that has it: hidden from containers. */
+  readonly thermalThrottlePaths: readonly string[];
+  /** RuntimeClass objects: name to handler. */
+  readonly runtimeClasses: Readonly<Record<string, string>>;
+  readonly runtimeHandlers: readonly RuntimeHandlerFacts[];
+  /** Addresses of the node object. */
+  readonly nodeAddresses: readonly NodeAddress[];
+  /** What stands in for limits in the downward API. */
+  readonly allocatable: ResourceList;
+}

@@ -1,0 +1,33 @@
+// The ports of a pod that the network plug-in is told of.
+// Invariant: only regular containers' ports count; ports without a host port are told too.
+import type { ContainerPort } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { PortMapping } from '../../ports/model/sandbox-config.js';
+import { ipFamily, parseIp } from '../values/ip-address.js';
+
+export function portMappings(pod: Pod): readonly PortMapping[] {
+  return pod.spec.containers.flatMap((container) => uniquePorts(container.ports ?? []).map(mapping));
+}
+
+/** A port given twice in one container counts once: the same name, or without a name the same address, ports and protocol. */
+function uniquePorts(ports: readonly ContainerPort[]): readonly ContainerPort[] {
+  const byKey = new Map<string, ContainerPort>();
+  for (const port of ports) {
+    const key = keyOf(port);
+    if (!byKey.has(key)) byKey.set(key, port);
+  }
+  return [...byKey.values()];
+}
+
+function keyOf(port: ContainerPort): string {
+  if (port.name !== undefined && port.name !== '') return port.name;
+  const hostIp = port.hostIP ?? '';
+  const parsed = hostIp === '' ? null : parseIp(hostIp);
+  const family = hostIp === '' ? 'any' : parsed !== null && ipFamily(parsed) === 6 ? 'v6' : 'v4';
+  return `${family}-${port.protocol ?? ''}-${hostIp}:${port.containerPort}:${port.hostPort ?? 0}`;
+}
+
+function mapping(port: ContainerPort): PortMapping {
+  const protocol = port.protocol === 'UDP' || port.protocol === 'SCTP' ? port.protocol : 'TCP';
+  return { protocol, containerPort: port.containerPort, hostPort: port.hostPort ?? 0, hostIp: port.hostIP ?? '' };
+}

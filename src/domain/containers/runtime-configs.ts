@@ -1,0 +1,28 @@
+// Specs turned into what the runtime is told, for one set of node facts.
+// Invariant: pure; a message says what is wrong with the spec.
+import type { ContainerConfig } from '../../ports/model/container-config.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { type ContainerRequest, containerConfig } from './container-config.js';
+import { hostsFileText, podGetsHostsFile } from './hosts-file.js';
+import type { Resolved } from './namespaces.js';
+import type { NodeFacts } from './node-facts.js';
+import { podHostname } from './pod-hostname.js';
+import { type ConfiguredSandbox, type PodInputs, sandboxConfig } from './sandbox-config.js';
+
+export interface RuntimeConfigs {
+  sandbox(pod: Pod, attempt: number, inputs?: PodInputs): Resolved<ConfiguredSandbox>;
+  container(request: ContainerRequest): Resolved<ContainerConfig>;
+  /** The text of the pod's hosts file; null when the pod gets none, or has no valid name (which keeps it from having containers too). */
+  hosts(pod: Pod, podIps: readonly string[]): string | null;
+}
+
+export function runtimeConfigs(node: NodeFacts): RuntimeConfigs {
+  return {
+    sandbox: (pod, attempt, inputs) => sandboxConfig(pod, attempt, node, inputs),
+    container: (request) => containerConfig(request, node),
+    hosts(pod, podIps) {
+      const name = podHostname(pod, node.clusterDomain);
+      return name.ok && podGetsHostsFile(pod, podIps) ? hostsFileText(pod, podIps, name.value, node.hostsFile) : null;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+// The groups a pod's processes get beyond their primary one.
+// Invariant: the runtime is told of each source once, in the order the kubelet has always used; it makes the list unique itself.
+import type { PodSecurityContext } from '../../ports/model/pod.js';
+import type { Resolved } from './namespaces.js';
+
+export type GroupsPolicy = 'Merge' | 'Strict';
+
+/** `Merge` adds the image's own groups, `Strict` doesn't (KEP-3619); null: the pod doesn't say. */
+export function supplementalGroupsPolicy(context: PodSecurityContext | undefined): Resolved<GroupsPolicy | null> {
+  const policy = context?.supplementalGroupsPolicy;
+  if (policy === undefined) return { ok: true, value: null };
+  if (policy === 'Merge' || policy === 'Strict') return { ok: true, value: policy };
+  return { ok: false, message: `unsupported supplementalGroupsPolicy: ${policy}` };
+}
+
+/** @param volumeGroups groups that own the pod's volumes */
+export function sandboxGroups(context: PodSecurityContext, volumeGroups: readonly number[]): readonly number[] {
+  return [...fsGroup(context), ...volumeGroups, ...(context.supplementalGroups ?? [])];
+}
+
+export function containerGroups(context: PodSecurityContext | undefined, volumeGroups: readonly number[]): readonly number[] {
+  return [...(context === undefined ? [] : fsGroup(context)), ...(context?.supplementalGroups ?? []), ...volumeGroups];
+}
+
+function fsGroup(context: PodSecurityContext): readonly number[] {
+  return context.fsGroup === undefined ? [] : [context.fsGroup];
+}

@@ -1,0 +1,54 @@
+// Reads resolv.conf as the kubelet does, which is not quite as the C library does: only `#` begins a comment, and `options` lines add up.
+// Invariant: total; the one text that is refused has a nameserver line without a value.
+export interface ResolvConf {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  /** `name` or `name:value`, one for each name. */
+  readonly options: readonly string[];
+}
+
+export type ResolvConfParse = { readonly ok: true; readonly value: ResolvConf } | { readonly ok: false; readonly message: string };
+
+export function parseResolvConf(text: string): ResolvConfParse {
+  const servers: string[] = [];
+  let searches: readonly string[] = [];
+  const options: string[] = [];
+  for (const line of text.split('\n')) {
+    const trimmed = line.replace(outerSpace, '');
+    if (trimmed.startsWith('#')) continue;
+    const [keyword, ...values] = trimmed.split(innerSpace).filter((field) => field !== '');
+    switch (keyword) {
+      case 'nameserver':
+        // The blank at the end is where the reference prints an error it doesn't have.
+        if (values[0] === undefined) return { ok: false, message: 'nameserver list is empty ' };
+        servers.push(values[0]);
+        break;
+      case 'search':
+        // One name with and without the final dot must not count twice against the limits.
+        searches = values.filter((name) => name !== '.').map((name) => name.replace(/\.$/, ''));
+        break;
+      case 'options':
+        options.push(...values);
+        break;
+      default:
+        break;
+    }
+  }
+  return { ok: true, value: { servers, searches, options: mergeOptions([], options) } };
+}
+
+/** Go's white space, within and around lines. */
+const innerSpace = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
+const outerSpace = /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+|[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/g;
+
+/** One option for each name; a later one takes the place of an earlier. */
+export function mergeOptions(base: readonly string[], overrides: readonly string[]): readonly string[] {
+  const byName = new Map<string, string>();
+  for (const option of [...base, ...overrides]) byName.set(optionName(option), option);
+  return [...byName.values()];
+}
+
+function optionName(option: string): string {
+  const colon = option.indexOf(':');
+  return colon < 0 ? option : option.slice(0, colon);
+}
