@@ -22,6 +22,8 @@ export interface ManifestStore {
   readonly files: Map<string, KnownFile>;
   /** Path -> the last line said about it, so that a bad file is reported once and not at each listing. */
   readonly reported: Map<string, string>;
+  /** Path of a file whose pod another file defines, too -> the line about it. */
+  shadowed: ReadonlyMap<string, string>;
 }
 
 export interface StoreLine {
@@ -30,7 +32,7 @@ export interface StoreLine {
 }
 
 export function newManifestStore(): ManifestStore {
-  return { files: new Map(), reported: new Map() };
+  return { files: new Map(), reported: new Map(), shadowed: new Map() };
 }
 
 /** The complete list of pods, in order of path. */
@@ -77,6 +79,7 @@ export function removeFile(store: ManifestStore, path: string): boolean {
 export function clearStore(store: ManifestStore): void {
   store.files.clear();
   store.reported.clear();
+  store.shadowed = new Map();
 }
 
 function readFile(store: ManifestStore, file: ManifestFile, settings: ManifestStoreSettings, complaint: string, lines: StoreLine[]): KnownFile | null {
@@ -130,17 +133,18 @@ function winners(store: ManifestStore): Map<string, Winner> {
   return byName;
 }
 
-/** Once for each pair of files, under a key that no path can have. */
+/** Once for each file that another one stands before. */
 function duplicateLines(store: ManifestStore): StoreLine[] {
+  const shadowed = new Map<string, string>();
   const lines: StoreLine[] = [];
   for (const winner of winners(store).values()) {
     for (const loser of winner.losers) {
       const { name, namespace = '' } = winner.pod.metadata;
       const text = `${loser}: pod "${name}" in namespace "${namespace}" is also defined by ${winner.path}, which is used`;
-      if (store.reported.get(loser) === text) continue;
-      store.reported.set(loser, text);
-      lines.push({ level: 'warn', text });
+      shadowed.set(loser, text);
+      if (store.shadowed.get(loser) !== text) lines.push({ level: 'warn', text });
     }
   }
+  store.shadowed = shadowed;
   return lines;
 }
