@@ -15,7 +15,7 @@ export function hugePageUnit(bytes: bigint): HugePageUnit {
     unit++;
   }
   if (size > 1024n && unit < units.length - 1) {
-    return { ok: false, message: `size: ${size}${units[unit]} must be guaranteed to divisible into the next unit: ${units[unit + 1]}` };
+    return { ok: false, message: `size: ${size}${units[unit]} must be guaranteed to divisible into the largest units` };
   }
   return { ok: true, unit: `${size}${units[unit]}` };
 }

@@ -67,10 +67,11 @@ export function reportedResources(resources: LinuxContainerResources): ReportedR
   const period = resources.cpuPeriod ?? 0;
   const quota = resources.cpuQuota ?? 0;
   const request = sharesToMilliCpu(resources.cpuShares ?? 0);
+  const milliCpuLimit = quota > 0 ? quotaToMilliCpu(quota, period) : 0;
   const limit = resources.memoryLimitInBytes ?? 0;
   return {
     milliCpuRequest: request > 0 ? request : null,
-    milliCpuLimit: period > 0 && quota > 0 ? quotaToMilliCpu(quota, period) : null,
+    milliCpuLimit: milliCpuLimit > 0 ? milliCpuLimit : null,
     memoryLimitBytes: limit > 0 ? limit : null,
   };
 }

@@ -23,7 +23,7 @@ export function hostsFileText(pod: Pod, podIps: readonly string[], name: PodHost
   const base = pod.spec.hostNetwork === true ? hostNetworkHeader + nodeHostsFile : header + loopbackLines.map(line).join('') + ownLines(podIps, name);
   const aliases = pod.spec.hostAliases ?? [];
   if (aliases.length === 0) return base;
-  return `${base}\n# Entries added by HostAliases.\n${aliases.map((alias) => line([alias.ip, ...(alias.hostnames ?? [])])).join('')}`;
+  return `${base}\n# Entries added by HostAliases.\n${aliases.map(({ ip, hostnames }) => line([ip, (hostnames ?? []).join('\t')])).join('')}`;
 }
 
 /** The short host name always stands there, since programs look themselves up by it. */

@@ -111,8 +111,8 @@ function clusterBase(pod: Pod, host: ResolvConf, facts: DnsFacts): ResolvConf {
 }
 
 function missingClusterDns(pod: Pod): readonly DnsEvent[] {
-  const policy = pod.spec.dnsPolicy ?? '';
-  const text = `kubelet does not have ClusterDNS IP configured and cannot create Pod using ${goQuote(policy)} policy. Falling back to "Default" policy.`;
+  // The text names this policy whichever of the two the pod has; people look for it as it is.
+  const text = 'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
   return [
     { subject: 'node', reason: 'MissingClusterDNS', message: text },
     { subject: 'pod', reason: 'MissingClusterDNS', message: `pod: ${goQuote(podReferenceTextOf(pod))}. ${text}` },

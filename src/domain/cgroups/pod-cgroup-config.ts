@@ -1,0 +1,117 @@
+// What the cgroups of a pod and of the QoS classes are set to.
+// Invariant: a pod's cgroup limits a resource only if nothing in the pod is unlimited in it; otherwise the limit would hit what has none.
+import type { Container } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { podLimits, podRequests, type Quantities } from '../qos/pod-resources.js';
+import { podQosClass, type QosClass } from '../qos/qos-class.js';
+import { isRestartableInit } from '../status/restart-rules.js';
+import { isZeroQuantity, mustParseQuantity, quantityMilliValue, quantityValue } from '../values/quantity.js';
+import { type CgroupConfig, emptyCgroupConfig } from './cgroup-config.js';
+import { milliCpuToQuota, milliCpuToShares, minShares, unlimitedQuota } from './cpu-conversions.js';
+import { hugePageBytes } from './huge-page-sizes.js';
+import { reservationFile, tieredReservation } from './memory-qos.js';
+
+export interface PodCgroupOptions {
+  /** Whether CPU limits are enforced: off without CFS quota, and for pods with CPUs of their own. */
+  readonly enforceCpuLimits: boolean;
+  readonly cpuPeriodMicros: number;
+  /** Only above 0. */
+  readonly podPidsLimit: number;
+  /** The reservation policy of KEP-2570; null where that is off, as it is on cgroup v1. */
+  readonly memoryReservationPolicy: string | null;
+}
+
+type Limited = 'cpu' | 'memory';
+
+/** @param pod as allocated to the node */
+export function podCgroupConfig(pod: Pod, options: PodCgroupOptions): CgroupConfig {
+  const requests = podRequests(pod);
+  const limits = podLimits(pod);
+  const memoryRequest = bytesOf(requests, 'memory');
+  const reserves = options.memoryReservationPolicy === tieredReservation && memoryRequest > 0n;
+  return {
+    ...emptyCgroupConfig,
+    ...classLimits(pod, milliOf(requests, 'cpu'), limits, options),
+    pidsLimit: options.podPidsLimit > 0 ? options.podPidsLimit : null,
+    hugePageLimits: hugePageLimits(requests),
+    unified: reserves ? { [reservationFile(pod)]: String(memoryRequest) } : {},
+  };
+}
+
+function classLimits(pod: Pod, milliCpuRequest: number, limits: Quantities, options: PodCgroupOptions): Partial<CgroupConfig> {
+  const cpu = {
+    cpuQuotaMicros: options.enforceCpuLimits ? milliCpuToQuota(milliOf(limits, 'cpu'), options.cpuPeriodMicros) : unlimitedQuota,
+    cpuPeriodMicros: options.cpuPeriodMicros,
+  };
+  const memory = { memoryBytes: bytesOf(limits, 'memory') };
+  const cpuShares = milliCpuToShares(milliCpuRequest);
+  switch (podQosClass(pod)) {
+    case 'Guaranteed':
+      return { cpuShares, ...cpu, ...memory };
+    case 'Burstable':
+      return { cpuShares, ...(allLimited(pod, 'cpu') ? cpu : {}), ...(allLimited(pod, 'memory') ? memory : {}) };
+    case 'BestEffort':
+      return { cpuShares: minShares };
+  }
+}
+
+/** Whether the pod as a whole is limited, or each of its containers. An init container runs beside the sidecars before it: one of their limits will do. */
+function allLimited(pod: Pod, name: Limited): boolean {
+  if (isLimited(pod.spec, name)) return true;
+  if (!pod.spec.containers.every((container) => isLimited(container, name))) return false;
+  let besideLimited = false;
+  for (const init of pod.spec.initContainers ?? []) {
+    if (!besideLimited && !isLimited(init, name)) return false;
+    besideLimited ||= isRestartableInit(init);
+  }
+  return true;
+}
+
+function isLimited(unit: Pick<Container, 'resources'>, name: Limited): boolean {
+  const limit = unit.resources?.limits?.[name];
+  return limit !== undefined && !isZeroQuantity(mustParseQuantity(limit));
+}
+
+function hugePageLimits(requests: Quantities): ReadonlyMap<bigint, bigint> {
+  const limits = new Map<bigint, bigint>();
+  for (const [name, amount] of requests) {
+    const pageBytes = hugePageBytes(name);
+    // Two names may be one size: `hugepages-2Mi` and `hugepages-2048Ki`.
+    if (pageBytes !== null) limits.set(pageBytes, (limits.get(pageBytes) ?? 0n) + quantityValue(amount));
+  }
+  return limits;
+}
+
+/**
+ * What the classes' own cgroups are set to, from all pods on the node. Guaranteed pods lie directly in `kubepods`, so that class's
+ * settings are those of the whole.
+ * @param memoryReservationPolicy of KEP-2570; null where that is off
+ */
+export function qosCgroupConfigs(pods: readonly Pod[], memoryReservationPolicy: string | null): Readonly<Record<QosClass, CgroupConfig>> {
+  let burstableCpu = 0n;
+  const memory: Record<QosClass, bigint> = { Guaranteed: 0n, Burstable: 0n, BestEffort: 0n };
+  for (const pod of pods) {
+    const qosClass = podQosClass(pod);
+    const requests = podRequests(pod);
+    const cpu = requests.get('cpu');
+    if (qosClass === 'Burstable' && cpu !== undefined) burstableCpu += quantityMilliValue(cpu);
+    memory[qosClass] += bytesOf(requests, 'memory');
+  }
+  const reserved = (bytes: bigint): string => (memoryReservationPolicy === tieredReservation ? String(bytes) : '0');
+  const isOn = memoryReservationPolicy !== null;
+  return {
+    Guaranteed: { ...emptyCgroupConfig, unified: isOn ? { 'memory.min': reserved(memory.Guaranteed + memory.Burstable) } : {} },
+    Burstable: { ...emptyCgroupConfig, cpuShares: milliCpuToShares(Number(burstableCpu)), unified: isOn ? { 'memory.low': reserved(memory.Burstable) } : {} },
+    BestEffort: { ...emptyCgroupConfig, cpuShares: minShares },
+  };
+}
+
+function milliOf(list: Quantities, name: Limited): number {
+  const amount = list.get(name);
+  return amount === undefined ? 0 : Number(quantityMilliValue(amount));
+}
+
+function bytesOf(list: Quantities, name: Limited): bigint {
+  const amount = list.get(name);
+  return amount === undefined ? 0n : quantityValue(amount);
+}
