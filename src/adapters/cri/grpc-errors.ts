@@ -22,6 +22,13 @@ const codes: Readonly<Record<number, readonly [kind: PortErrorKind, goName: stri
   [status.UNAUTHENTICATED]: ['unauthenticated', 'Unauthenticated'],
 };
 
+const codeOfKind = new Map(Object.entries(codes).map(([code, [kind]]) => [kind, Number(code) as status]));
+
+/** The code that a server answers with. */
+export function grpcCodeOf(kind: PortErrorKind): status {
+  return codeOfKind.get(kind) ?? status.UNKNOWN;
+}
+
 /** The failure of a call as a PortError whose message is the status message alone. */
 export function portErrorOf(error: ServiceError, operation: string, subject: string): PortError {
   const [kind] = codes[error.code] ?? ['unknown', 'Unknown'];

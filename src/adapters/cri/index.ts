@@ -10,6 +10,7 @@ export { CriRuntimeState, criVersion } from './cri-runtime-state.js';
 export { CriSandboxes } from './cri-sandboxes.js';
 export { EndpointError, socketPathOf } from './endpoint.js';
 export * as criProtocol from './gen/cri-runtime-v1.js';
+export { grpcCodeOf } from './grpc-errors.js';
 export { runtimeCgroupDriver, validateServices } from './handshake.js';
 export { resourcesToCri } from './linux-to-cri.js';
 export { type TerminatedContainer, terminationMessageOf } from './termination-message.js';

@@ -1,0 +1,2 @@
+// A CRI server over the simulated runtime.
+export { type MockCriOptions, MockCriServer, startMockCri } from './mock-cri-server.js';

@@ -1,0 +1,168 @@
+// The simulated runtime behind a Unix socket, in real time: a CRI server without containers, for the agent, crictl and tests.
+//
+// Invariants: a socket that somebody listens on is never taken away; the socket is for its owner alone; after `stop` no timer, no file
+// and no socket is left.
+import { chmodSync, lstatSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import type { Micros } from '../../ports/micros.js';
+import { emptyRuntimeState, type RuntimeOperationName, type RuntimeOperations, SimContainerRuntime, type SimRuntimeEvent, type SimRuntimeOptions } from '../../sim/index.js';
+import { criProtocol, socketPathOf } from '../cri/index.js';
+import { ContainerFiles } from './container-files.js';
+import { EventSubscribers } from './event-subscribers.js';
+import { imageService } from './image-service.js';
+import { RealTime } from './real-time.js';
+import type { Answer } from './rpc.js';
+import { type MockRuntime, runtimeService } from './runtime-service.js';
+
+export interface MockCriOptions extends SimRuntimeOptions {
+  /** `unix:///path` or a path. */
+  readonly listen: string;
+  /** Seconds of the runtime in a second; 1 unless said otherwise. */
+  readonly speed?: number;
+  /** Whether GetContainerEvents is offered, as by containerd 2; else it is UNIMPLEMENTED, as by containerd 1.6. Offered unless said otherwise. */
+  readonly offersEvents?: boolean;
+  readonly cgroupDriver?: 'cgroupfs' | 'systemd';
+}
+
+/** How long `stop` waits for calls under way. */
+const stopTimeMs = 2_000;
+/** How often running containers' logs are written. */
+const logPauseMicros: Micros = 200_000;
+/** As the kubelet's client takes it. */
+const maxMessageBytes = 16 * 1024 * 1024;
+
+export class MockCriServer implements MockRuntime {
+  readonly runtime: SimContainerRuntime;
+  readonly time: RealTime;
+  readonly files: ContainerFiles;
+  readonly events: EventSubscribers | null;
+  readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  /** For clients: `unix:///path`. */
+  readonly endpoint: string;
+  private readonly socket: string;
+  private readonly speed: number;
+  private server: Server | null = null;
+  private withdrawWake: () => void = () => {};
+  private wakeAt: Micros | null = null;
+  private loggingSoon = false;
+
+  constructor(options: MockCriOptions) {
+    this.socket = socketPathOf(options.listen);
+    this.endpoint = `unix://${this.socket}`;
+    this.cgroupDriver = options.cgroupDriver ?? 'cgroupfs';
+    this.speed = options.speed ?? 1;
+    this.time = new RealTime(this.speed);
+    const state = emptyRuntimeState();
+    this.files = new ContainerFiles(state);
+    this.events = options.offersEvents === false ? null : new EventSubscribers(state, this.files);
+    this.runtime = new SimContainerRuntime({ runtimeName: 'mock', ...options }, state, (event) => this.happened(event));
+  }
+
+  /** Rejects when the socket is in use or can't be made. */
+  async start(): Promise<void> {
+    await removeStaleSocket(this.socket);
+    const server = new Server({ 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_send_message_length': maxMessageBytes, 'grpc.enable_channelz': 0 });
+    server.addService(criProtocol.RuntimeServiceService, runtimeService(this) as criProtocol.RuntimeServiceServer);
+    server.addService(criProtocol.ImageServiceService, imageService(this) as criProtocol.ImageServiceServer);
+    await new Promise<void>((resolve, reject) => {
+      server.bindAsync(`unix:${this.socket}`, ServerCredentials.createInsecure(), (error) => (error === null ? resolve() : reject(error)));
+    });
+    chmodSync(this.socket, 0o600);
+    this.server = server;
+  }
+
+  /** Answers what is under way, for a while, and ends. A second call does nothing. */
+  async stop(): Promise<void> {
+    const server = this.server;
+    this.server = null;
+    if (server === null) return;
+    this.events?.close();
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(() => {
+        server.forceShutdown();
+        resolve();
+      }, stopTimeMs);
+      server.tryShutdown(() => {
+        clearTimeout(late);
+        resolve();
+      });
+    });
+    this.time.stop();
+    this.files.close();
+    rmSync(this.socket, { force: true });
+  }
+
+  ask<Name extends RuntimeOperationName>(op: Name, request: RuntimeOperations[Name]['request']): Answer<RuntimeOperations[Name]['reply']> {
+    const answer = this.runtime.handle(op, request, this.time.now());
+    this.wakeWhenDue();
+    return answer;
+  }
+
+  settled(): Micros {
+    const now = this.time.now();
+    this.runtime.advance(now);
+    return now;
+  }
+
+  private happened(event: SimRuntimeEvent): void {
+    const container = this.runtime.state.containers.get(event.containerId);
+    if (event.kind === 'deleted') this.files.deleted(event.containerId);
+    else if (container !== undefined && event.kind === 'started') {
+      this.files.started(container);
+      this.writeLogsSoon();
+    } else if (container !== undefined && event.kind === 'stopped') this.files.stopped(container);
+    this.events?.send(event);
+  }
+
+  private writeLogsSoon(): void {
+    if (this.loggingSoon || !this.files.logging) return;
+    this.loggingSoon = true;
+    this.time.after(logPauseMicros * this.speed, () => {
+      this.loggingSoon = false;
+      this.files.write(this.settled());
+      this.writeLogsSoon();
+    });
+  }
+
+  /** Lets happen by itself what the model has next. */
+  private wakeWhenDue(): void {
+    const next = this.runtime.nextAt();
+    if (next === this.wakeAt) return;
+    this.withdrawWake();
+    this.wakeAt = next;
+    if (next === null) return;
+    // At least a millisecond, so that what is due now does not run inside the call that made it so.
+    this.withdrawWake = this.time.after(Math.max(next - this.time.now(), 1_000), () => {
+      this.wakeAt = null;
+      this.settled();
+      this.wakeWhenDue();
+    });
+  }
+}
+
+/** Starts a mock runtime and gives it back running. */
+export async function startMockCri(options: MockCriOptions): Promise<MockCriServer> {
+  const server = new MockCriServer(options);
+  await server.start();
+  return server;
+}
+
+async function removeStaleSocket(path: string): Promise<void> {
+  const status = lstatSync(path, { throwIfNoEntry: false });
+  if (status === undefined) return;
+  if (!status.isSocket()) throw new Error(`${path} exists and is no socket`);
+  if (await answers(path)) throw new Error(`${path} is in use: another runtime listens on it`);
+  rmSync(path, { force: true });
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path);
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

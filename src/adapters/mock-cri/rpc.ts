@@ -1,0 +1,44 @@
+// How the mock server's methods are written: a function from request to an answer and its delay; here it becomes a gRPC handler.
+import type { handleUnaryCall, ServerErrorResponse } from '@grpc/grpc-js';
+import type { Micros } from '../../ports/micros.js';
+import type { Outcome, PortErrorKind, PortFailure } from '../../ports/port-error.js';
+import { grpcCodeOf } from '../cri/index.js';
+import type { RealTime } from './real-time.js';
+
+export interface Answer<T> {
+  readonly after: Micros;
+  readonly outcome: Outcome<T>;
+}
+
+/** A refusal that no port operation stands behind. */
+export function refusal(kind: PortErrorKind, message: string): Answer<never> {
+  return { after: 0, outcome: { ok: false, error: { kind, message, operation: '', subject: '', retryAfterMicros: null } } };
+}
+
+export function ready<T>(value: T, after: Micros = 0): Answer<T> {
+  return { after, outcome: { ok: true, value } };
+}
+
+/** The same answer with another value. */
+export function mapped<T, U>(answer: Answer<T>, map: (value: T) => U): Answer<U> {
+  const { after, outcome } = answer;
+  return { after, outcome: outcome.ok ? { ok: true, value: map(outcome.value) } : outcome };
+}
+
+export function unary<Request, Response>(time: RealTime, answer: (request: Request) => Answer<Response>): handleUnaryCall<Request, Response> {
+  return (call, callback) => {
+    const { after, outcome } = answer(call.request);
+    const withdraw = time.after(after, () => {
+      if (outcome.ok) callback(null, outcome.value);
+      else callback(statusOf(outcome.error));
+    });
+    // Nobody waits any more; what was done stays done.
+    call.on('cancelled', withdraw);
+  };
+}
+
+/** A client adds the code to the text of some failures by itself. */
+function statusOf({ kind, message }: PortFailure): ServerErrorResponse {
+  const details = message.replace(/^rpc error: code = \w+ desc = /, '');
+  return Object.assign(new Error(details), { code: grpcCodeOf(kind), details });
+}

@@ -1,0 +1,159 @@
+// The runtime service of the mock: what agents and crictl ask of sandboxes and containers. A method that is not here is answered with
+// UNIMPLEMENTED, by gRPC itself.
+import type { Micros } from '../../ports/micros.js';
+import type { RuntimeOperationName, RuntimeOperations, SimContainerRuntime } from '../../sim/index.js';
+import { containerConfigFromCri, criProtocol, criVersion, resourcesFromCri, sandboxConfigFromCri } from '../cri/index.js';
+import type { ContainerFiles } from './container-files.js';
+import type { EventSubscribers } from './event-subscribers.js';
+import type { RealTime } from './real-time.js';
+import { type Answer, mapped, ready, refusal, unary } from './rpc.js';
+import { containerState, containerStatus, listedContainer, listedSandbox, nanosOf, sandboxState, sandboxStatus } from './state-to-cri.js';
+
+/** What the services work with. */
+export interface MockRuntime {
+  readonly runtime: SimContainerRuntime;
+  readonly time: RealTime;
+  readonly files: ContainerFiles;
+  /** null: this runtime offers no events. */
+  readonly events: EventSubscribers | null;
+  readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  /** Asks the model; time and its happenings are taken care of. */
+  ask<Name extends RuntimeOperationName>(op: Name, request: RuntimeOperations[Name]['request']): Answer<RuntimeOperations[Name]['reply']>;
+  /** The runtime's time, with all that was due until then done. */
+  settled(): Micros;
+}
+
+type Service = Partial<criProtocol.RuntimeServiceServer>;
+
+export function runtimeService(mock: MockRuntime): Service {
+  const { events } = mock;
+  return {
+    ...stateMethods(mock),
+    ...sandboxMethods(mock),
+    ...containerMethods(mock),
+    ...(events !== null && { getContainerEvents: (call) => events.add(call) }),
+  };
+}
+
+function stateMethods(mock: MockRuntime): Service {
+  const { time } = mock;
+  return {
+    version: unary(time, () =>
+      mapped(mock.ask('runtime.version', null), ({ runtimeName, runtimeVersion, runtimeApiVersion }) => ({ version: criVersion, runtimeName, runtimeVersion, runtimeApiVersion })),
+    ),
+    status: unary(time, () =>
+      mapped(mock.ask('runtime.status', null), ({ runtimeReady, networkReady, handlers }) => ({
+        status: {
+          conditions: [
+            ...(runtimeReady === null ? [] : [{ type: 'RuntimeReady', ...runtimeReady }]),
+            ...(networkReady === null ? [] : [{ type: 'NetworkReady', ...networkReady }]),
+          ],
+        },
+        info: {},
+        runtimeHandlers: handlers.map(({ name, ...features }) => ({ name, features })),
+        features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
+      })),
+    ),
+    runtimeConfig: unary(time, () => {
+      const { SYSTEMD, CGROUPFS } = criProtocol.CgroupDriver;
+      return ready({ linux: { cgroupDriver: mock.cgroupDriver === 'systemd' ? SYSTEMD : CGROUPFS } });
+    }),
+    updateRuntimeConfig: unary(time, () => ready({})),
+  };
+}
+
+function sandboxMethods(mock: MockRuntime): Service {
+  const { runtime, time } = mock;
+  const { sandboxes } = runtime.state;
+  return {
+    runPodSandbox: unary(time, ({ config, runtimeHandler }) => {
+      if (config?.metadata === undefined) return refusal('invalid-argument', 'sandbox config must include metadata');
+      return mapped(mock.ask('sandboxes.run', { config: sandboxConfigFromCri(config), runtimeHandler }), ({ sandboxId }) => ({ podSandboxId: sandboxId }));
+    }),
+    stopPodSandbox: unary(time, ({ podSandboxId }) => mapped(mock.ask('sandboxes.stop', { sandboxId: fullId(sandboxes, podSandboxId) }), () => ({}))),
+    removePodSandbox: unary(time, ({ podSandboxId }) => mapped(mock.ask('sandboxes.remove', { sandboxId: fullId(sandboxes, podSandboxId) }), () => ({}))),
+    listPodSandbox: unary(time, ({ filter }) => {
+      mock.settled();
+      const id = filter === undefined || filter.id === '' ? null : fullId(sandboxes, filter.id);
+      const wanted = [...sandboxes.values()].filter(
+        (sandbox) =>
+          (id === null || sandbox.id === id) &&
+          (filter?.state === undefined || filter.state.state === sandboxState(sandbox)) &&
+          hasLabels(sandbox.config.labels, filter?.labelSelector),
+      );
+      return ready({ items: wanted.map(listedSandbox) }, runtime.latencies.look);
+    }),
+    podSandboxStatus: unary(time, ({ podSandboxId }) => {
+      const now = mock.settled();
+      const sandbox = sandboxes.get(fullId(sandboxes, podSandboxId));
+      if (sandbox === undefined) return refusal('not-found', `an error occurred when try to find sandbox: not found`);
+      return ready({ status: sandboxStatus(sandbox), info: {}, containersStatuses: [], timestamp: nanosOf(now) }, runtime.latencies.look);
+    }),
+    updatePodSandboxResources: unary(time, ({ podSandboxId }) =>
+      sandboxes.has(fullId(sandboxes, podSandboxId)) ? ready({}, runtime.latencies.look) : refusal('not-found', `failed to find sandbox "${podSandboxId}": not found`),
+    ),
+  };
+}
+
+function containerMethods(mock: MockRuntime): Service {
+  const { runtime, time, files } = mock;
+  const { containers, sandboxes } = runtime.state;
+  const withId = (id: string) => ({ containerId: fullId(containers, id) });
+  return {
+    createContainer: unary(time, ({ podSandboxId, config, sandboxConfig }) => {
+      if (config?.metadata === undefined || config.image === undefined) return refusal('invalid-argument', 'container config must include metadata and image');
+      const sandboxId = fullId(sandboxes, podSandboxId);
+      const sandbox = sandboxConfig === undefined ? sandboxes.get(sandboxId)?.config : sandboxConfigFromCri(sandboxConfig);
+      if (sandbox === undefined) return refusal('not-found', `failed to find sandbox id "${podSandboxId}": not found`);
+      return mock.ask('containers.create', { sandboxId, config: containerConfigFromCri(config), sandboxConfig: sandbox });
+    }),
+    startContainer: unary(time, ({ containerId }) => mapped(mock.ask('containers.start', withId(containerId)), () => ({}))),
+    stopContainer: unary(time, ({ containerId, timeout }) =>
+      mapped(mock.ask('containers.stop', { ...withId(containerId), gracePeriodSeconds: Math.max(0, Number(timeout)) }), () => ({})),
+    ),
+    removeContainer: unary(time, ({ containerId }) => mapped(mock.ask('containers.remove', withId(containerId)), () => ({}))),
+    listContainers: unary(time, ({ filter }) => {
+      mock.settled();
+      const id = filter === undefined || filter.id === '' ? null : fullId(containers, filter.id);
+      const sandboxId = filter === undefined || filter.podSandboxId === '' ? null : fullId(sandboxes, filter.podSandboxId);
+      const wanted = [...containers.values()].filter(
+        (container) =>
+          (id === null || container.id === id) &&
+          (sandboxId === null || container.sandboxId === sandboxId) &&
+          (filter?.state === undefined || filter.state.state === containerState(container)) &&
+          hasLabels(container.config.labels, filter?.labelSelector),
+      );
+      return ready({ containers: wanted.map(listedContainer) }, runtime.latencies.look);
+    }),
+    containerStatus: unary(time, ({ containerId }) => {
+      mock.settled();
+      const container = containers.get(fullId(containers, containerId));
+      if (container === undefined) return refusal('not-found', `an error occurred when try to find container "${containerId}": not found`);
+      return ready({ status: containerStatus(container, runtime.state, files.messageOf(container)), info: {} }, runtime.latencies.look);
+    }),
+    updateContainerResources: unary(time, ({ containerId, linux }) => {
+      mock.settled();
+      const container = containers.get(fullId(containers, containerId));
+      if (container === undefined) return refusal('not-found', `failed to find container: "${containerId}": not found`);
+      if (linux !== undefined) runtime.containers.updateResources(container, resourcesFromCri(linux));
+      return ready({}, runtime.latencies.look);
+    }),
+    reopenContainerLog: unary(time, ({ containerId }) => {
+      mock.settled();
+      const id = fullId(containers, containerId);
+      if (!containers.has(id)) return refusal('not-found', `an error occurred when try to find container "${containerId}": not found`);
+      return files.reopen(id) ? ready({}) : refusal('unknown', 'container is not running');
+    }),
+  };
+}
+
+/** Clients may shorten an id as long as it is the only one that begins so; what fits nothing stays as it is. */
+function fullId(things: ReadonlyMap<string, unknown>, id: string): string {
+  if (id === '' || things.has(id)) return id;
+  const matches = [...things.keys()].filter((full) => full.startsWith(id));
+  return matches.length === 1 && matches[0] !== undefined ? matches[0] : id;
+}
+
+function hasLabels(labels: Readonly<Record<string, string>>, selector: Readonly<Record<string, string>> = {}): boolean {
+  return Object.entries(selector).every(([key, value]) => labels[key] === value);
+}
