@@ -1,0 +1,176 @@
+// The daemon's shell: takes the next event, runs the machine, hands its commands to the ports, turns each answer into an event, and
+// sleeps until the earliest wake-up. It has no policy at all.
+//
+// Invariants: steps never nest (an answer that comes during a step waits its turn); every answered command is answered, also when its
+// adapter hangs beyond its time; a failed assertion ends the daemon, because its state can't be trusted any more.
+import type { Kernel, Output } from '../../domain/kernel/kernel.js';
+import type { Command, LogFields, LogLevel, Reply } from '../../domain/kernel/machine.js';
+import type { Micros } from '../../ports/micros.js';
+import type { Call } from '../../ports/operation.js';
+import { PortError, type PortFailure } from '../../ports/port-error.js';
+
+export interface ShellOutside<Ops> {
+  /** Hands a command to its port. Rejects with PortError. */
+  perform(command: Command<Ops>, call: Call): PromiseLike<unknown>;
+  now(): Micros;
+  log(level: LogLevel, message: string, fields: LogFields): void;
+  /** Called with each step before its commands are performed; null input: a wake-up. */
+  record?(now: Micros, input: unknown, output: Output<Ops>): void;
+  /** A programmer error: nothing runs afterwards. */
+  fatal(error: unknown): void;
+}
+
+/** Node's timers hold 31 bits of milliseconds; a later wake-up is looked at again in between. */
+const longestTimerMillis = 2_147_483_647;
+/** How long an adapter may take to notice that its call was cancelled; then its answer is made for it. */
+const cancellationGraceMillis = 2000;
+/** Wake-ups in one go before the event loop gets its turn. */
+const wakesPerTurn = 200;
+
+export class Shell<State, Event extends { readonly type: string }, Ops> {
+  private readonly queue: (Event | Reply<Ops>)[] = [];
+  private readonly calls = new Map<number, AbortController>();
+  private timer: NodeJS.Timeout | null = null;
+  private timerAt: Micros = Number.POSITIVE_INFINITY;
+  private running = false;
+  private stopped = false;
+
+  constructor(
+    private readonly kernel: Kernel<State, Event, Ops>,
+    private readonly outside: ShellOutside<Ops>,
+  ) {}
+
+  get state(): State {
+    return this.kernel.state;
+  }
+
+  /** Commands that wait for their answer. */
+  get inFlight(): number {
+    return this.calls.size;
+  }
+
+  /** Delivers an event now, or after the step that is running. Ignored after `stop`. */
+  deliver(event: Event | Reply<Ops>): void {
+    if (this.stopped) return;
+    this.queue.push(event);
+    if (!this.running) this.run();
+  }
+
+  /** Drops what waits, cancels every call in flight and wakes no more. Containers are left as they are. */
+  stop(): void {
+    this.stopped = true;
+    this.queue.length = 0;
+    if (this.timer !== null) clearTimeout(this.timer);
+    for (const call of this.calls.values()) call.abort(new Error('the agent stops'));
+    this.calls.clear();
+  }
+
+  private run(): void {
+    this.running = true;
+    try {
+      for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
+        const now = this.outside.now();
+        this.carryOut(now, next, this.kernel.deliver(next, now));
+      }
+      this.arm();
+    } catch (error) {
+      this.stop();
+      this.outside.fatal(error);
+    } finally {
+      this.running = false;
+    }
+  }
+
+  private wake(): void {
+    this.timer = null;
+    this.timerAt = Number.POSITIVE_INFINITY;
+    if (this.stopped) return;
+    try {
+      for (let n = 0; n < wakesPerTurn; n++) {
+        const now = this.outside.now();
+        const output = this.kernel.wake(now);
+        if (output === null) break;
+        this.carryOut(now, null, output);
+      }
+    } catch (error) {
+      this.stop();
+      this.outside.fatal(error);
+      return;
+    }
+    this.arm();
+  }
+
+  private arm(): void {
+    const at = this.kernel.nextWakeAt();
+    if (this.stopped || at === null || at >= this.timerAt) return;
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timerAt = at;
+    // Timers of Node may fire up to a millisecond early: rounding up keeps a wake-up from finding nothing due.
+    const millis = Math.min(Math.max(Math.ceil((at - this.outside.now()) / 1000), 0), longestTimerMillis);
+    this.timer = setTimeout(() => this.wake(), millis);
+  }
+
+  private carryOut(now: Micros, input: unknown, output: Output<Ops>): void {
+    this.outside.record?.(now, input, output);
+    for (const line of output.log) this.outside.log(line.level, line.message, line.fields);
+    for (const command of output.commands) this.perform(command);
+    for (const id of output.cancelled) this.calls.get(id)?.abort(new Error('cancelled'));
+  }
+
+  private perform(command: Command<Ops>): void {
+    const controller = new AbortController();
+    this.calls.set(command.id, controller);
+    const timeout = command.timeoutMicros;
+    const timer = timeout === null ? null : setTimeout(() => controller.abort(new DeadlineExceeded()), timeout / 1000);
+    let settled = false;
+    const settle = (outcome: Reply<Ops>['outcome']): void => {
+      if (settled) return;
+      settled = true;
+      if (timer !== null) clearTimeout(timer);
+      this.calls.delete(command.id);
+      this.answered(command, outcome);
+    };
+    // An adapter that ignores its signal must not leave the slot occupied for ever.
+    const giveUp = (): void => {
+      setTimeout(() => settle({ ok: false, error: abortFailure(command, controller.signal.reason) } as never), cancellationGraceMillis).unref();
+    };
+    controller.signal.addEventListener('abort', giveUp, { once: true });
+    let answer: PromiseLike<unknown>;
+    try {
+      answer = this.outside.perform(command, { signal: controller.signal, timeoutMicros: timeout });
+    } catch (error) {
+      settle({ ok: false, error: failureOf(command, error) } as never);
+      return;
+    }
+    answer.then(
+      (value) => settle({ ok: true, value } as never),
+      (error: unknown) => settle({ ok: false, error: failureOf(command, error) } as never),
+    );
+  }
+
+  private answered(command: Command<Ops>, outcome: Reply<Ops>['outcome']): void {
+    if (command.answered) {
+      this.deliver({ type: 'reply', id: command.id, op: command.op, address: command.address, slot: command.slot, outcome } as Reply<Ops>);
+    } else if (!outcome.ok) {
+      this.outside.log('warn', `${String(command.op)} failed`, { err: outcome.error.message });
+    }
+  }
+}
+
+class DeadlineExceeded extends Error {}
+
+function abortFailure<Ops>(command: Command<Ops>, reason: unknown): PortFailure {
+  const late = reason instanceof DeadlineExceeded;
+  return {
+    kind: late ? 'deadline-exceeded' : 'cancelled',
+    message: late ? 'context deadline exceeded' : 'context canceled',
+    operation: String(command.op),
+    subject: command.slot,
+    retryAfterMicros: null,
+  };
+}
+
+function failureOf<Ops>(command: Command<Ops>, error: unknown): PortFailure {
+  if (error instanceof PortError) return error.toFailure();
+  return { kind: 'internal', message: error instanceof Error ? error.message : String(error), operation: String(command.op), subject: command.slot, retryAfterMicros: null };
+}

@@ -1,0 +1,109 @@
+// One step of the agent: its state, and the turn that carries what it wants out. Everything that the pod operations need of the agent
+// is answered here.
+import type { Pod } from '../../ports/model/pod.js';
+import type { PodStatus } from '../../ports/model/pod-status.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { podCgroupName } from '../cgroups/pod-cgroup-name.js';
+import { runtimeConfigs } from '../containers/runtime-configs.js';
+import type { Turn } from '../kernel/machine.js';
+import type { ActuatedResources } from '../pod-sync/container-resize.js';
+import type { RuntimeConfigs, SyncContext, SyncSettings } from '../pod-sync/sync-context.js';
+import type { SyncRun } from '../pod-sync/sync-run.js';
+import { isPodTerminationRequested } from '../pod-workers/queries.js';
+import { podQosClass } from '../qos/qos-class.js';
+import { containerFieldPath } from '../values/pod-references.js';
+import type { AgentState } from './agent-state.js';
+import { uidOf } from './pod-index.js';
+
+const noResults = { liveness: new Map(), startup: new Map() } as const;
+const maxStartFailures = 1000;
+
+export class AgentContext implements SyncContext {
+  readonly settings: SyncSettings;
+  readonly probeResults = noResults;
+  private built: { readonly facts: unknown; readonly configs: RuntimeConfigs } | null = null;
+  private current: Turn<AgentOperations> | null = null;
+
+  constructor(readonly state: AgentState) {
+    const { runtimeRequestTimeout, podLogsDirectory, containerLogLinks, cgroupsPerQos } = state.settings;
+    this.settings = {
+      runtimeRequestTimeout,
+      podLogsDirectory,
+      containerLogLinks,
+      podCgroup: (pod) => (cgroupsPerQos ? podCgroupName(state.nodeFacts.cgroupRoot, podQosClass(pod), uidOf(pod)) : null),
+    };
+  }
+
+  /** The turn of the step that runs. */
+  get turn(): Turn<AgentOperations> {
+    return this.current as Turn<AgentOperations>;
+  }
+
+  begin(turn: Turn<AgentOperations>): void {
+    this.current = turn;
+  }
+
+  get configs(): RuntimeConfigs {
+    const facts = this.state.nodeFacts;
+    if (this.built === null || this.built.facts !== facts) this.built = { facts, configs: runtimeConfigs(facts) };
+    return this.built.configs;
+  }
+
+  get crashLoop(): AgentState['crashLoop'] {
+    return this.state.crashLoop;
+  }
+
+  get imagePulls(): AgentState['imagePulls'] {
+    return this.state.imagePulls;
+  }
+
+  actuatedResources(run: SyncRun): ActuatedResources {
+    return actuatedAsSpecified(run.pod);
+  }
+
+  previousStatus(run: SyncRun): PodStatus {
+    return this.state.statuses.get(run.uid)?.status ?? run.pod.status ?? {};
+  }
+
+  isTerminationRequested(uid: string): boolean {
+    return isPodTerminationRequested(this.state.workers, uid);
+  }
+
+  event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    const { name, namespace = '', resourceVersion } = pod.metadata;
+    const involvedObject = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      namespace,
+      name,
+      uid: uidOf(pod),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(containerName === null ? {} : { fieldPath: containerFieldPath(pod, containerName) }),
+    };
+    this.turn.tell('events.record', { involvedObject, type, reason, message });
+  }
+
+  startResult(uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void {
+    const { startFailures } = this.state;
+    const ofPod = startFailures.get(uid);
+    if (failure === null) {
+      ofPod?.delete(containerName);
+      if (ofPod?.size === 0) startFailures.delete(uid);
+      return;
+    }
+    if (ofPod !== undefined) ofPod.set(containerName, failure);
+    else startFailures.set(uid, new Map([[containerName, failure]]));
+    const oldest = startFailures.keys().next();
+    if (startFailures.size > maxStartFailures && oldest.done !== true) startFailures.delete(oldest.value);
+  }
+
+  sandboxReady(_run: SyncRun): void {
+    // The condition PodReadyToStartContainers follows from the next status; it is published early once there is an API to tell.
+  }
+}
+
+/** Nothing is resized in place yet: what a container was given is what its spec says. */
+function actuatedAsSpecified(pod: Pod): ActuatedResources {
+  const { containers, initContainers = [], resources } = pod.spec;
+  return { containers: new Map([...initContainers, ...containers].map((container) => [container.name, container.resources ?? {}])), pod: resources ?? null };
+}

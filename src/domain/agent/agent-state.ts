@@ -1,0 +1,125 @@
+// The whole state of one node's agent, as data. Who owns what:
+//
+// | part           | written by                | read by                                |
+// |----------------|---------------------------|----------------------------------------|
+// | pods           | config deliveries         | everything                             |
+// | workers        | worker effects            | handlers, housekeeping, collection     |
+// | runs           | pod operations            | replies of the address `pod/<uid>`     |
+// | pleg, cache    | relist                    | workers, status, housekeeping          |
+// | statuses       | pod operations            | queries, admission                     |
+// | readiness      | runtime polls             | the gate of the loop                   |
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
+import { newCrashLoopBackoff } from '../backoff/crash-loop-backoff.js';
+import { type ImagePullBackoff, newImagePullBackoff } from '../backoff/image-pull-backoff.js';
+import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
+import type { NodeFacts } from '../containers/node-facts.js';
+import { newPleg, type Pleg } from '../pleg/pleg.js';
+import { newPodCache, type PodCache } from '../pod-cache/pod-cache.js';
+import { newPodConfig, type PodConfigState, type PodDelivery, type PodSource } from '../pod-sources/pod-config.js';
+import type { SyncRun } from '../pod-sync/sync-run.js';
+import { newPodWorkers, type PodWorkers } from '../pod-workers/pod-worker-record.js';
+import type { StartFailure } from '../status/container-statuses.js';
+import type { StatusRecord } from '../status/status-manager.js';
+import { newPodIndex, type PodIndex } from './pod-index.js';
+import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
+import type { AgentSettings } from './settings.js';
+
+/** What waits while the runtime can't be worked with. Deliveries keep their order; syncs are a set. */
+export interface LoopBacklog {
+  readonly deliveries: PodDelivery[];
+  readonly syncs: Set<string>;
+  housekeeping: boolean;
+}
+
+export interface RelistState {
+  listing: 'idle' | 'all' | 'pod';
+  /** On-demand requests, by uid: when each was made. */
+  readonly requests: Map<string, Micros>;
+  /** The newest listing of everything. */
+  newest: RuntimeListing | null;
+}
+
+export interface HousekeepingState {
+  phase: 'idle' | 'snapshots' | 'running';
+  cgroups: readonly { readonly uid: string; readonly name: readonly string[] }[] | null;
+  directories: readonly string[] | null;
+  /** Something changed that may leave something to clean up. */
+  dirty: boolean;
+  lastAt: Micros;
+}
+
+export interface CollectionState {
+  phase: 'idle' | 'listContainers' | 'removeContainers' | 'listSandboxes' | 'removeSandboxes' | 'logs';
+  outstanding: number;
+  dirty: boolean;
+}
+
+export interface AgentState {
+  readonly settings: AgentSettings;
+  nodeFacts: NodeFacts;
+  readonly config: PodConfigState;
+  readonly pods: PodIndex;
+  readonly workers: PodWorkers;
+  readonly runs: Map<string, SyncRun>;
+  /** Workers that wait for a runtime status newer than this. */
+  readonly awaitingStatus: Map<string, Micros>;
+  readonly pleg: Pleg;
+  readonly cache: PodCache;
+  readonly relist: RelistState;
+  readonly readiness: RuntimeReadiness;
+  readonly statuses: Map<string, StatusRecord>;
+  /** Why the last start of a container failed, by pod and container. */
+  readonly startFailures: Map<string, Map<string, StartFailure>>;
+  readonly crashLoop: KeyedBackoff;
+  readonly imagePulls: ImagePullBackoff;
+  readonly backlog: LoopBacklog;
+  readonly housekeeping: HousekeepingState;
+  readonly collection: CollectionState;
+  /** Containers whose removal by the deletor is under way. */
+  readonly deleting: Set<string>;
+  /** Pods that could not be run for want of a feature were told so; once a message. */
+  readonly toldMissing: Map<string, string>;
+  startedAt: Micros;
+  /** When the loop last dispatched something or found that it could: what liveness is judged by. */
+  loopEnteredAt: Micros;
+}
+
+export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): AgentState {
+  return {
+    settings,
+    nodeFacts,
+    config: newPodConfig(settings.sources),
+    pods: newPodIndex(),
+    workers: newPodWorkers(),
+    runs: new Map(),
+    awaitingStatus: new Map(),
+    pleg: newPleg(),
+    cache: newPodCache(),
+    relist: { listing: 'idle', requests: new Map(), newest: null },
+    readiness: newRuntimeReadiness(),
+    statuses: new Map(),
+    startFailures: new Map(),
+    crashLoop: newCrashLoopBackoff(settings.maxContainerRestartPeriod),
+    imagePulls: newImagePullBackoff(),
+    backlog: { deliveries: [], syncs: new Set(), housekeeping: false },
+    housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, lastAt: 0 },
+    collection: { phase: 'idle', outstanding: 0, dirty: false },
+    deleting: new Set(),
+    toldMissing: new Map(),
+    startedAt: 0,
+    loopEnteredAt: 0,
+  };
+}
+
+/** What comes to the agent from outside, besides answers. */
+export type AgentEvent =
+  | { readonly type: 'start' }
+  /** A source's whole set of pods, as it is now. */
+  | { readonly type: 'podSet'; readonly source: PodSource; readonly pods: readonly Pod[] }
+  /** The runtime says that something about these pods changed. */
+  | { readonly type: 'runtimeChanged'; readonly uids: readonly string[] }
+  /** Some of the runtime's messages were lost: everything may have changed. */
+  | { readonly type: 'runtimeChangesLost' }
+  | { readonly type: 'nodeFacts'; readonly facts: NodeFacts };

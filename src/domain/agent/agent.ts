@@ -1,0 +1,120 @@
+// The agent of one node as a machine: routes events, answers and wake-ups to its parts, then lets the periodic parts plan.
+// The parts are functions over one state; their order here is the order of the contract.
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { assert } from '../kernel/assert.js';
+import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
+import { mergeSet } from '../pod-sources/pod-config.js';
+import { AgentContext } from './agent-context.js';
+import type { AgentEvent, AgentState } from './agent-state.js';
+import { beginCollection, collectionReplied, planCollection } from './collection.js';
+import { deletorReplied } from './dead-containers.js';
+import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
+import { operationReplied, operationWoken } from './pod-operations.js';
+import { beginRelist, relistReplied, requestPodRelist } from './relist.js';
+import { pollStatus, runtimeReplied } from './runtime-poll.js';
+import { deliver, drain, syncPods } from './sync-loop.js';
+import { withEffects } from './worker-effects.js';
+
+export type AgentInput = AgentEvent | Reply<AgentOperations> | Wake;
+
+/** Makes the machine for a state; the two belong together for the state's life. */
+export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent, AgentOperations> {
+  const context = new AgentContext(state);
+  return {
+    step(given: AgentState, input: AgentInput, turn: Turn<AgentOperations>): void {
+      assert(given === state, 'an agent is stepped with a state that is not its own');
+      context.begin(turn);
+      take(context, input);
+      planHousekeeping(context);
+      planCollection(context);
+    },
+  };
+}
+
+function take(context: AgentContext, input: AgentInput): void {
+  switch (input.type) {
+    case 'reply':
+      replied(context, input);
+      return;
+    case 'wake':
+      woken(context, input);
+      return;
+    case 'start':
+      context.state.startedAt = context.turn.now;
+      context.state.loopEnteredAt = context.turn.now;
+      pollStatus(context);
+      beginRelist(context);
+      return;
+    case 'podSet':
+      podSet(context, input);
+      return;
+    case 'runtimeChanged':
+      for (const uid of input.uids) requestPodRelist(context, uid);
+      return;
+    case 'runtimeChangesLost':
+      beginRelist(context);
+      return;
+    case 'nodeFacts':
+      context.state.nodeFacts = input.facts;
+      return;
+  }
+}
+
+function podSet(context: AgentContext, { source, pods }: Extract<AgentEvent, { type: 'podSet' }>): void {
+  const { deliveries, events } = mergeSet(context.state.config, source, pods, context.turn.now);
+  for (const event of events) context.turn.tell('events.record', event);
+  deliver(context, deliveries);
+}
+
+function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
+  const { machine, key } = reply.address;
+  switch (machine) {
+    case 'pod':
+      withEffects(context, (effects) => operationReplied(context, key, reply, effects));
+      return;
+    case 'relist':
+      relistReplied(context, reply);
+      drain(context);
+      return;
+    case 'runtime':
+      runtimeReplied(context, reply);
+      drain(context);
+      return;
+    case 'housekeeping':
+      housekeepingReplied(context, reply);
+      return;
+    case 'collection':
+      collectionReplied(context, reply);
+      return;
+    case 'deletor':
+      deletorReplied(context, reply.slot);
+      return;
+    default:
+      assert(false, `an answer came for an unknown address: ${machine}`);
+  }
+}
+
+function woken(context: AgentContext, { address }: Wake): void {
+  switch (address.machine) {
+    case 'sync':
+      syncPods(context, [address.key]);
+      return;
+    case 'pod':
+      withEffects(context, (effects) => operationWoken(context, address.key, effects));
+      return;
+    case 'relist':
+      beginRelist(context);
+      return;
+    case 'runtime':
+      pollStatus(context);
+      return;
+    case 'housekeeping':
+      beginHousekeeping(context);
+      return;
+    case 'collection':
+      beginCollection(context);
+      return;
+    default:
+      assert(false, `an unknown address was woken: ${address.machine}`);
+  }
+}

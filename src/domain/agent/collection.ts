@@ -1,0 +1,128 @@
+// Garbage collection in the runtime, as a chain of looks and removals: containers, then the sandboxes that they leave, then logs.
+//
+//   idle -> listContainers -> removeContainers -> listSandboxes -> removeSandboxes -> logs -> idle
+//
+// Each list is decided from a look of its own, since what really went decides what may go next. Runs at most once a minute, and only
+// after something died or went.
+import type { Micros } from '../../ports/micros.js';
+import type { ListedPod } from '../../ports/model/runtime-listing.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { type ContainerGcContext, containersToCollect, logDirectoriesToCollect, sandboxesToCollect } from '../gc/container-gc.js';
+import type { Reply, ReplyFor } from '../kernel/machine.js';
+import { areAllSourcesReady } from '../pod-sources/pod-config.js';
+import { shouldPodContentBeRemoved, shouldPodRuntimeBeRemoved } from '../pod-workers/queries.js';
+import type { AgentContext } from './agent-context.js';
+import { loopProblem } from './sync-loop.js';
+
+export const collectionAddress = { machine: 'collection', key: '' } as const;
+const period: Micros = 60_000_000;
+
+/** Plans the next round if something asks for one. */
+export function planCollection(context: AgentContext): void {
+  const { collection } = context.state;
+  if (collection.phase !== 'idle' || !collection.dirty) return;
+  collection.dirty = false;
+  context.turn.wakeAt(collectionAddress, context.turn.now + period);
+}
+
+export function beginCollection(context: AgentContext): void {
+  const { collection } = context.state;
+  if (collection.phase !== 'idle') return;
+  if (loopProblem(context) !== null) {
+    collection.dirty = true;
+    return;
+  }
+  list(context, 'listContainers');
+}
+
+export function collectionReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
+  const { collection } = context.state;
+  if (reply.op === 'runtime.listPods') {
+    listed(context, reply);
+    return;
+  }
+  collection.outstanding--;
+  if (!reply.outcome.ok) {
+    context.turn.log('warn', 'Container garbage collection failed', { err: reply.outcome.error.message, subject: reply.slot });
+    collection.dirty = true;
+  }
+  if (collection.phase === 'logs' && reply.op === 'podLogs.listDirectories' && reply.outcome.ok) {
+    for (const name of logDirectoriesToCollect(reply.outcome.value, gcContext(context)))
+      ask(context, () => context.turn.ask('podLogs.removeDirectory', collectionAddress, `logs/${name}`, { name }));
+  }
+  if (reply.op === 'sandboxes.stop' && reply.outcome.ok) removeSandbox(context, reply.slot.slice('stop/'.length));
+  if (reply.op === 'containers.stop' && reply.outcome.ok) removeContainer(context, reply.slot.slice('stop/'.length));
+  if (collection.outstanding === 0) advance(context);
+}
+
+function advance(context: AgentContext): void {
+  const { collection } = context.state;
+  if (collection.phase === 'removeContainers') list(context, 'listSandboxes');
+  else if (collection.phase === 'removeSandboxes') {
+    collection.phase = 'logs';
+    ask(context, () => context.turn.ask('podLogs.listDirectories', collectionAddress, 'logs', null));
+    ask(context, () => context.turn.ask('podLogs.removeDeadLinks', collectionAddress, 'links', null));
+  } else if (collection.phase === 'logs') collection.phase = 'idle';
+}
+
+function list(context: AgentContext, phase: 'listContainers' | 'listSandboxes'): void {
+  context.state.collection.phase = phase;
+  context.turn.ask('runtime.listPods', collectionAddress, 'list', { uid: null }, context.state.settings.runtimeRequestTimeout);
+}
+
+function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime.listPods'>): void {
+  const { collection } = context.state;
+  if (!reply.outcome.ok) {
+    context.turn.log('warn', 'Container garbage collection failed', { err: reply.outcome.error.message });
+    collection.phase = 'idle';
+    collection.dirty = true;
+    return;
+  }
+  const { pods } = reply.outcome.value;
+  if (collection.phase === 'listContainers') removeContainers(context, pods);
+  else removeSandboxes(context, pods);
+  if (collection.outstanding === 0) advance(context);
+}
+
+function removeContainers(context: AgentContext, pods: readonly ListedPod[]): void {
+  const { state, turn } = context;
+  state.collection.phase = 'removeContainers';
+  for (const { id, stopFirst } of containersToCollect(pods, state.settings.containerGc, gcContext(context), turn.now)) {
+    if (stopFirst)
+      ask(context, () => turn.ask('containers.stop', collectionAddress, `stop/${id}`, { containerId: id, gracePeriodSeconds: 2 }, state.settings.runtimeRequestTimeout));
+    else removeContainer(context, id);
+  }
+}
+
+function removeSandboxes(context: AgentContext, pods: readonly ListedPod[]): void {
+  const { state, turn } = context;
+  state.collection.phase = 'removeSandboxes';
+  for (const sandboxId of sandboxesToCollect(pods, gcContext(context))) {
+    ask(context, () => turn.ask('sandboxes.stop', collectionAddress, `stop/${sandboxId}`, { sandboxId }, state.settings.runtimeRequestTimeout));
+  }
+}
+
+function removeContainer(context: AgentContext, containerId: string): void {
+  ask(context, () => context.turn.ask('containers.remove', collectionAddress, `remove/${containerId}`, { containerId }, context.state.settings.runtimeRequestTimeout));
+}
+
+function removeSandbox(context: AgentContext, sandboxId: string): void {
+  ask(context, () => context.turn.ask('sandboxes.remove', collectionAddress, `remove/${sandboxId}`, { sandboxId }, context.state.settings.runtimeRequestTimeout));
+}
+
+function ask(context: AgentContext, send: () => void): void {
+  context.state.collection.outstanding++;
+  send();
+}
+
+function gcContext(context: AgentContext): ContainerGcContext {
+  const { workers, config } = context.state;
+  return {
+    allSourcesReady: areAllSourcesReady(config),
+    removeForTerminatedPods: false,
+    podState: (uid) => {
+      if (shouldPodContentBeRemoved(workers, uid)) return 'removed';
+      return shouldPodRuntimeBeRemoved(workers, uid) ? 'terminated' : 'running';
+    },
+  };
+}

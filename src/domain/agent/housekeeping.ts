@@ -1,0 +1,137 @@
+// Cleans up after pods that nobody wants any more, and brings back those that are wanted but have no worker. A pass is:
+//
+//   idle -> snapshots (pod cgroups, pod directories) -> workers against wanted pods -> running (a fresh look at the runtime) -> idle
+//
+// Invariants: nothing is cleaned up before every source has reported; the snapshots are older than the pod index they are compared
+// with, so a pod that is new can't look orphaned. A pass runs when something changed, not by a clock, and again while orphans remain.
+import type { Micros } from '../../ports/micros.js';
+import type { ListedPod } from '../../ports/model/runtime-listing.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { collectExpiredBackoff } from '../backoff/keyed-backoff.js';
+import type { Reply } from '../kernel/machine.js';
+import { areAllSourcesReady } from '../pod-sources/pod-config.js';
+import { type KnownPod, syncKnownPods } from '../pod-workers/known-pods.js';
+import { isTerminalPhase } from '../status/phase.js';
+import type { AgentContext } from './agent-context.js';
+import { podAndMirror, uidOf } from './pod-index.js';
+import { forgetStatuses } from './pod-statuses.js';
+import { activePods, loopProblem } from './sync-loop.js';
+import { dispatchUpdate, syncAddress, withEffects } from './worker-effects.js';
+
+export const housekeepingAddress = { machine: 'housekeeping', key: '' } as const;
+const period: Micros = 2_000_000;
+/** Grace of pods that only the runtime knows, seconds. */
+const orphanGraceSeconds = 1;
+
+/** Plans the next pass if something asks for one. */
+export function planHousekeeping(context: AgentContext): void {
+  const { housekeeping } = context.state;
+  if (housekeeping.phase !== 'idle' || !housekeeping.dirty) return;
+  context.turn.wakeAt(housekeepingAddress, Math.max(housekeeping.lastAt + period, context.turn.now));
+}
+
+export function beginHousekeeping(context: AgentContext): void {
+  const { state, turn } = context;
+  const { housekeeping } = state;
+  if (housekeeping.phase !== 'idle') return;
+  housekeeping.lastAt = turn.now;
+  if (!areAllSourcesReady(state.config) || loopProblem(context) !== null) return;
+  housekeeping.dirty = false;
+  housekeeping.phase = 'snapshots';
+  housekeeping.cgroups = null;
+  housekeeping.directories = null;
+  if (state.settings.cgroupsPerQos) turn.ask('podCgroups.list', housekeepingAddress, 'cgroups', null);
+  else housekeeping.cgroups = [];
+  turn.ask('podDirectories.list', housekeepingAddress, 'directories', null);
+}
+
+export function housekeepingReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
+  const { housekeeping } = context.state;
+  if (!reply.outcome.ok && reply.op !== 'podDirectories.remove' && reply.op !== 'podCgroups.destroy') {
+    context.turn.log('error', 'Failed cleaning pods', { err: reply.outcome.error.message });
+    housekeeping.phase = 'idle';
+    housekeeping.dirty = true;
+    return;
+  }
+  if (reply.op === 'podCgroups.list' && reply.outcome.ok) housekeeping.cgroups = reply.outcome.value;
+  if (reply.op === 'podDirectories.list' && reply.outcome.ok) housekeeping.directories = reply.outcome.value;
+  if (housekeeping.phase === 'snapshots' && housekeeping.cgroups !== null && housekeeping.directories !== null) {
+    housekeeping.phase = 'running';
+    context.turn.ask('runtime.listPods', housekeepingAddress, 'running', { uid: null }, context.state.settings.runtimeRequestTimeout);
+  } else if (housekeeping.phase === 'running' && reply.op === 'runtime.listPods' && reply.outcome.ok) {
+    cleanUp(context, reply.outcome.value.pods.filter(isRunning));
+    housekeeping.phase = 'idle';
+  } else if (!reply.outcome.ok) {
+    context.turn.log('warn', 'Orphaned pod found, but failed to remove it', { err: reply.outcome.error.message, subject: reply.slot });
+    housekeeping.dirty = true;
+  }
+}
+
+function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
+  const { state, turn } = context;
+  const wanted = new Set(state.pods.pods.keys());
+  let known = new Map<string, KnownPod>();
+  const before = new Set(state.workers.records.keys());
+  withEffects(context, (effects) => {
+    known = syncKnownPods(state.workers, wanted, turn.now, effects);
+  });
+  for (const uid of before) if (!state.workers.records.has(uid)) endAddresses(context, uid);
+  forgetStatuses(state, (uid) => wanted.has(uid) || known.has(uid));
+  const runningUids = new Set(running.map(({ uid }) => uid));
+  removeDirectories(context, known, runningUids);
+  for (const pod of activePods(context)) {
+    if (known.has(uidOf(pod))) continue;
+    const { mirror } = podAndMirror(state.pods, pod);
+    dispatchUpdate(context, { type: 'create', pod, mirrorPod: mirror, runningPod: null, killOptions: null, startTime: turn.now });
+  }
+  finishRejected(context, known, runningUids);
+  killUnknown(context, known, running);
+  removeCgroups(context, known);
+  collectExpiredBackoff(state.crashLoop, turn.now);
+  if ([...known.values()].some(({ orphan }) => orphan)) state.housekeeping.dirty = true;
+}
+
+/** Pods that are to go, ended long ago, and have neither worker nor containers: their worker only has to say the last word. */
+function finishRejected(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
+  for (const pod of context.state.pods.pods.values()) {
+    const uid = uidOf(pod);
+    if (pod.metadata.deletionTimestamp === undefined || !isTerminalPhase(pod.status?.phase) || known.has(uid) || running.has(uid)) continue;
+    dispatchUpdate(context, { type: 'kill', pod, mirrorPod: null, runningPod: null, killOptions: null, startTime: context.turn.now });
+  }
+}
+
+function killUnknown(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: readonly ListedPod[]): void {
+  for (const { uid, name, namespace } of running) {
+    if (known.has(uid) || context.state.workers.records.has(uid)) continue;
+    context.turn.log('info', 'Clean up containers for orphaned pod we had not seen before', { podUID: uid, pod: `${namespace}/${name}` });
+    const killOptions = { evict: false, gracePeriodOverride: orphanGraceSeconds, statusChange: null, completion: null };
+    dispatchUpdate(context, { type: 'kill', pod: null, mirrorPod: null, runningPod: { uid, name, namespace }, killOptions, startTime: context.turn.now });
+    context.state.housekeeping.dirty = true;
+  }
+}
+
+function removeDirectories(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
+  const { state, turn } = context;
+  for (const uid of state.housekeeping.directories ?? []) {
+    if (state.pods.pods.has(uid) || known.has(uid) || running.has(uid) || turn.inFlight(housekeepingAddress, `directory/${uid}`)) continue;
+    turn.ask('podDirectories.remove', housekeepingAddress, `directory/${uid}`, { uid });
+  }
+}
+
+function removeCgroups(context: AgentContext, known: ReadonlyMap<string, KnownPod>): void {
+  const { state, turn } = context;
+  for (const { uid, name } of state.housekeeping.cgroups ?? []) {
+    const mayRun = state.workers.records.has(uid) && known.get(uid)?.state !== 'terminated';
+    if (mayRun || state.runs.has(uid) || turn.inFlight(housekeepingAddress, `cgroup/${uid}`)) continue;
+    turn.ask('podCgroups.destroy', housekeepingAddress, `cgroup/${uid}`, { name });
+  }
+}
+
+function endAddresses(context: AgentContext, uid: string): void {
+  context.turn.end(syncAddress(uid));
+  context.state.awaitingStatus.delete(uid);
+}
+
+function isRunning(pod: ListedPod): boolean {
+  return pod.containers.some(({ state }) => state === 'running') || pod.sandboxes.some(({ state }) => state === 'ready');
+}

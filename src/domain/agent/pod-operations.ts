@@ -1,0 +1,155 @@
+// The four operations that a pod worker asks for: how each begins, and what its end means. In between the run carries itself.
+import type { Pod } from '../../ports/model/pod.js';
+import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { assert, unreachable } from '../kernel/assert.js';
+import type { Reply } from '../kernel/machine.js';
+import { readPodCache } from '../pod-cache/pod-cache.js';
+import { advanceRun, cancelRun, resultOfRun, runReplied } from '../pod-sync/advance-run.js';
+import { beginPodKill } from '../pod-sync/pod-kill.js';
+import type { SyncRun, SyncStep } from '../pod-sync/sync-run.js';
+import type { PodOperation, PodWorkerEffect } from '../pod-workers/effects.js';
+import { networkNotReadyText, type RunResult, runFinished } from '../pod-workers/run-pod.js';
+import { podOfRunning } from '../pod-workers/update-pod.js';
+import { isTerminalPhase } from '../status/phase.js';
+import type { AgentContext } from './agent-context.js';
+import { computeStatus, setStatus, terminateStatus, withTermination } from './pod-statuses.js';
+import { missingFeature } from './unsupported.js';
+
+/** Grace of a pod that only the runtime knows, seconds. */
+const orphanGraceSeconds = 1;
+
+export function beginOperation(context: AgentContext, uid: string, operation: PodOperation, effects: PodWorkerEffect[]): void {
+  assert(!context.state.runs.has(uid), `pod ${uid} has a run already`);
+  const cached = readPodCache(context.state.cache, uid);
+  const status = cached.kind === 'status' ? cached.status : emptyStatus(uid);
+  const pod = operation.op === 'syncTerminatingRuntimePod' ? runtimePod(operation.runningPod, status) : operation.pod;
+  const run: SyncRun = {
+    uid,
+    operation,
+    pod,
+    status,
+    sandboxId: '',
+    sandboxAttempt: 0,
+    steps: [],
+    outstanding: 0,
+    cancelled: false,
+    results: [],
+    failure: null,
+    podIsTerminal: false,
+    startedAt: context.turn.now,
+  };
+  context.state.runs.set(uid, run);
+  run.steps = firstSteps(context, run, operation);
+  if (advanceRun(run, context)) finish(context, run, effects);
+}
+
+/** An answer for `pod/<uid>`. */
+export function operationReplied(context: AgentContext, uid: string, reply: Reply<AgentOperations>, effects: PodWorkerEffect[]): void {
+  const run = context.state.runs.get(uid);
+  assert(run !== undefined, `pod ${uid} got an answer but has no run`);
+  if (runReplied(run, reply, context)) finish(context, run, effects);
+}
+
+/** A phase of a kill may have ended by time. */
+export function operationWoken(context: AgentContext, uid: string, effects: PodWorkerEffect[]): void {
+  const run = context.state.runs.get(uid);
+  if (run !== undefined && advanceRun(run, context)) finish(context, run, effects);
+}
+
+export function cancelOperation(context: AgentContext, uid: string, effects: PodWorkerEffect[]): void {
+  const run = context.state.runs.get(uid);
+  if (run === undefined) return;
+  cancelRun(run, context);
+  if (advanceRun(run, context)) finish(context, run, effects);
+}
+
+function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation): SyncStep[] {
+  switch (operation.op) {
+    case 'syncPod':
+      return syncSteps(context, run);
+    case 'syncTerminatingPod': {
+      const status = computeStatus(context, run.pod, run.status, false);
+      setStatus(context, run.pod, operation.statusChange === null ? status : withTermination(status, run.pod, operation.statusChange));
+      return [
+        { kind: 'kill', kill: beginPodKill(run.pod, run.status, operation.gracePeriodSeconds, context) },
+        { kind: 'verify', phase: 'ask' },
+      ];
+    }
+    case 'syncTerminatingRuntimePod':
+      return [{ kind: 'kill', kill: beginPodKill(run.pod, run.status, orphanGraceSeconds, context) }];
+    case 'syncTerminatedPod':
+      setStatus(context, run.pod, computeStatus(context, run.pod, run.status, true));
+      return [{ kind: 'destroyCgroup', phase: 'ask' }];
+    default:
+      return unreachable(operation);
+  }
+}
+
+function syncSteps(context: AgentContext, run: SyncRun): SyncStep[] {
+  const { state } = context;
+  const { pod } = run;
+  const status = computeStatus(context, pod, run.status, false);
+  setStatus(context, pod, status);
+  if (isTerminalPhase(status.phase)) {
+    run.podIsTerminal = true;
+    return [];
+  }
+  const { networkProblem } = state.readiness;
+  if (networkProblem !== null && pod.spec.hostNetwork !== true) {
+    run.failure = `${networkNotReadyText}: ${networkProblem}`;
+    context.event(pod, null, 'Warning', 'NetworkNotReady', run.failure);
+    return [];
+  }
+  const missing = missingFeature(pod);
+  if (missing !== null) {
+    run.failure = missing.message;
+    if (state.toldMissing.get(run.uid) !== missing.message) context.event(pod, null, 'Warning', missing.reason, missing.message);
+    state.toldMissing.set(run.uid, missing.message);
+    return [];
+  }
+  return [{ kind: 'cgroup', phase: 'check', kill: null }, { kind: 'directories', phase: 'ask' }, { kind: 'plan' }];
+}
+
+function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[]): void {
+  const { state, turn } = context;
+  state.runs.delete(run.uid);
+  turn.wakeAt({ machine: 'pod', key: run.uid }, null);
+  state.housekeeping.dirty = true;
+  runFinished(state.workers, run.uid, conclude(context, run), turn.now, effects);
+}
+
+function conclude(context: AgentContext, run: SyncRun): RunResult {
+  const result = resultOfRun(run);
+  const { error } = result;
+  switch (run.operation.op) {
+    case 'syncPod':
+      return result;
+    case 'syncTerminatingPod':
+    case 'syncTerminatingRuntimePod': {
+      if (error === null) {
+        if (run.operation.op === 'syncTerminatingPod') setStatus(context, run.pod, computeStatus(context, run.pod, run.status, true));
+        return result;
+      }
+      if (error.cancelled) return result;
+      context.event(run.pod, null, 'Warning', 'FailedKillPod', `error killing pod: ${error.message}`);
+      return { ...result, error: { ...error, message: `error killing terminating pod: ${error.message}` } };
+    }
+    case 'syncTerminatedPod':
+      if (error === null) terminateStatus(context, run.pod);
+      return result;
+    default:
+      return unreachable(run.operation);
+  }
+}
+
+/** A pod without configuration: as much of it as the runtime's containers tell. */
+function runtimePod(running: Parameters<typeof podOfRunning>[0], status: PodRuntimeStatus): Pod {
+  const names = [...new Set(status.containers.map(({ name }) => name))].sort();
+  const pod = podOfRunning(running);
+  return { ...pod, spec: { ...pod.spec, containers: names.map((name) => ({ name })) } };
+}
+
+function emptyStatus(uid: string): PodRuntimeStatus {
+  return { uid, name: '', namespace: '', ips: [], sandboxes: [], containers: [], observedAt: 0 };
+}

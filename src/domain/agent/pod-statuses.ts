@@ -1,0 +1,71 @@
+// Computes a pod's status from what is known now, and keeps the newest per pod.
+import type { Pod } from '../../ports/model/pod.js';
+import type { PodStatus } from '../../ports/model/pod-status.js';
+import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import type { TerminationStatus } from '../pod-workers/pod-worker-record.js';
+import { conditionTypes, podCondition, withCondition } from '../status/conditions.js';
+import { deadlineExceeded } from '../status/deadline.js';
+import { apiPodStatus } from '../status/pod-status.js';
+import { applyStatusChange, type StatusChange } from '../status/status-manager.js';
+import type { AgentContext } from './agent-context.js';
+import type { AgentState } from './agent-state.js';
+import { podAndMirror, uidOf } from './pod-index.js';
+
+const noReading = { cpuShares: null, cpuQuotaMicros: null, cpuPeriodMicros: null, memoryLimitBytes: null };
+const noProbes = new Map<string, 'success' | 'failure' | 'unknown'>();
+const noFailures = new Map<string, { readonly reason: string; readonly message: string }>();
+
+/** The status that follows from the runtime's. @param podIsTerminal all its containers were stopped for good */
+export function computeStatus(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, podIsTerminal: boolean): PodStatus {
+  const { state, turn } = context;
+  const uid = uidOf(pod);
+  const status = apiPodStatus({
+    pod,
+    cachedStatus: state.statuses.get(uid)?.status ?? null,
+    runtime,
+    runtimeType: state.readiness.name,
+    runtimeSupportsRecursiveReadOnly: state.readiness.handlers.some(({ name, recursiveReadOnlyMounts }) => name === '' && recursiveReadOnlyMounts),
+    podIsTerminal,
+    startFailures: state.startFailures.get(uid) ?? noFailures,
+    probes: { readiness: noProbes, startup: noProbes, hasWorker: () => false, kubeletStartedAt: state.startedAt },
+    node: { addresses: state.nodeFacts.nodeAddresses, configuredIps: state.settings.nodeIps },
+    resizeConditions: [],
+    podCgroup: noReading,
+    now: turn.now,
+  });
+  if (status.reason === deadlineExceeded.reason && status.phase === 'Failed') context.event(pod, null, 'Normal', deadlineExceeded.reason, deadlineExceeded.message);
+  return status;
+}
+
+/** What a killer says about the pod that it ends. */
+export function withTermination(status: PodStatus, pod: Pod, termination: TerminationStatus): PodStatus {
+  const failed: PodStatus = { ...status, phase: 'Failed', reason: termination.reason, message: termination.message };
+  if (termination.disruptionReason === null) return failed;
+  const condition = podCondition(conditionTypes.disruptionTarget, 'True', pod.metadata.generation, termination.disruptionReason, termination.disruptionMessage ?? '');
+  return { ...failed, conditions: withCondition(failed.conditions ?? [], condition) };
+}
+
+export function setStatus(context: AgentContext, pod: Pod, status: PodStatus): void {
+  changeStatus(context, pod, { kind: 'set', status });
+}
+
+/** The last word about a pod: everything of it is released. */
+export function terminateStatus(context: AgentContext, pod: Pod): void {
+  changeStatus(context, pod, { kind: 'terminate' });
+}
+
+function changeStatus(context: AgentContext, pod: Pod, change: StatusChange): void {
+  const { state, turn } = context;
+  const uid = uidOf(pod);
+  const known = state.statuses.get(uid) ?? null;
+  const { mirror } = podAndMirror(state.pods, pod);
+  const next = applyStatusChange(known, change, { pod, mirrorStatus: mirror?.status ?? null, now: turn.now });
+  if (next !== null && next !== known) state.statuses.set(uid, next);
+}
+
+/** Drops what is kept for pods that nobody has heard of any more. */
+export function forgetStatuses(state: AgentState, isKnown: (uid: string) => boolean): void {
+  for (const uid of state.statuses.keys()) if (!isKnown(uid)) state.statuses.delete(uid);
+  for (const uid of state.startFailures.keys()) if (!isKnown(uid)) state.startFailures.delete(uid);
+  for (const uid of state.toldMissing.keys()) if (!isKnown(uid)) state.toldMissing.delete(uid);
+}

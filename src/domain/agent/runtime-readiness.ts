@@ -1,0 +1,56 @@
+// Whether the container runtime may be worked with. Polled, never assumed: a runtime that has not said that it is well for half a
+// minute counts as down, and then nothing is started, stopped or cleaned up.
+import type { Micros } from '../../ports/micros.js';
+import type { RuntimeCondition, RuntimeHandler, RuntimeHealth } from '../../ports/outbound/container-runtime.js';
+
+export const statusPollInterval: Micros = 5_000_000;
+const downAfter: Micros = 30_000_000;
+
+export interface RuntimeReadiness {
+  /** When the runtime last said that it is ready; null: never. */
+  lastGood: Micros | null;
+  /** What it said is wrong with itself; null: nothing. */
+  runtimeProblem: string | null;
+  /** What it said is wrong with its network; null: nothing. Stops only pods that need the network. */
+  networkProblem: string | null;
+  handlers: readonly RuntimeHandler[];
+  /** The runtime's name, the prefix of container ids in the API. */
+  name: string;
+}
+
+export function newRuntimeReadiness(): RuntimeReadiness {
+  return { lastGood: null, runtimeProblem: null, networkProblem: 'network state unknown', handlers: [], name: '' };
+}
+
+/** Takes a status in. Returns whether the runtime is ready for the first time. */
+export function statusReported(readiness: RuntimeReadiness, health: RuntimeHealth, now: Micros): boolean {
+  readiness.networkProblem = isTrue(health.networkReady) ? null : `container runtime network not ready: ${conditionText('NetworkReady', health.networkReady)}`;
+  if (!isTrue(health.runtimeReady)) {
+    readiness.runtimeProblem = `container runtime not ready: ${conditionText('RuntimeReady', health.runtimeReady)}`;
+    return false;
+  }
+  const first = readiness.lastGood === null;
+  readiness.runtimeProblem = null;
+  readiness.handlers = [...health.handlers].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  readiness.lastGood = now;
+  return first;
+}
+
+/** Why pods are not synced, in the words of the node's Ready condition; null: they are. @param plegProblem what relisting says of itself */
+export function runtimeProblems(readiness: RuntimeReadiness, plegProblem: string | null, now: Micros): string | null {
+  const problems: string[] = [];
+  if (readiness.lastGood === null) problems.push('container runtime status check may not have completed yet');
+  else if (now - readiness.lastGood >= downAfter) problems.push('container runtime is down');
+  if (plegProblem !== null) problems.push(`PLEG is not healthy: ${plegProblem}`);
+  if (readiness.runtimeProblem !== null) problems.push(readiness.runtimeProblem);
+  if (problems.length === 0) return null;
+  return problems.length === 1 ? (problems[0] ?? null) : `[${problems.join(', ')}]`;
+}
+
+function isTrue(condition: RuntimeCondition | null): boolean {
+  return condition?.status === true;
+}
+
+function conditionText(type: string, condition: RuntimeCondition | null): string {
+  return condition === null ? '<nil>' : `${type}=${condition.status} reason:${condition.reason} message:${condition.message}`;
+}

@@ -1,0 +1,42 @@
+// What an agent is told once, at its start; from the KubeletConfiguration and the flags, in the domain's units.
+import type { Micros } from '../../ports/micros.js';
+import type { ContainerGcPolicy } from '../gc/container-gc.js';
+import type { PodSource } from '../pod-sources/pod-config.js';
+
+export interface AgentSettings {
+  readonly nodeName: string;
+  /** Addresses the kubelet was told to use; the first decides the primary family of pod addresses. */
+  readonly nodeIps: readonly string[];
+  readonly podLogsDirectory: string;
+  /** Where log collectors find symlinks; null: none are made. */
+  readonly containerLogLinks: string | null;
+  /** Pod sources that are configured; nothing is cleaned up before each has reported. */
+  readonly sources: readonly PodSource[];
+  readonly runtimeRequestTimeout: Micros;
+  /** From the end of one look at the runtime to the beginning of the next, where the runtime tells of no changes. */
+  readonly relistPeriod: Micros;
+  /** The runtime tells of changes: looking by ourselves is only the safety net. */
+  readonly runtimeTellsChanges: boolean;
+  /** How often a pod is synced when nothing happens. */
+  readonly syncFrequency: Micros;
+  /** Longest back-off between restarts of a container; null: the default. */
+  readonly maxContainerRestartPeriod: Micros | null;
+  readonly containerGc: ContainerGcPolicy;
+  /** Whether pods get cgroups of their own. */
+  readonly cgroupsPerQos: boolean;
+}
+
+export const defaultSettings: AgentSettings = {
+  nodeName: 'localhost',
+  nodeIps: [],
+  podLogsDirectory: '/var/log/pods',
+  containerLogLinks: '/var/log/containers',
+  sources: ['file'],
+  runtimeRequestTimeout: 120_000_000,
+  relistPeriod: 1_000_000,
+  runtimeTellsChanges: false,
+  syncFrequency: 60_000_000,
+  maxContainerRestartPeriod: null,
+  containerGc: { minAge: 0, maxPerPodContainer: 1, maxContainers: -1 },
+  cgroupsPerQos: true,
+};

@@ -1,0 +1,44 @@
+// What a pod needs that this agent does not have yet. Such a pod stays in ContainerCreating, and an event says why: nothing that a spec
+// asks for is ever silently left out. Each part of the agent that lands takes its lines out of here.
+import type { Container } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+
+export interface MissingFeature {
+  readonly reason: 'FailedMount' | 'FailedCreatePodContainer';
+  readonly message: string;
+}
+
+/** The first thing that is missing, or null when the pod can run. */
+export function missingFeature(pod: Pod): MissingFeature | null {
+  const volumes = (pod.spec.volumes ?? []).map((volume) => `${volume.name} (${volumeKind(volume)})`);
+  if (volumes.length > 0) return { reason: 'FailedMount', message: `Unable to attach or mount volumes: this kubelet does not mount volumes yet: ${volumes.join(', ')}` };
+  const problem = podProblem(pod) ?? containerProblem(pod);
+  return problem === null ? null : { reason: 'FailedCreatePodContainer', message: `unable to ensure pod container exists: this kubelet does not have ${problem} yet` };
+}
+
+function podProblem(pod: Pod): string | null {
+  if (pod.spec.runtimeClassName !== undefined && pod.spec.runtimeClassName !== '') return `runtime classes (runtimeClassName ${JSON.stringify(pod.spec.runtimeClassName)})`;
+  if ((pod.spec.resourceClaims ?? []).length > 0) return 'dynamic resource allocation (resourceClaims)';
+  return null;
+}
+
+function containerProblem(pod: Pod): string | null {
+  const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
+  for (const container of [...initContainers, ...containers, ...ephemeralContainers]) {
+    const feature = featureOf(container);
+    if (feature !== null) return `${feature} of container ${JSON.stringify(container.name)}`;
+  }
+  return null;
+}
+
+function featureOf(container: Container): string | null {
+  if (container.lifecycle?.postStart !== undefined) return 'lifecycle hooks (postStart)';
+  if (container.lifecycle?.preStop !== undefined) return 'lifecycle hooks (preStop)';
+  for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'] as const) if (container[probe] !== undefined) return `probes (${probe})`;
+  const devices = Object.keys({ ...container.resources?.limits, ...container.resources?.requests }).filter((name) => name.includes('/'));
+  return devices.length > 0 ? `device plugins (${devices.join(', ')})` : null;
+}
+
+function volumeKind(volume: { readonly name: string; readonly [source: string]: unknown }): string {
+  return Object.keys(volume).find((key) => key !== 'name') ?? 'no source';
+}

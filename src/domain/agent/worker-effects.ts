@@ -1,0 +1,105 @@
+// Carries out what the pod workers want, at once and in order; what follows from it is carried out too, until nothing is left to do now.
+import type { Micros } from '../../ports/micros.js';
+import { unreachable } from '../kernel/assert.js';
+import { readPodCache, readPodCacheIfNewer } from '../pod-cache/pod-cache.js';
+import type { PodWorkerEffect } from '../pod-workers/effects.js';
+import type { PodUpdate } from '../pod-workers/pod-worker-record.js';
+import { resyncInterval, runStatusRead } from '../pod-workers/run-pod.js';
+import { updatePod } from '../pod-workers/update-pod.js';
+import type { AgentContext } from './agent-context.js';
+import { beginOperation, cancelOperation } from './pod-operations.js';
+import { requestPodRelist } from './relist.js';
+
+/** The address whose wake-ups are the work queue: one time a pod, a new one replaces the old. */
+export function syncAddress(uid: string): { readonly machine: 'sync'; readonly key: string } {
+  return { machine: 'sync', key: uid };
+}
+
+/** Delivers an update to a pod's worker and carries out what follows. */
+export function dispatchUpdate(context: AgentContext, update: PodUpdate): void {
+  const effects: PodWorkerEffect[] = [];
+  updatePod(context.state.workers, update, context.turn.now, (uid) => runtimeMayBeActive(context, uid), effects);
+  carryOut(context, effects);
+}
+
+/** Lets an operation happen that adds effects, then carries them out. */
+export function withEffects(context: AgentContext, happen: (effects: PodWorkerEffect[]) => void): void {
+  const effects: PodWorkerEffect[] = [];
+  happen(effects);
+  carryOut(context, effects);
+}
+
+export function carryOut(context: AgentContext, effects: PodWorkerEffect[]): void {
+  for (let i = 0; i < effects.length; i++) {
+    const effect = effects[i];
+    if (effect !== undefined) carryOutOne(context, effect, effects);
+  }
+}
+
+function carryOutOne(context: AgentContext, effect: PodWorkerEffect, effects: PodWorkerEffect[]): void {
+  const { state, turn } = context;
+  switch (effect.kind) {
+    case 'awaitStatus':
+      // Before the first look at the runtime nothing is known of any pod, so even a new worker waits for it.
+      awaitStatus(context, effect.uid, effect.newerThan ?? 0, effects);
+      return;
+    case 'start':
+      beginOperation(context, effect.uid, effect.operation, effects);
+      return;
+    case 'cancel':
+      cancelOperation(context, effect.uid, effects);
+      return;
+    case 'enqueue':
+      turn.wakeAt(syncAddress(effect.uid), turn.now + delayOf(context, effect.baseDelayMicros, effect.uid));
+      return;
+    case 'postSync':
+      requestPodRelist(context, effect.uid);
+      return;
+    case 'failedSync':
+      context.event(effect.pod, null, 'Warning', 'FailedSync', effect.message);
+      return;
+    case 'complete':
+      state.housekeeping.dirty = true;
+      return;
+    default:
+      unreachable(effect);
+  }
+}
+
+function delayOf(context: AgentContext, base: Micros, uid: string): Micros {
+  const period = base === resyncInterval ? context.state.settings.syncFrequency : base;
+  return Math.floor(period * (1 + 0.5 * context.turn.random('requeue', uid)));
+}
+
+function awaitStatus(context: AgentContext, uid: string, newerThan: Micros, effects: PodWorkerEffect[]): void {
+  const cached = readPodCacheIfNewer(context.state.cache, uid, newerThan);
+  if (cached === null) {
+    context.state.awaitingStatus.set(uid, newerThan);
+    if (context.state.settings.runtimeTellsChanges) requestPodRelist(context, uid);
+    return;
+  }
+  runStatusRead(context.state.workers, uid, cached.kind === 'failed' ? cached.error.message : null, context.turn.now, effects);
+}
+
+/** Workers that waited and need not any more; null: look at all of them. */
+export function resumeAwaiting(context: AgentContext, uids: readonly string[] | null): void {
+  const { awaitingStatus } = context.state;
+  if (awaitingStatus.size === 0) return;
+  const effects: PodWorkerEffect[] = [];
+  for (const uid of uids ?? [...awaitingStatus.keys()]) {
+    const newerThan = awaitingStatus.get(uid);
+    if (newerThan === undefined) continue;
+    const cached = readPodCacheIfNewer(context.state.cache, uid, newerThan);
+    if (cached === null) continue;
+    awaitingStatus.delete(uid);
+    runStatusRead(context.state.workers, uid, cached.kind === 'failed' ? cached.error.message : null, context.turn.now, effects);
+  }
+  carryOut(context, effects);
+}
+
+/** Whether the cached status shows something that runs, or can't be read. */
+function runtimeMayBeActive(context: AgentContext, uid: string): boolean {
+  const cached = readPodCache(context.state.cache, uid);
+  if (cached.kind === 'failed') return true;
+  return cached.status.containers.some(({ state }) => state === 'running') || cached.status.sandboxes.some(({ state }) => state === 'ready');
+}

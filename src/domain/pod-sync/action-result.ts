@@ -1,0 +1,34 @@
+// What each action of a sync came to, and the one error text that a failed sync is reported by.
+import type { Micros } from '../../ports/micros.js';
+
+export type SyncAction = 'StartContainer' | 'KillContainer' | 'CreatePodSandbox' | 'KillPodSandbox' | 'RemoveContainer';
+
+export interface ActionResult {
+  readonly action: SyncAction;
+  /** The container's name, or the pod's reference text. */
+  readonly target: string;
+  /** Null: it worked. */
+  readonly error: { readonly reason: string; readonly message: string /** Not before this time, when it only waits. */; readonly retryAt: Micros | null } | null;
+}
+
+export function succeeded(action: SyncAction, target: string): ActionResult {
+  return { action, target, error: null };
+}
+
+export function failed(action: SyncAction, target: string, reason: string, message: string, retryAt: Micros | null = null): ActionResult {
+  return { action, target, error: { reason, message, retryAt } };
+}
+
+/** The text of all failures, or null when every action worked; several are joined in brackets, the same text stands once. */
+export function errorOfResults(results: readonly ActionResult[]): string | null {
+  const texts = new Set<string>();
+  for (const { action, target, error } of results) {
+    if (error !== null) texts.add(`failed to ${JSON.stringify(action)} for ${JSON.stringify(target)} with ${error.reason}: ${JSON.stringify(error.message)}`);
+  }
+  if (texts.size === 0) return null;
+  return texts.size === 1 ? [...texts].join('') : `[${[...texts].join(', ')}]`;
+}
+
+export function retryTimes(results: readonly ActionResult[]): Micros[] {
+  return results.flatMap(({ error }) => (error?.retryAt == null ? [] : [error.retryAt]));
+}

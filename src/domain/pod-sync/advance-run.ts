@@ -1,0 +1,58 @@
+// Takes a run of a pod operation forward until it waits for answers or is over.
+//
+//   begin -> [step, step, ...] -> over: no step left, a step that ended it, a failure, or cancelled with nothing in flight
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { assert } from '../kernel/assert.js';
+import type { Reply } from '../kernel/machine.js';
+import type { RunResult } from '../pod-workers/run-pod.js';
+import { errorOfResults, retryTimes } from './action-result.js';
+import { podAddress, type SyncContext } from './sync-context.js';
+import type { SyncRun } from './sync-run.js';
+import { applyStepReply, decideStep } from './sync-steps.js';
+
+/** Carries out steps until some wait. True: the run is over, ask `resultOfRun`. */
+export function advanceRun(run: SyncRun, context: SyncContext): boolean {
+  for (;;) {
+    if (run.outstanding > 0 && !isKilling(run)) return false;
+    if (run.outstanding === 0 && (run.cancelled || run.failure !== null)) return true;
+    const step = run.steps[0];
+    if (step === undefined) return true;
+    const outcome = decideStep(step, run, context);
+    if (outcome === 'waiting') return false;
+    if (outcome === 'ended') return true;
+    run.steps.shift();
+  }
+}
+
+/** While several containers are stopped side by side, each answer may give the next one its turn. */
+function isKilling(run: SyncRun): boolean {
+  const step = run.steps[0];
+  return !run.cancelled && (step?.kind === 'kill' || (step?.kind === 'cgroup' && step.phase === 'kill'));
+}
+
+/** Takes an answer; true when the run is over with it. */
+export function runReplied(run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): boolean {
+  assert(run.outstanding > 0, `pod ${run.uid} got an answer that it does not wait for`);
+  run.outstanding--;
+  const step = run.steps[0];
+  assert(step !== undefined, `pod ${run.uid} got an answer without a step`);
+  applyStepReply(step, run, reply, context);
+  return advanceRun(run, context);
+}
+
+/** Asks the run to end soon: nothing new is begun, a pull or a stop in flight is given up, anything else is waited for. */
+export function cancelRun(run: SyncRun, context: SyncContext): void {
+  run.cancelled = true;
+  const step = run.steps[0];
+  if (step?.kind === 'start') context.turn.cancel(podAddress(run.uid), 'pull');
+  if (step?.kind === 'kill') for (const { containerId } of step.kill.items) context.turn.cancel(podAddress(run.uid), `stop/${containerId}`);
+}
+
+export function resultOfRun(run: SyncRun): RunResult {
+  const acted = run.results.length > 0;
+  if (run.cancelled) return { error: { message: 'context canceled', cancelled: true, backOffExpiries: [] }, podIsTerminal: false, postSync: false };
+  const actions = errorOfResults(run.results);
+  const message = run.failure ?? (actions === null ? null : `failed to SyncPod: ${actions}`);
+  if (message === null) return { error: null, podIsTerminal: run.podIsTerminal, postSync: acted && run.operation.op === 'syncPod' };
+  return { error: { message, cancelled: false, backOffExpiries: retryTimes(run.results) }, podIsTerminal: false, postSync: false };
+}

@@ -1,0 +1,276 @@
+// Starts one container: back-off, image, restart count, files, create, start. Everything that fails becomes the container's waiting
+// reason and an event, in the reference's words.
+//
+// | phase        | asks                         | then          |
+// |--------------|------------------------------|---------------|
+// | begin        | (crash-loop back-off)        | image         |
+// | image        | images.status                | pull, or count|
+// | pull         | images.pull                  | pulled        |
+// | pulled       | images.status (size, user)   | count         |
+// | count        | podLogs.nextRestartCount     | files         |
+// | files        | podDirectories.*             | create        |
+// | create       | containers.create            | start         |
+// | start        | containers.start             | done          |
+import type { Micros } from '../../ports/micros.js';
+import type { Container } from '../../ports/model/container.js';
+import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { decideCrashLoop } from '../backoff/crash-loop-backoff.js';
+import { imagePullFailed, imagePullSucceeded, imagePullWait, neverPullProblem, type PullProblem } from '../backoff/image-pull-backoff.js';
+import { unreachable } from '../kernel/assert.js';
+import type { Reply } from '../kernel/machine.js';
+import { findContainerStatus } from '../status/runtime-lookup.js';
+import { formatGoDuration } from '../values/go-duration.js';
+import { normalizeImageName } from '../values/image-name.js';
+import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
+import { failed, succeeded } from './action-result.js';
+import { podLogDirectoryName } from './pod-log-directory.js';
+import { podAddress, type SyncContext } from './sync-context.js';
+import type { SyncRun } from './sync-run.js';
+
+export type ContainerGroup = 'init' | 'regular' | 'ephemeral';
+
+export interface ContainerStart {
+  readonly container: Container;
+  readonly group: ContainerGroup;
+  phase: 'begin' | 'image' | 'pull' | 'pulled' | 'count' | 'hosts' | 'files' | 'create' | 'start' | 'done' | 'failed';
+  /** With the tag that a bare name stands for. */
+  image: string;
+  imageRef: string;
+  imageStatus: RuntimeImage | null;
+  pullStartedAt: Micros;
+  restartCount: number;
+  terminationFile: string;
+  containerId: string;
+}
+
+export function newContainerStart(container: Container, group: ContainerGroup): ContainerStart {
+  return { container, group, phase: 'begin', image: '', imageRef: '', imageStatus: null, pullStartedAt: 0, restartCount: 0, terminationFile: '', containerId: '' };
+}
+
+/** Asks for what comes next; answers with the number of commands it sent (0: the start is over). */
+export function decideContainerStart(start: ContainerStart, run: SyncRun, context: SyncContext): number {
+  if (start.phase === 'begin') begin(start, run, context);
+  const { turn, settings } = context;
+  const address = podAddress(run.uid);
+  const timeout = settings.runtimeRequestTimeout;
+  switch (start.phase) {
+    case 'image':
+    case 'pulled':
+      turn.ask('images.status', address, 'image', { image: { image: start.image } }, timeout);
+      return 1;
+    case 'pull':
+      return pull(start, run, context);
+    case 'count':
+      turn.ask('podLogs.nextRestartCount', address, 'count', { podLogDirectory: podLogDirectoryName(run.pod), containerName: start.container.name });
+      return 1;
+    case 'hosts':
+      return writeHosts(start, run, context);
+    case 'files':
+      return prepareFiles(start, run, context);
+    case 'create':
+      return create(start, run, context);
+    case 'start':
+      turn.ask('containers.start', address, 'start', { containerId: start.containerId }, timeout);
+      return 1;
+    case 'begin':
+    case 'done':
+    case 'failed':
+      return 0;
+    default:
+      return unreachable(start.phase);
+  }
+}
+
+export function applyContainerStartReply(start: ContainerStart, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
+  switch (reply.op) {
+    case 'images.status':
+      if (start.phase === 'image' && !reply.outcome.ok) inspectFailed(start, run, reply.outcome.error.message, context);
+      else if (start.phase === 'image') imageKnown(start, run, reply.outcome.ok ? reply.outcome.value : null, context);
+      else imagePulled(start, run, reply.outcome.ok ? reply.outcome.value : null, context);
+      return;
+    case 'images.pull':
+      if (reply.outcome.ok) {
+        start.imageRef = reply.outcome.value.imageRef;
+        start.phase = 'pulled';
+      } else if (reply.outcome.error.kind === 'cancelled' && run.cancelled) start.phase = 'failed';
+      else pullFailed(start, run, reply.outcome.error.message, context);
+      return;
+    case 'podLogs.nextRestartCount':
+      start.restartCount = reply.outcome.ok ? reply.outcome.value : 0;
+      start.phase = 'hosts';
+      return;
+    case 'podDirectories.writeHosts':
+      if (reply.outcome.ok) start.phase = 'files';
+      else fail(start, run, 'CreateContainerConfigError', reply.outcome.error.message, context);
+      return;
+    case 'podDirectories.prepareContainer':
+      if (reply.outcome.ok) {
+        start.terminationFile = reply.outcome.value.terminationFile;
+        start.phase = 'create';
+      } else fail(start, run, 'CreateContainerConfigError', reply.outcome.error.message, context);
+      return;
+    case 'containers.create':
+      if (reply.outcome.ok) created(start, run, reply.outcome.value.containerId, context);
+      else fail(start, run, 'CreateContainerError', reply.outcome.error.message, context);
+      return;
+    case 'containers.start':
+      if (reply.outcome.ok) started(start, run, context);
+      else fail(start, run, 'RunContainerError', reply.outcome.error.message, context);
+      return;
+    default:
+      return;
+  }
+}
+
+function begin(start: ContainerStart, run: SyncRun, context: SyncContext): void {
+  const { container } = start;
+  const { pod } = run;
+  const exited = run.status.containers.find((status) => status.name === container.name && status.state === 'exited');
+  const decision = decideCrashLoop(context.crashLoop, pod, container, exited?.finishedAt ?? null, context.turn.now);
+  if (decision.kind === 'wait') {
+    context.event(pod, container.name, decision.event.type, decision.event.reason, decision.event.message);
+    end(start, run, 'CrashLoopBackOff', decision.message, context, decision.retryAt);
+    return;
+  }
+  const image = container.image ?? '';
+  const normalized = normalizeImageName(image);
+  if (!normalized.ok) {
+    const message = `Failed to apply default image tag ${JSON.stringify(image)}: ${normalized.message}`;
+    context.event(pod, container.name, 'Warning', 'InspectFailed', message);
+    imageProblem(start, run, { reason: 'InvalidImageName', message }, context);
+    return;
+  }
+  start.image = normalized.name;
+  start.phase = container.imagePullPolicy === 'Always' ? 'pull' : 'image';
+}
+
+function imageKnown(start: ContainerStart, run: SyncRun, found: RuntimeImage | null, context: SyncContext): void {
+  const { container } = start;
+  const image = container.image ?? '';
+  if (found !== null) {
+    start.imageStatus = found;
+    start.imageRef = found.id;
+    context.event(run.pod, container.name, 'Normal', 'Pulled', `Container image ${JSON.stringify(image)} already present on machine and can be accessed by the pod`);
+    start.phase = afterImage(start, run);
+    return;
+  }
+  if (container.imagePullPolicy !== 'Never') {
+    start.phase = 'pull';
+    return;
+  }
+  const problem = neverPullProblem(image);
+  context.event(run.pod, container.name, 'Warning', problem.reason, problem.message);
+  imageProblem(start, run, problem, context);
+}
+
+function inspectFailed(start: ContainerStart, run: SyncRun, error: string, context: SyncContext): void {
+  const message = `Failed to inspect image "": ${error}`;
+  context.event(run.pod, start.container.name, 'Warning', 'InspectFailed', message);
+  imageProblem(start, run, { reason: 'ImageInspectError', message }, context);
+}
+
+function pull(start: ContainerStart, run: SyncRun, context: SyncContext): number {
+  const image = start.container.image ?? '';
+  const waiting = imagePullWait(context.imagePulls, run.uid, image, context.turn.now);
+  if (waiting !== null) {
+    context.event(run.pod, start.container.name, 'Normal', 'BackOff', `Back-off pulling image ${JSON.stringify(image)}`);
+    imageProblem(start, run, waiting, context);
+    return 0;
+  }
+  const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt);
+  context.event(run.pod, start.container.name, 'Normal', 'Pulling', `Pulling image ${JSON.stringify(image)}`);
+  start.pullStartedAt = context.turn.now;
+  const request = { image: { image: start.image }, credentials: null, sandboxConfig: sandbox.ok ? sandbox.value.config : null };
+  context.turn.ask('images.pull', podAddress(run.uid), 'pull', request, null);
+  return 1;
+}
+
+function pullFailed(start: ContainerStart, run: SyncRun, error: string, context: SyncContext): void {
+  const image = start.container.image ?? '';
+  context.event(run.pod, start.container.name, 'Warning', 'Failed', `Failed to pull image ${JSON.stringify(image)}: ${error}`);
+  imageProblem(start, run, imagePullFailed(context.imagePulls, run.uid, image, error, context.turn.now), context);
+}
+
+function imagePulled(start: ContainerStart, run: SyncRun, found: RuntimeImage | null, context: SyncContext): void {
+  start.imageStatus = found;
+  imagePullSucceeded(context.imagePulls, context.turn.now);
+  const took = Math.floor((context.turn.now - start.pullStartedAt) / 1000) * 1000;
+  const text = formatGoDuration(took);
+  const message = `Successfully pulled image ${JSON.stringify(start.container.image ?? '')} in ${text} (${text} including waiting). Image size: ${found?.sizeBytes ?? 0} bytes.`;
+  context.event(run.pod, start.container.name, 'Normal', 'Pulled', message);
+  start.phase = afterImage(start, run);
+}
+
+/** A container that was there before counts on; after that only its logs can tell how often it ran. */
+function afterImage(start: ContainerStart, run: SyncRun): 'count' | 'hosts' {
+  const last = findContainerStatus(run.status, start.container.name);
+  if (last === null) return 'count';
+  start.restartCount = last.restartCount + 1;
+  return 'hosts';
+}
+
+function writeHosts(start: ContainerStart, run: SyncRun, context: SyncContext): number {
+  const text = context.configs.hosts(run.pod, run.status.ips);
+  if (text === null) {
+    start.phase = 'files';
+    return prepareFiles(start, run, context);
+  }
+  context.turn.ask('podDirectories.writeHosts', podAddress(run.uid), 'hosts', { uid: run.uid, text });
+  return 1;
+}
+
+function prepareFiles(start: ContainerStart, run: SyncRun, context: SyncContext): number {
+  const { name, terminationMessagePath = '' } = start.container;
+  const request = { uid: run.uid, containerName: name, podLogDirectory: podLogDirectoryName(run.pod), wantsTerminationFile: terminationMessagePath !== '' };
+  context.turn.ask('podDirectories.prepareContainer', podAddress(run.uid), 'files', request);
+  return 1;
+}
+
+function create(start: ContainerStart, run: SyncRun, context: SyncContext): number {
+  const { container, restartCount, imageRef, imageStatus, terminationFile } = start;
+  const config = context.configs.container({ pod: run.pod, container, restartCount, podIps: run.status.ips, imageRef, image: imageStatus, terminationFile, status: run.status });
+  const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt);
+  if (!config.ok || !sandbox.ok) {
+    fail(start, run, 'CreateContainerConfigError', config.ok ? (sandbox as { message: string }).message : config.message, context);
+    return 0;
+  }
+  const request = { sandboxId: run.sandboxId, config: config.value, sandboxConfig: sandbox.value.config };
+  context.turn.ask('containers.create', podAddress(run.uid), 'create', request, context.settings.runtimeRequestTimeout);
+  return 1;
+}
+
+function created(start: ContainerStart, run: SyncRun, containerId: string, context: SyncContext): void {
+  start.containerId = containerId;
+  start.phase = 'start';
+  context.event(run.pod, start.container.name, 'Normal', 'Created', 'Container created');
+}
+
+function started(start: ContainerStart, run: SyncRun, context: SyncContext): void {
+  const { name } = start.container;
+  start.phase = 'done';
+  context.event(run.pod, name, 'Normal', 'Started', 'Container started');
+  context.startResult(run.uid, name, null);
+  run.results.push(succeeded('StartContainer', name));
+  const { containerLogLinks, podLogsDirectory } = context.settings;
+  if (containerLogLinks === null) return;
+  const link = legacyLogSymlink(start.containerId, name, run.pod.metadata.name, run.pod.metadata.namespace ?? '');
+  const target = `${podLogsDirectory}/${podLogDirectoryName(run.pod)}/${containerLogPath(name, start.restartCount)}`;
+  context.turn.tell('podLogs.link', { link: `${containerLogLinks}${link.slice(link.lastIndexOf('/'))}`, target });
+}
+
+function imageProblem(start: ContainerStart, run: SyncRun, problem: PullProblem, context: SyncContext): void {
+  context.event(run.pod, start.container.name, 'Warning', 'Failed', `Error: ${problem.reason}`);
+  end(start, run, problem.reason, problem.message, context);
+}
+
+function fail(start: ContainerStart, run: SyncRun, reason: string, message: string, context: SyncContext): void {
+  context.event(run.pod, start.container.name, 'Warning', 'Failed', `Error: ${message}`);
+  end(start, run, reason, message, context);
+}
+
+function end(start: ContainerStart, run: SyncRun, reason: string, message: string, context: SyncContext, retryAt: Micros | null = null): void {
+  start.phase = 'failed';
+  context.startResult(run.uid, start.container.name, { reason, message });
+  run.results.push(failed('StartContainer', start.container.name, reason, message, retryAt));
+}

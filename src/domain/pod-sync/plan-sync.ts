@@ -1,0 +1,92 @@
+// Turns the pod actions of one sync into the steps that carry them out, in the order that is contract: kills, removals, the sandbox,
+// ephemeral containers, init containers, regular containers.
+import type { Pod } from '../../ports/model/pod.js';
+import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
+import { isRestartingAll } from '../status/restart-all.js';
+import { newContainerStart } from './container-start.js';
+import { computePodActions, mayStartContainers } from './pod-actions.js';
+import type { PodActions } from './pod-actions-types.js';
+import { beginContainerKills, beginPodKill } from './pod-kill.js';
+import type { SyncContext } from './sync-context.js';
+import type { ContainerToRemove, SyncRun, SyncStep } from './sync-run.js';
+
+export function planSync(run: SyncRun, context: SyncContext): SyncStep[] {
+  const { pod, status } = run;
+  const actions = computePodActions({
+    pod,
+    status,
+    restartAllContainers: isRestartingAll(pod, status, context.previousStatus(run)),
+    livenessResults: context.probeResults.liveness,
+    startupResults: context.probeResults.startup,
+    actuated: context.actuatedResources(run),
+  });
+  run.sandboxId = actions.createSandbox ? '' : actions.sandboxId;
+  run.sandboxAttempt = actions.attempt;
+  if (actions.createSandbox && actions.sandboxId !== '') {
+    context.event(pod, null, 'Normal', 'SandboxChanged', 'Pod sandbox changed, it will be killed and re-created.');
+  }
+  const steps = actions.killPod ? killPodSteps(run, actions, context) : killContainerSteps(run, actions, context);
+  if (!mayStartContainers(actions)) return steps;
+  steps.push({ kind: 'remove', containers: oldInitContainers(pod, status, actions), phase: 'ask' });
+  if (actions.createSandbox) steps.push({ kind: 'sandbox', attempt: actions.attempt, phase: 'run', sandboxId: '' });
+  steps.push(...startSteps(pod, actions));
+  return steps;
+}
+
+function killPodSteps(run: SyncRun, actions: PodActions, context: SyncContext): SyncStep[] {
+  const steps: SyncStep[] = [{ kind: 'kill', kill: beginPodKill(run.pod, run.status, null, context) }];
+  // With a new sandbox the init containers run again, from the first: their old instances must not count.
+  if (actions.createSandbox) steps.push({ kind: 'remove', containers: initInstances(run.pod, run.status).map((status) => toRemove(status, false)), phase: 'ask' });
+  return steps;
+}
+
+function killContainerSteps(run: SyncRun, actions: PodActions, context: SyncContext): SyncStep[] {
+  const steps: SyncStep[] = [];
+  if (actions.containersToKill.length > 0) steps.push({ kind: 'kill', kill: beginContainerKills(run.pod, actions.containersToKill, null, context) });
+  if (actions.containersToReset.length > 0) {
+    const killed = actions.containersToReset.filter(({ kill }) => kill).map(({ id, name }) => ({ id, name, reason: 'RestartAllContainers' as const, message: 'killing' }));
+    const byId = new Map(run.status.containers.map((status) => [status.id, status]));
+    const removed = actions.containersToReset.flatMap(({ id }) => {
+      const status = byId.get(id);
+      return status === undefined ? [] : [toRemove(status, true)];
+    });
+    if (killed.length > 0) steps.push({ kind: 'kill', kill: beginContainerKills(run.pod, killed, 0, context) });
+    steps.push({ kind: 'remove', containers: removed, phase: 'ask' });
+  }
+  return steps;
+}
+
+function startSteps(pod: Pod, actions: PodActions): SyncStep[] {
+  const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
+  const start = (list: typeof containers, indexes: readonly number[], group: 'init' | 'regular' | 'ephemeral'): SyncStep[] =>
+    indexes.flatMap((index) => {
+      const container = list[index];
+      return container === undefined ? [] : [{ kind: 'start' as const, start: newContainerStart(container, group) }];
+    });
+  return [
+    ...start(ephemeralContainers, actions.ephemeralContainersToStart, 'ephemeral'),
+    ...start(initContainers, actions.initContainersToStart, 'init'),
+    ...start(containers, actions.containersToStart, 'regular'),
+  ];
+}
+
+function initInstances(pod: Pod, status: PodRuntimeStatus): RuntimeContainerStatus[] {
+  const names = new Set((pod.spec.initContainers ?? []).map(({ name }) => name));
+  return status.containers.filter(({ name }) => names.has(name));
+}
+
+/** Of each init container only the newest instance that ended is kept. */
+function oldInitContainers(pod: Pod, status: PodRuntimeStatus, actions: PodActions): ContainerToRemove[] {
+  if (actions.createSandbox) return [];
+  const seen = new Set<string>();
+  return initInstances(pod, status).flatMap((instance) => {
+    if (instance.state !== 'exited' && instance.state !== 'unknown') return [];
+    if (seen.has(instance.name)) return [toRemove(instance, false)];
+    seen.add(instance.name);
+    return [];
+  });
+}
+
+function toRemove(status: RuntimeContainerStatus, keepLogs: boolean): ContainerToRemove {
+  return { containerId: status.id, containerName: status.name, restartCount: status.restartCount, keepLogs };
+}

@@ -1,0 +1,165 @@
+// Stops containers of a pod side by side, each within its grace period and in its turn, and, when the whole pod goes, its sandboxes after
+// them. Sandboxes are only stopped here: they are removed by garbage collection.
+// Invariant: a sandbox is stopped only after every container of the kill has been dealt with.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { Reply } from '../kernel/machine.js';
+import { podReferenceTextOf } from '../values/pod-references.js';
+import { microsPerSecond } from '../values/time.js';
+import { type ActionResult, failed, succeeded } from './action-result.js';
+import {
+  beginContainerKill,
+  type ContainerKill,
+  containerKillDeadline,
+  containerKillTimedOut,
+  preStopEnded,
+  stopAnswered,
+  stopTimeoutSeconds,
+  turnCame,
+} from './container-kill.js';
+import type { KillReason } from './kill-grace.js';
+import { podAddress, type SyncContext } from './sync-context.js';
+import { isTurnToStop, terminationOrder } from './termination-order.js';
+
+interface KillItem {
+  readonly containerId: string;
+  readonly kill: ContainerKill;
+  asked: boolean;
+}
+
+export interface PodKill {
+  readonly pod: Pod;
+  readonly items: KillItem[];
+  /** Container -> those that must be down first; empty when there is no order to keep. */
+  readonly order: ReadonlyMap<string, readonly string[]>;
+  /** Sandboxes to stop in the end. */
+  readonly sandboxIds: readonly string[];
+  phase: 'containers' | 'sandboxes' | 'done';
+  asked: boolean;
+  readonly results: ActionResult[];
+}
+
+export interface ContainerToKill {
+  readonly id: string;
+  readonly name: string;
+  readonly reason: KillReason;
+  /** The event's text; null: the usual one. */
+  readonly message: string | null;
+}
+
+/** Everything that runs of a pod, then its sandboxes. */
+export function beginPodKill(pod: Pod, status: PodRuntimeStatus, gracePeriodOverrideSeconds: number | null, context: SyncContext): PodKill {
+  const running = status.containers.filter((container) => container.state === 'running');
+  const containers = running.map(({ id, name }): ContainerToKill => ({ id, name, reason: 'Unknown', message: null }));
+  const order = terminationOrder(
+    pod,
+    running.map(({ name }) => name),
+  );
+  return begin(
+    pod,
+    containers,
+    order,
+    status.sandboxes.map(({ id }) => id),
+    gracePeriodOverrideSeconds,
+    context,
+  );
+}
+
+/** Some containers of a pod that lives on. */
+export function beginContainerKills(pod: Pod, containers: readonly ContainerToKill[], gracePeriodOverrideSeconds: number | null, context: SyncContext): PodKill {
+  return begin(pod, containers, new Map(), [], gracePeriodOverrideSeconds, context);
+}
+
+function begin(
+  pod: Pod,
+  containers: readonly ContainerToKill[],
+  order: ReadonlyMap<string, readonly string[]>,
+  sandboxIds: readonly string[],
+  gracePeriodOverrideSeconds: number | null,
+  context: SyncContext,
+): PodKill {
+  const kill: PodKill = { pod, items: [], order, sandboxIds, phase: 'containers', asked: false, results: [] };
+  for (const { id, name, reason, message } of containers) {
+    const inOrder = (order.get(name) ?? []).length > 0;
+    const begun = beginContainerKill({ pod, containerName: name, containerId: id, reason, message, gracePeriodOverrideSeconds, inOrder }, context.turn.now);
+    if (begun.kind === 'refused') {
+      kill.results.push(failed('KillContainer', name, 'KillContainerError', begun.message));
+      continue;
+    }
+    context.event(pod, name, begun.event.type, begun.event.reason, begun.event.message);
+    kill.items.push({ containerId: id, kill: begun.kill, asked: false });
+  }
+  return kill;
+}
+
+/** Asks for what is due; answers with the number of commands it sent. The kill is over when its phase says so. */
+export function decidePodKill(kill: PodKill, uid: string, context: SyncContext): number {
+  let sent = 0;
+  if (kill.phase === 'containers') {
+    for (const item of kill.items) sent += decideItem(kill, item, uid, context);
+    if (kill.items.every((item) => item.kill.phase === 'done')) kill.phase = 'sandboxes';
+    context.turn.wakeAt(podAddress(uid), nextDeadline(kill));
+  }
+  if (kill.phase !== 'sandboxes') return sent;
+  if (!kill.asked) {
+    kill.asked = true;
+    for (const sandboxId of kill.sandboxIds) {
+      context.turn.ask('sandboxes.stop', podAddress(uid), `stop/${sandboxId}`, { sandboxId }, context.settings.runtimeRequestTimeout);
+      sent++;
+    }
+  }
+  if (kill.results.filter(({ action }) => action === 'KillPodSandbox').length === kill.sandboxIds.length) kill.phase = 'done';
+  return sent;
+}
+
+function decideItem(kill: PodKill, item: KillItem, uid: string, context: SyncContext): number {
+  const { turn, settings } = context;
+  containerKillTimedOut(item.kill, turn.now);
+  if (item.kill.phase === 'preStop') runPreStop(kill, item, context);
+  if (item.kill.phase === 'turn' && isTurnToStop(kill.order, item.kill.containerName, stoppedNames(kill))) turnCame(item.kill, turn.now);
+  if (item.kill.phase !== 'stop' || item.asked) return 0;
+  item.asked = true;
+  const gracePeriodSeconds = stopTimeoutSeconds(item.kill);
+  const request = { containerId: item.containerId, gracePeriodSeconds };
+  turn.ask('containers.stop', podAddress(uid), `stop/${item.containerId}`, request, settings.runtimeRequestTimeout + gracePeriodSeconds * microsPerSecond);
+  return 1;
+}
+
+/** Hooks are not run by this agent yet, and nothing is ever silently ignored: the container's owner gets the event of a hook that failed. */
+function runPreStop(kill: PodKill, item: KillItem, context: SyncContext): void {
+  const event = preStopEnded(item.kill, true, context.turn.now);
+  if (event !== null) context.event(kill.pod, item.kill.containerName, event.type, event.reason, event.message);
+}
+
+/** Takes the answer to a stop. False when the answer is not this kill's. */
+export function applyPodKillReply(kill: PodKill, reply: Reply<AgentOperations>): boolean {
+  const failure = reply.outcome.ok ? null : reply.outcome.error;
+  if (reply.op === 'containers.stop') {
+    const item = kill.items.find(({ containerId }) => reply.slot === `stop/${containerId}`);
+    if (item === undefined) return false;
+    stopAnswered(item.kill, failure);
+    const { containerName, error } = item.kill;
+    kill.results.push(error === null ? succeeded('KillContainer', containerName) : failed('KillContainer', containerName, 'KillContainerError', error));
+    return true;
+  }
+  if (reply.op !== 'sandboxes.stop') return false;
+  const gone = failure === null || failure.kind === 'not-found';
+  const target = podReferenceTextOf(kill.pod);
+  kill.results.push(gone ? succeeded('KillPodSandbox', target) : failed('KillPodSandbox', target, 'KillPodSandboxError', failure.message));
+  return true;
+}
+
+function stoppedNames(kill: PodKill): Set<string> {
+  return new Set(kill.items.filter((item) => item.kill.phase === 'done' && item.kill.error === null).map((item) => item.kill.containerName));
+}
+
+function nextDeadline(kill: PodKill): Micros | null {
+  let next: Micros | null = null;
+  for (const item of kill.items) {
+    const deadline = containerKillDeadline(item.kill);
+    if (deadline !== null && (next === null || deadline < next)) next = deadline;
+  }
+  return next;
+}

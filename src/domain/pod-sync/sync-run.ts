@@ -1,0 +1,55 @@
+// One run of a pod worker's operation (syncPod, syncTerminatingPod, ...) as data: what it works on, the steps that are left, and what
+// has gone wrong so far. A run plans from what was observed at its beginning, carries the plan out step by step, and is over at the first
+// step that ends it; the next run plans afresh from what the runtime then says. So nothing here outlives a surprise.
+//
+// Invariants: a step asks only while the run is not cancelled; the run ends only when none of its commands is in flight.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import type { PodOperation } from '../pod-workers/effects.js';
+import type { ActionResult } from './action-result.js';
+import type { ContainerStart } from './container-start.js';
+import type { PodKill } from './pod-kill.js';
+
+export interface ContainerToRemove {
+  readonly containerId: string;
+  readonly containerName: string;
+  readonly restartCount: number;
+  readonly keepLogs: boolean;
+}
+
+export type SyncStep =
+  /** Looks for the pod's cgroup; containers that run outside of it are killed before it is made. */
+  | { readonly kind: 'cgroup'; phase: 'check' | 'kill' | 'ensure'; kill: PodKill | null }
+  | { readonly kind: 'directories'; phase: 'ask' | 'done' }
+  /** Decides on the steps that follow. */
+  | { readonly kind: 'plan' }
+  | { readonly kind: 'kill'; readonly kill: PodKill }
+  | { readonly kind: 'remove'; readonly containers: readonly ContainerToRemove[]; phase: 'ask' | 'logs' | 'containers' | 'done' }
+  | { readonly kind: 'sandbox'; readonly attempt: number; phase: 'run' | 'inspect' | 'done'; sandboxId: string }
+  | { readonly kind: 'start'; readonly start: ContainerStart }
+  /** Reads the pod from the runtime itself, after its containers were stopped for good. */
+  | { readonly kind: 'verify'; phase: 'ask' | 'done' }
+  | { readonly kind: 'destroyCgroup'; phase: 'ask' | 'done' };
+
+export interface SyncRun {
+  readonly uid: string;
+  readonly operation: PodOperation;
+  readonly pod: Pod;
+  /** What was observed last; the sandbox's address is added once it is known. */
+  status: PodRuntimeStatus;
+  /** The sandbox that containers are started in; '' until there is one. */
+  sandboxId: string;
+  sandboxAttempt: number;
+  steps: SyncStep[];
+  /** Commands in flight. */
+  outstanding: number;
+  cancelled: boolean;
+  readonly results: ActionResult[];
+  /** Set when the run is over before its last step: an error that is no action's. */
+  failure: string | null;
+  podIsTerminal: boolean;
+  readonly startedAt: Micros;
+}
+
+export type StepOutcome = 'waiting' | 'done' | 'ended';
