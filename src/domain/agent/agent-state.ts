@@ -11,6 +11,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
+import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import { newCrashLoopBackoff } from '../backoff/crash-loop-backoff.js';
 import { type ImagePullBackoff, newImagePullBackoff } from '../backoff/image-pull-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
@@ -33,8 +34,20 @@ export interface LoopBacklog {
   housekeeping: boolean;
 }
 
+/** What a look at one pod found; null: the runtime has nothing of it. */
+export interface PodLook {
+  readonly uid: string;
+  readonly askedAt: Micros;
+  readonly found: PodRuntimeStatus | null;
+}
+
 export interface RelistState {
-  listing: 'idle' | 'all' | 'pod';
+  /** A list of everything is under way. */
+  listing: boolean;
+  /** Looks at single pods that are under way, by uid: when the runtime was asked. */
+  readonly looks: Map<string, Micros>;
+  /** Looks that were answered while a full one was between its list and its last inspection. */
+  readonly held: PodLook[];
   /** On-demand requests, by uid: when each was made. */
   readonly requests: Map<string, Micros>;
   /** The newest listing of everything. */
@@ -97,7 +110,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     awaitingStatus: new Map(),
     pleg: newPleg(),
     cache: newPodCache(),
-    relist: { listing: 'idle', requests: new Map(), newest: null },
+    relist: { listing: false, looks: new Map(), held: [], requests: new Map(), newest: null },
     readiness: newRuntimeReadiness(),
     statuses: new Map(),
     startFailures: new Map(),

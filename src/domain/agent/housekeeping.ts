@@ -14,7 +14,7 @@ import { type KnownPod, syncKnownPods } from '../pod-workers/known-pods.js';
 import { isTerminalPhase } from '../status/phase.js';
 import type { AgentContext } from './agent-context.js';
 import { podAndMirror, uidOf } from './pod-index.js';
-import { forgetStatuses } from './pod-statuses.js';
+import { forgetUnknown } from './pod-statuses.js';
 import { activePods, loopProblem } from './sync-loop.js';
 import { dispatchUpdate, syncAddress, withEffects } from './worker-effects.js';
 
@@ -76,7 +76,7 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
     known = syncKnownPods(state.workers, wanted, turn.now, effects);
   });
   for (const uid of before) if (!state.workers.records.has(uid)) endAddresses(context, uid);
-  forgetStatuses(state, (uid) => wanted.has(uid) || known.has(uid));
+  forgetUnknown(state, (uid) => wanted.has(uid) || known.has(uid));
   const runningUids = new Set(running.map(({ uid }) => uid));
   removeDirectories(context, known, runningUids);
   for (const pod of activePods(context)) {

@@ -115,7 +115,7 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   const { state, turn } = context;
   state.runs.delete(run.uid);
   turn.wakeAt({ machine: 'pod', key: run.uid }, null);
-  state.housekeeping.dirty = true;
+  if (run.operation.op !== 'syncPod') state.housekeeping.dirty = true;
   runFinished(state.workers, run.uid, conclude(context, run), turn.now, effects);
 }
 

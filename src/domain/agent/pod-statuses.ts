@@ -2,6 +2,7 @@
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import { deleteFromPodCache } from '../pod-cache/pod-cache.js';
 import type { TerminationStatus } from '../pod-workers/pod-worker-record.js';
 import { conditionTypes, podCondition, withCondition } from '../status/conditions.js';
 import { deadlineExceeded } from '../status/deadline.js';
@@ -64,8 +65,9 @@ function changeStatus(context: AgentContext, pod: Pod, change: StatusChange): vo
 }
 
 /** Drops what is kept for pods that nobody has heard of any more. */
-export function forgetStatuses(state: AgentState, isKnown: (uid: string) => boolean): void {
+export function forgetUnknown(state: AgentState, isKnown: (uid: string) => boolean): void {
   for (const uid of state.statuses.keys()) if (!isKnown(uid)) state.statuses.delete(uid);
   for (const uid of state.startFailures.keys()) if (!isKnown(uid)) state.startFailures.delete(uid);
   for (const uid of state.toldMissing.keys()) if (!isKnown(uid)) state.toldMissing.delete(uid);
+  for (const uid of state.cache.entries.keys()) if (!isKnown(uid) && !state.pleg.records.has(uid)) deleteFromPodCache(state.cache, uid);
 }

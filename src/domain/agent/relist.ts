@@ -1,11 +1,19 @@
-// Looks at the runtime: everything once a second where it tells of no changes (else rarely, as a safety net), single pods on demand.
-// One listing at a time; what it finds changed is inspected, and goes to the cache, to the workers that wait, and to the sync loop.
+// Looks at the runtime: at everything once a second where it tells of no changes (else rarely, as a safety net), and at single pods when
+// somebody asks. What is found changed goes to the cache, to the workers that wait for it, and to the sync loop.
+//
+//   full look:  list everything -> inspect the pods that changed -> over, the next one is planned
+//   pod look:   inspect one pod -> over; several go on at once, and beside a full look
+//
+// Invariant: what a look found is taken in only while no full look is between its list and its last inspection.
 import type { Micros } from '../../ports/micros.js';
-import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
+import type { ListedPod, RuntimeListing } from '../../ports/model/runtime-listing.js';
+import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply, ReplyFor } from '../kernel/machine.js';
 import { inspected, inspectionFailed, isPodRelistDue, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../pleg/pleg.js';
+import { emptyPodStatus, setPodCache } from '../pod-cache/pod-cache.js';
 import type { AgentContext } from './agent-context.js';
+import type { PodLook } from './agent-state.js';
 import { collectAfterDeath } from './dead-containers.js';
 import { syncPods } from './sync-loop.js';
 import { resumeAwaiting } from './worker-effects.js';
@@ -13,45 +21,80 @@ import { resumeAwaiting } from './worker-effects.js';
 export const relistAddress = { machine: 'relist', key: '' } as const;
 /** Where the runtime tells of changes, everything is looked at this often all the same. */
 const safetyNetPeriod: Micros = 300_000_000;
-const maxRequests = 200;
+/** Pods looked at side by side; more wait. */
+const maxLooks = 32;
 
 /** Begins a look at everything, unless one is under way: then the next one begins when that is over. */
 export function beginRelist(context: AgentContext): void {
   const { relist, settings, pleg } = context.state;
-  if (relist.listing !== 'idle' || pleg.round !== null) return;
-  relist.listing = 'all';
+  if (relist.listing || pleg.round !== null) return;
+  relist.listing = true;
   context.turn.wakeAt(relistAddress, null);
   context.turn.ask('runtime.listPods', relistAddress, 'list', { uid: null }, settings.runtimeRequestTimeout);
 }
 
-/** Asks for a look at one pod soon. Beyond the limit the next full look has to do. */
+/** Asks for a look at one pod soon. One request a pod is kept: the newest. */
 export function requestPodRelist(context: AgentContext, uid: string): void {
-  const { requests } = context.state.relist;
-  if (requests.size < maxRequests) requests.set(uid, context.turn.now);
-  next(context);
+  context.state.relist.requests.set(uid, context.turn.now);
+  beginLooks(context);
 }
 
 export function relistReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
   if (reply.op === 'runtime.listPods') listed(context, reply);
-  else if (reply.op === 'runtime.inspectPod') podInspected(context, reply);
+  else if (reply.op === 'runtime.inspectPod') {
+    if (reply.slot.startsWith('look/')) looked(context, reply);
+    else podInspected(context, reply);
+  }
+}
+
+function beginLooks(context: AgentContext): void {
+  const { state, turn } = context;
+  const { relist, pleg } = state;
+  for (const [uid, requestedAt] of relist.requests) {
+    if (relist.looks.size >= maxLooks) return;
+    if (relist.looks.has(uid)) continue;
+    relist.requests.delete(uid);
+    if (!isPodRelistDue(pleg, requestedAt)) continue;
+    relist.looks.set(uid, turn.now);
+    turn.ask('runtime.inspectPod', relistAddress, `look/${uid}`, { uid }, state.settings.runtimeRequestTimeout);
+  }
+}
+
+function looked(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime.inspectPod'>): void {
+  const { relist, pleg } = context.state;
+  const uid = reply.slot.slice('look/'.length);
+  const askedAt = relist.looks.get(uid) ?? context.turn.now;
+  relist.looks.delete(uid);
+  if (!reply.outcome.ok) context.turn.log('error', 'PLEG: on-demand relist failed', { podUID: uid, err: reply.outcome.error.message });
+  else if (pleg.round === null) takeLook(context, { uid, askedAt, found: reply.outcome.value });
+  else relist.held.push({ uid, askedAt, found: reply.outcome.value });
+  beginLooks(context);
+}
+
+/** A look at one pod is a listing of it and its inspection in one. */
+function takeLook(context: AgentContext, { uid, askedAt, found }: PodLook): void {
+  const { pleg, cache } = context.state;
+  if (found === null && !pleg.records.has(uid)) {
+    // Neither we nor the runtime have ever seen anything of it: that too is news to a worker that waits.
+    setPodCache(cache, uid, { kind: 'status', status: { ...emptyPodStatus(uid), observedAt: askedAt } }, askedAt);
+    resumeAwaiting(context, [uid]);
+    return;
+  }
+  const listing = found === null ? { uid, name: '', namespace: '', sandboxes: [], containers: [] } : listingOf(found);
+  const outcome = podRelisted(pleg, cache, listing, found?.observedAt ?? askedAt);
+  take(context, outcome.inspect.length === 0 ? outcome : inspected(pleg, cache, uid, found));
 }
 
 function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime.listPods'>): void {
   const { state, turn } = context;
   const { relist, pleg, cache } = state;
-  const kind = relist.listing;
-  relist.listing = 'idle';
+  relist.listing = false;
   if (!reply.outcome.ok) {
     turn.log('error', 'GenericPLEG: Unable to retrieve pods', { err: reply.outcome.error.message });
-    if (kind === 'all') turn.wakeAt(relistAddress, turn.now + state.settings.relistPeriod);
-    next(context);
+    turn.wakeAt(relistAddress, turn.now + state.settings.relistPeriod);
     return;
   }
   const listing = reply.outcome.value;
-  if (kind === 'pod') {
-    apply(context, podRelisted(pleg, cache, listing.pods[0] ?? null, listing.observedAt));
-    return;
-  }
   if (isOtherSet(relist.newest, listing)) state.housekeeping.dirty = true;
   relist.newest = listing;
   apply(context, relisted(pleg, cache, listing.pods, listing.observedAt));
@@ -65,39 +108,42 @@ function podInspected(context: AgentContext, reply: ReplyFor<AgentOperations, 'r
 }
 
 function apply(context: AgentContext, outcome: RelistOutcome): void {
+  take(context, outcome);
+  const { pleg, relist } = context.state;
+  while (pleg.round === null) {
+    const held = relist.held.shift();
+    if (held === undefined) return;
+    takeLook(context, held);
+  }
+}
+
+function take(context: AgentContext, outcome: RelistOutcome): void {
   const { state, turn } = context;
   for (const uid of outcome.inspect) turn.ask('runtime.inspectPod', relistAddress, `inspect/${uid}`, { uid }, state.settings.runtimeRequestTimeout);
-  if (state.pleg.round === null && outcome.globalTimeAdvanced) {
+  if (outcome.globalTimeAdvanced) {
     turn.wakeAt(relistAddress, turn.now + (state.settings.runtimeTellsChanges ? safetyNetPeriod : state.settings.relistPeriod));
+    resumeAwaiting(context, null);
+  } else {
+    for (const uids of [outcome.updated, outcome.deleted, outcome.observed]) if (uids.length > 0) resumeAwaiting(context, uids);
   }
-  if (outcome.globalTimeAdvanced) resumeAwaiting(context, null);
-  else {
-    const fresh = [...outcome.updated, ...outcome.deleted, ...outcome.observed];
-    if (fresh.length > 0) resumeAwaiting(context, fresh);
-  }
+  dispatchEvents(context);
+}
+
+function dispatchEvents(context: AgentContext): void {
+  const { state } = context;
+  if (state.pleg.events.length === 0) return;
   const changed = new Set<string>();
   for (const event of takePlegEvents(state.pleg)) {
     if (event.type === 'ContainerDied') collectAfterDeath(context, event.uid, event.containerId);
     if (event.type !== 'ContainerRemoved' && state.pods.pods.has(event.uid)) changed.add(event.uid);
-    state.housekeeping.dirty = true;
+    if (!state.workers.records.has(event.uid)) state.housekeeping.dirty = true;
     state.collection.dirty = true;
   }
   if (changed.size > 0) syncPods(context, changed);
-  next(context);
 }
 
-/** Begins the next look that somebody asked for, if nothing is under way. */
-function next(context: AgentContext): void {
-  const { state, turn } = context;
-  const { relist, pleg } = state;
-  if (relist.listing !== 'idle' || pleg.round !== null) return;
-  for (const [uid, requestedAt] of relist.requests) {
-    relist.requests.delete(uid);
-    if (!isPodRelistDue(pleg, requestedAt)) continue;
-    relist.listing = 'pod';
-    turn.ask('runtime.listPods', relistAddress, 'list', { uid }, state.settings.runtimeRequestTimeout);
-    return;
-  }
+function listingOf({ uid, name, namespace, sandboxes, containers }: PodRuntimeStatus): ListedPod {
+  return { uid, name, namespace, sandboxes, containers };
 }
 
 function isOtherSet(before: RuntimeListing | null, after: RuntimeListing): boolean {
