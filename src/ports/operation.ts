@@ -26,7 +26,7 @@ export interface Call {
 
 /** The asynchronous face of a port, which adapters implement and decorators wrap. Rejects with `PortError` only. */
 export type PortOf<Operations> = {
-  readonly [Name in keyof Operations]: Operations[Name] extends Operation<infer Request, infer Reply> ? (request: Request, call: Call) => PromiseLike<Reply> : never;
+  readonly [Name in keyof Operations]: Operations[Name] extends Operation<infer Request, infer Reply> ? (request: Request, call: Call) => Promise<Reply> : never;
 };
 
 /** All operations of several ports in one table, named `port.operation`. */

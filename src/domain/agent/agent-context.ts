@@ -4,10 +4,10 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { podCgroupName } from '../cgroups/pod-cgroup-name.js';
-import { runtimeConfigs } from '../containers/runtime-configs.js';
+import { type RuntimeConfigs, runtimeConfigs } from '../containers/runtime-configs.js';
 import type { Turn } from '../kernel/machine.js';
 import type { ActuatedResources } from '../pod-sync/container-resize.js';
-import type { RuntimeConfigs, SyncContext, SyncSettings } from '../pod-sync/sync-context.js';
+import type { SyncContext, SyncSettings } from '../pod-sync/sync-context.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 import { isPodTerminationRequested } from '../pod-workers/queries.js';
 import { podQosClass } from '../qos/qos-class.js';
@@ -81,6 +81,11 @@ export class AgentContext implements SyncContext {
       ...(containerName === null ? {} : { fieldPath: containerFieldPath(pod, containerName) }),
     };
     this.turn.tell('events.record', { involvedObject, type, reason, message });
+  }
+
+  nodeWarning(reason: string, message: string): void {
+    const { nodeName } = this.state.settings;
+    this.turn.tell('events.record', { involvedObject: { kind: 'Node', name: nodeName, uid: nodeName }, type: 'Warning', reason, message });
   }
 
   startResult(uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void {

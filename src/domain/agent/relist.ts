@@ -65,10 +65,19 @@ function looked(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
   const uid = reply.slot.slice('look/'.length);
   const askedAt = relist.looks.get(uid) ?? context.turn.now;
   relist.looks.delete(uid);
-  if (!reply.outcome.ok) context.turn.log('error', 'PLEG: on-demand relist failed', { podUID: uid, err: reply.outcome.error.message });
+  if (!reply.outcome.ok) lookFailed(context, uid, reply.outcome.error.message);
   else if (pleg.round === null) takeLook(context, { uid, askedAt, found: reply.outcome.value });
   else relist.held.push({ uid, askedAt, found: reply.outcome.value });
+  // A look that began in the very moment in which its worker began to wait is not newer than that.
+  if (reply.outcome.ok && context.state.awaitingStatus.has(uid)) relist.requests.set(uid, context.turn.now);
   beginLooks(context);
+}
+
+/** Whoever waits for the pod gets the next full look instead. */
+function lookFailed(context: AgentContext, uid: string, message: string): void {
+  const { turn, state } = context;
+  turn.log('error', 'PLEG: on-demand relist failed', { podUID: uid, err: message });
+  turn.wakeAt(relistAddress, turn.now + state.settings.relistPeriod);
 }
 
 /** A look at one pod is a listing of it and its inspection in one. */

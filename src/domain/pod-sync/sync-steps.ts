@@ -192,7 +192,12 @@ function decideSandbox(step: SandboxStep, run: SyncRun, context: SyncContext): S
     sandboxFailed(run, config.message, context);
     return 'ended';
   }
-  return asked(run, () => turn.ask('sandboxes.run', podAddress(run.uid), 'sandbox', config.value, 2 * settings.runtimeRequestTimeout));
+  for (const { subject, reason, message } of config.value.events) {
+    if (subject === 'pod') context.event(run.pod, null, 'Warning', reason, message);
+    else context.nodeWarning(reason, message);
+  }
+  const request = { config: config.value.config, runtimeHandler: config.value.runtimeHandler };
+  return asked(run, () => turn.ask('sandboxes.run', podAddress(run.uid), 'sandbox', request, 2 * settings.runtimeRequestTimeout));
 }
 
 function applySandbox(step: SandboxStep, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
