@@ -35,11 +35,11 @@ export interface PodLogOperations {
   /** Names of the pod log directories. */
   readonly listDirectories: Operation<null, readonly string[]>;
   readonly removeDirectory: Operation<{ readonly name: string }, null>;
-  /** Removes symlinks whose target is gone; answers with how many. */
+  /** Removes symlinks whose target is gone, but not while it is only being rotated; answers with how many. */
   readonly removeDeadLinks: Operation<null, number>;
 }
 
-/** The pods' cgroups. Names are the domain's, one element a level, below the agent's own cgroup root. */
+/** The pods' cgroups. Names are the domain's, one element a level from the root of the tree; the adapter refuses any that is not below the cgroup of all pods. */
 export interface PodCgroupOperations {
   /** Makes the cgroup (and its parents) in every controller in use. Idempotent. Answers with whether it was made now. */
   readonly ensure: Operation<{ readonly name: readonly string[] }, { readonly created: boolean }>;

@@ -1,0 +1,64 @@
+// The processes in a cgroup and below it, and ending them.
+// Invariant: this process, the init process and what has no number in our pid namespace (0) are never signalled.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { errnoName } from '../../storage/index.js';
+
+/** Cgroups of a pod, its sandbox, its containers and what those make. */
+export const cgroupLevelsMax = 64;
+
+/** Ends everything in a v2 cgroup at once. False: this kernel (before 5.14) can't. */
+export function killUnified(path: string): boolean {
+  try {
+    writeFileSync(`${path}/cgroup.kill`, '1', { flag: 'r+' });
+    return true;
+  } catch (error) {
+    if (errnoName(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** Sends SIGKILL to everything in the cgroups. Processes that appear meanwhile need another call. */
+export function killProcesses(paths: readonly string[]): void {
+  const pids = new Set<number>();
+  for (const path of paths) collectProcesses(path, pids, cgroupLevelsMax);
+  for (const pid of pids) {
+    if (pid <= 1 || pid === process.pid) continue;
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      if (errnoName(error) !== 'ESRCH') throw error;
+    }
+  }
+}
+
+/** How many are in there, for an error that says so. */
+export function countProcesses(paths: readonly string[]): number {
+  const pids = new Set<number>();
+  for (const path of paths) collectProcesses(path, pids, cgroupLevelsMax);
+  return pids.size;
+}
+
+function collectProcesses(path: string, pids: Set<number>, levels: number): void {
+  for (const line of readOrEmpty(`${path}/cgroup.procs`).split('\n')) if (line !== '') pids.add(Number(line));
+  if (levels > 0) for (const name of childCgroups(path)) collectProcesses(`${path}/${name}`, pids, levels - 1);
+}
+
+/** Names of the cgroups directly below; none when it is gone. */
+export function childCgroups(path: string): string[] {
+  try {
+    return readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+  } catch (error) {
+    if (errnoName(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** ENODEV: the cgroup was removed after the file was opened. EOPNOTSUPP: threads only, the processes are listed above. */
+function readOrEmpty(path: string): string {
+  try {
+    return readFileSync(path, 'latin1');
+  } catch (error) {
+    if (['ENOENT', 'ENODEV', 'EOPNOTSUPP', 'ENOTSUP'].includes(errnoName(error))) return '';
+    throw error;
+  }
+}

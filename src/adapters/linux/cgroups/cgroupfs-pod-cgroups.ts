@@ -1,0 +1,107 @@
+// The pods' cgroups by plain directories (the `cgroupfs` driver), on cgroup v1 and v2.
+// Invariant: only cgroups below the pods' cgroup are made, emptied, removed or listed. (On v2 those above it are made to pass controllers on.)
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Call, PortOf } from '../../../ports/operation.js';
+import type { PodCgroupOperations } from '../../../ports/outbound/pod-files.js';
+import { PortError } from '../../../ports/port-error.js';
+import { carryOut, checkName, FileRefusal } from '../../storage/index.js';
+import { type CgroupLayout, readCgroupLayout } from './cgroup-layout.js';
+import { childCgroups, countProcesses, killProcesses, killUnified } from './cgroup-processes.js';
+import { CgroupTree } from './cgroup-tree.js';
+
+/** Waits double from 1 ms: about a second in all, in which a killed process has ended unless the kernel holds it. */
+const removalTriesMax = 10;
+/** Where pods stand below the pods' cgroup: Guaranteed directly, the others in their class's. */
+const qosParents: readonly (readonly string[])[] = [[], ['burstable'], ['besteffort']];
+const podPrefix = 'pod';
+
+export interface CgroupfsOptions {
+  /** The cgroup of all pods, from the root of the trees: the configured cgroup root and `kubepods`. Nothing outside of it is touched. */
+  readonly podsCgroup: readonly string[];
+  /** How cgroups are mounted; read from the host when not given. */
+  readonly layout?: CgroupLayout;
+}
+
+export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
+  private readonly tree: CgroupTree;
+  private readonly root: readonly string[];
+
+  constructor(options: CgroupfsOptions) {
+    this.root = options.podsCgroup.map(checkName);
+    if (this.root.length === 0) throw new FileRefusal('invalid-argument', 'the pods need a cgroup of their own');
+    this.tree = new CgroupTree(options.layout ?? readCgroupLayout('/proc/self/mountinfo'));
+  }
+
+  get version(): 1 | 2 {
+    return this.tree.layout.version;
+  }
+
+  ensure({ name }: PodCgroupOperations['ensure']['request'], call: Call): Promise<{ readonly created: boolean }> {
+    return carryOut('podCgroups.ensure', `/${name.join('/')}`, call, () => {
+      this.check(name);
+      const created = this.tree.make(name);
+      const missing = this.tree.missing(name);
+      if (missing.length === 0) return { created };
+      if (created) this.tree.remove(name);
+      const what = this.version === 2 ? 'controllers' : 'paths';
+      throw new FileRefusal('failed-precondition', `cgroup [${name.map((element) => JSON.stringify(element)).join(' ')}] has some missing ${what}: ${missing.join(', ')}`);
+    });
+  }
+
+  destroy({ name }: PodCgroupOperations['destroy']['request'], call: Call): Promise<null> {
+    const subject = `/${name.join('/')}`;
+    return carryOut('podCgroups.destroy', subject, call, async () => {
+      this.check(name);
+      for (let tries = 0; !this.tree.remove(name); tries++) {
+        this.kill(name);
+        if (tries === removalTriesMax) throw new FileRefusal('failed-precondition', `${subject} is busy: ${countProcesses(this.tree.directories(name))} processes are left`);
+        await delay(2 ** tries);
+        if (call.signal.aborted) throw new PortError({ kind: 'cancelled', message: 'context canceled', operation: 'podCgroups.destroy', subject });
+      }
+      return null;
+    });
+  }
+
+  exists({ name }: PodCgroupOperations['exists']['request'], call: Call): Promise<boolean> {
+    return carryOut('podCgroups.exists', `/${name.join('/')}`, call, () => {
+      this.check(name);
+      return this.tree.missing(name).length === 0;
+    });
+  }
+
+  list(_request: null, call: Call): Promise<PodCgroupOperations['list']['reply']> {
+    return carryOut('podCgroups.list', `/${this.root.join('/')}`, call, () => {
+      const found = new Map<string, { readonly uid: string; readonly name: readonly string[] }>();
+      for (const below of qosParents) {
+        const parent = [...this.root, ...below];
+        for (const directory of this.tree.directories(parent)) {
+          for (const child of childCgroups(directory)) {
+            const uid = podUidOf(child);
+            if (uid !== null) found.set(`${below.join('/')}/${child}`, { uid, name: [...parent, child] });
+          }
+        }
+      }
+      return [...found.values()].sort((a, b) => (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0));
+    });
+  }
+
+  private kill(name: readonly string[]): void {
+    const directories = this.tree.directories(name);
+    if (this.version === 2 && directories.every(killUnified)) return;
+    killProcesses(directories);
+  }
+
+  private check(name: readonly string[]): void {
+    if (name.length === 0) throw new FileRefusal('invalid-argument', 'the root cgroup is nobody’s');
+    name.forEach(checkName);
+    if (name.length <= this.root.length || this.root.some((element, i) => name[i] !== element)) {
+      throw new FileRefusal('permission-denied', `/${name.join('/')} is not below /${this.root.join('/')}`);
+    }
+  }
+}
+
+/** The uid in `pod<uid>`; null for names of other cgroups. */
+function podUidOf(name: string): string | null {
+  const [before, uid, ...more] = name.split(podPrefix);
+  return before === '' && uid !== undefined && uid !== '' && more.length === 0 ? uid : null;
+}

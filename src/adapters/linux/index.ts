@@ -1,0 +1,3 @@
+// The face of the Linux adapter: what the agent does with the kernel's own file systems.
+export { type CgroupHierarchy, type CgroupLayout, cgroupLayout, readCgroupLayout } from './cgroups/cgroup-layout.js';
+export { type CgroupfsOptions, CgroupfsPodCgroups } from './cgroups/cgroupfs-pod-cgroups.js';

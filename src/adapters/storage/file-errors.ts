@@ -1,0 +1,80 @@
+// What the kernel says of files and directories as port errors: mapped here, once, for every adapter that works on the file system.
+// Invariant: whatever leaves `carryOut` is a PortError that names the port's operation.
+import type { Call } from '../../ports/operation.js';
+import { PortError, type PortErrorKind } from '../../ports/port-error.js';
+
+const kinds: Readonly<Record<string, PortErrorKind>> = {
+  ENOENT: 'not-found',
+  ENODEV: 'not-found',
+  EEXIST: 'already-exists',
+  EACCES: 'permission-denied',
+  EPERM: 'permission-denied',
+  EROFS: 'permission-denied',
+  ELOOP: 'permission-denied',
+  EXDEV: 'permission-denied',
+  EINVAL: 'invalid-argument',
+  ENAMETOOLONG: 'invalid-argument',
+  ERR_INVALID_ARG_VALUE: 'invalid-argument',
+  EBUSY: 'failed-precondition',
+  ENOTEMPTY: 'failed-precondition',
+  ENOTDIR: 'failed-precondition',
+  EISDIR: 'failed-precondition',
+  EBADF: 'failed-precondition',
+  EMFILE: 'resource-exhausted',
+  ENFILE: 'resource-exhausted',
+  ENOSPC: 'resource-exhausted',
+  EDQUOT: 'resource-exhausted',
+  ENOMEM: 'resource-exhausted',
+  EIO: 'unavailable',
+  ESTALE: 'unavailable',
+};
+
+/** The errno's name, '' for anything else. */
+export function errnoName(error: unknown): string {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+}
+
+/** A refusal found before the kernel was asked; `carryOut` says which operation it was. */
+export class FileRefusal extends Error {
+  constructor(
+    readonly kind: PortErrorKind,
+    message: string,
+  ) {
+    super(message);
+    this.name = 'FileRefusal';
+  }
+}
+
+export function fileError(error: unknown, operation: string, subject: string): PortError {
+  if (error instanceof PortError) return error;
+  if (error instanceof FileRefusal) return new PortError({ kind: error.kind, message: error.message, operation, subject });
+  // What is open is named by its descriptor, which tells a reader nothing.
+  const message = (error instanceof Error ? error.message : String(error)).replaceAll(/\/proc\/self\/fd\/\d+\/?/g, '');
+  return new PortError({ kind: kinds[errnoName(error)] ?? 'unknown', message, operation, subject, cause: error });
+}
+
+/** Runs one operation of a port. A call that is cancelled already is not begun. */
+export async function carryOut<T>(operation: string, subject: string, call: Call, work: () => T | Promise<T>): Promise<T> {
+  if (call.signal.aborted) throw new PortError({ kind: 'cancelled', message: 'context canceled', operation, subject });
+  try {
+    return await work();
+  } catch (error) {
+    throw fileError(error, operation, subject);
+  }
+}
+
+/** Teardown runs every step: all are tried, then the first failure is thrown with the words of all. */
+export function allSteps(steps: readonly (() => void)[]): void {
+  const failures: unknown[] = [];
+  for (const step of steps) {
+    try {
+      step();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length === 0) return;
+  const first = fileError(failures[0], '', '');
+  const message = failures.map((failure) => (failure instanceof Error ? failure.message : String(failure))).join('; ');
+  throw new FileRefusal(first.kind, message);
+}

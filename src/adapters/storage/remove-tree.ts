@@ -1,0 +1,58 @@
+// Removing directory trees on a host where other programs mount things into them.
+// Invariant: nothing on another mount is ever removed, whether it was mounted before or while this runs, and no link is followed. What is
+// mounted on a file or an empty directory is safe by itself: the kernel answers EBUSY.
+import { readFileSync } from 'node:fs';
+import { type DirectoryHandle, using } from './directory-handle.js';
+import { errnoName, FileRefusal } from './file-errors.js';
+
+/** Trees of the kubelet's own have a handful of levels; each level holds a descriptor open. */
+export const treeLevelsMax = 64;
+
+export interface RemovalRule {
+  /** Directories this deep are entered, those below must be empty. */
+  readonly levels: number;
+  /** Whether files are removed, or stop the removal since they are somebody's data. */
+  readonly removesFiles: boolean;
+}
+
+export const removeEverything: RemovalRule = { levels: treeLevelsMax, removesFiles: true };
+
+/** Removes one entry and what the rule allows below it. Absent: succeeds. */
+export function removeTree(parent: DirectoryHandle, name: string, rule: RemovalRule): void {
+  const entry = parent.look(name);
+  if (entry === null) return;
+  const isDirectory = entry.isDirectory();
+  if (!isDirectory && !rule.removesFiles) throw new FileRefusal('failed-precondition', `${parent.where()}/${name} is not a directory: data is left`);
+  try {
+    if (isDirectory && rule.levels > 0) emptyDirectory(parent, name, rule);
+    if (isDirectory) parent.removeDirectory(name);
+    else parent.unlink(name);
+  } catch (error) {
+    const reason = { EBUSY: 'it is a mount point', ENOTEMPTY: 'it is not empty' }[errnoName(error)];
+    throw reason === undefined ? error : new FileRefusal('failed-precondition', `cannot delete ${parent.where()}/${name}: ${reason}`);
+  }
+}
+
+function emptyDirectory(parent: DirectoryHandle, name: string, rule: RemovalRule): void {
+  // Between the look and the entering the directory may have gone.
+  const directory = parent.enterIfPresent(name);
+  if (directory === null) return;
+  using(directory, () => {
+    if (directory.mountId() !== parent.mountId()) throw new FileRefusal('failed-precondition', `cannot delete ${directory.where()}: it is a mount point`);
+    const below = { ...rule, levels: rule.levels - 1 };
+    for (const entry of directory.entries()) removeTree(directory, entry.name, below);
+  });
+}
+
+/** A mount point at or below `path` (as the kernel names it), or null. One read, so that nothing is removed at all while something is mounted. */
+export function mountAtOrBelow(path: string): string | null {
+  const text = readFileSync('/proc/self/mountinfo', 'utf8');
+  const written = path.replace(/[ \t\n\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
+  // Nearly always there is none: one search of the text says so.
+  if (!text.includes(` ${written}`)) return null;
+  for (const line of text.split('\n')) {
+    const mountPoint = line.split(' ', 5)[4];
+    if (mountPoint === written || mountPoint?.startsWith(`${written}/`)) return mountPoint;
+  }
+  return null;
+}

@@ -1,0 +1,55 @@
+// Replacing a file whole: the new content is written beside it and renamed over it, so a reader sees the old one or the new one, never
+// half of either, and a kill leaves at worst the file beside it, which the next write takes away.
+// Invariant: one writer a directory; the temporary of a file has one name.
+import { closeSync, constants, fchmodSync, fsync, openSync, writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { type DirectoryHandle, nameBytesMax } from './directory-handle.js';
+import { FileRefusal } from './file-errors.js';
+
+const prefix = '.';
+const suffix = '.tmp';
+const exclusive = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const flushed = promisify(fsync);
+
+function temporaryOf(name: string): string {
+  if (Buffer.byteLength(name) > nameBytesMax - prefix.length - suffix.length) throw new FileRefusal('invalid-argument', `too long a name for a file that is replaced: ${name}`);
+  return `${prefix}${name}${suffix}`;
+}
+
+export function isTemporary(name: string): boolean {
+  return name.startsWith(prefix) && name.endsWith(suffix) && name.length > prefix.length + suffix.length;
+}
+
+/** For what is written again anyhow after a power loss: not flushed to the disk. `mode` is set whatever the umask is. */
+export function replaceFile(directory: DirectoryHandle, name: string, content: string | Uint8Array, mode: number): void {
+  const temporary = temporaryOf(name);
+  closeSync(writeTemporary(directory, temporary, content, mode));
+  directory.rename(temporary, name);
+}
+
+/** For state: on the disk when it returns, also after a power loss. The file's flush, which can take long, does not hold up the loop. */
+export async function replaceFileDurably(directory: DirectoryHandle, name: string, content: string | Uint8Array, mode: number): Promise<void> {
+  const temporary = temporaryOf(name);
+  const fd = writeTemporary(directory, temporary, content, mode);
+  try {
+    await flushed(fd);
+  } finally {
+    closeSync(fd);
+  }
+  directory.rename(temporary, name);
+  await directory.flush();
+}
+
+function writeTemporary(directory: DirectoryHandle, temporary: string, content: string | Uint8Array, mode: number): number {
+  directory.unlink(temporary);
+  const fd = openSync(directory.at(temporary), exclusive, mode);
+  try {
+    writeFileSync(fd, content);
+    fchmodSync(fd, mode);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    directory.unlink(temporary);
+    throw error;
+  }
+}

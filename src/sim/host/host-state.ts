@@ -1,0 +1,37 @@
+// What a simulated host keeps for the agent, as plain data: it can be cloned, hashed and written down.
+import type { Micros } from '../../ports/micros.js';
+import type { EventRecord } from '../../ports/outbound/event-sink.js';
+
+export interface SimPodDirectory {
+  /** '' until it is written. */
+  hosts: string;
+  /** `<container>/<8 hex>`. */
+  readonly terminationFiles: Set<string>;
+  /** Paths below the directory at which a scenario says that something is mounted, or left as data in a volume. */
+  readonly mounts: Set<string>;
+  readonly volumeData: Set<string>;
+}
+
+export interface SimEvent {
+  readonly at: Micros;
+  readonly record: EventRecord;
+}
+
+export interface SimHostState {
+  /** By uid. */
+  readonly podDirectories: Map<string, SimPodDirectory>;
+  /** Pod log directory -> container -> names of log files. */
+  readonly logs: Map<string, Map<string, Set<string>>>;
+  /** Link's path -> target. */
+  readonly links: Map<string, string>;
+  /** Cgroups that exist, names joined by `/`, parents too. */
+  readonly cgroups: Set<string>;
+  /** The latest, oldest first. */
+  readonly events: SimEvent[];
+  eventsLost: number;
+  terminationFilesMade: number;
+}
+
+export function emptyHostState(): SimHostState {
+  return { podDirectories: new Map(), logs: new Map(), links: new Map(), cgroups: new Set(), events: [], eventsLost: 0, terminationFilesMade: 0 };
+}

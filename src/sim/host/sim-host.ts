@@ -1,0 +1,116 @@
+// A host as a model: the agent's directories, logs, cgroups and events, answered synchronously from plain data.
+//
+// Invariants: a change is made when it is asked for, the answer comes a latency later; names and paths that the real adapters refuse are
+// refused with the same kinds; the same seed and requests give the same answers.
+import { unreachable } from '../../domain/kernel/assert.js';
+import type { Micros } from '../../ports/micros.js';
+import type { Flattened } from '../../ports/operation.js';
+import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
+import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../ports/outbound/pod-files.js';
+import { type Answer, answered, refused } from '../runtime/answers.js';
+import { hostSettings, type SimHostOptions, type SimHostSettings } from './host-options.js';
+import { emptyHostState, type SimHostState } from './host-state.js';
+import { HostRefusal } from './refusal.js';
+import { SimPodCgroups } from './sim-pod-cgroups.js';
+import { SimPodDirectories } from './sim-pod-directories.js';
+import { SimPodLogs } from './sim-pod-logs.js';
+
+export interface HostPorts {
+  readonly podDirectories: PodDirectoryOperations;
+  readonly podLogs: PodLogOperations;
+  readonly podCgroups: PodCgroupOperations;
+  readonly events: EventSinkOperations;
+}
+export type HostOperations = Flattened<HostPorts>;
+export type HostOperationName = keyof HostOperations;
+type AnyRequest = { [Name in HostOperationName]: { readonly op: Name; readonly request: HostOperations[Name]['request'] } }[HostOperationName];
+
+const hostPorts: ReadonlySet<string> = new Set(['podDirectories', 'podLogs', 'podCgroups', 'events']);
+
+export class SimHost {
+  readonly settings: SimHostSettings;
+  readonly directories: SimPodDirectories;
+  readonly logs: SimPodLogs;
+  readonly cgroups: SimPodCgroups;
+
+  /** Goes on from `state` where one is given. */
+  constructor(
+    options: SimHostOptions,
+    readonly state: SimHostState = emptyHostState(),
+  ) {
+    this.settings = hostSettings(options);
+    this.directories = new SimPodDirectories(state, this.settings);
+    this.logs = new SimPodLogs(state, this.settings);
+    this.cgroups = new SimPodCgroups(state, this.settings);
+  }
+
+  /** Whether an operation is of one of the host's ports. */
+  knows(op: string): op is HostOperationName {
+    return hostPorts.has(op.slice(0, op.indexOf('.')));
+  }
+
+  handle<Name extends HostOperationName>(op: Name, request: HostOperations[Name]['request'], now: Micros): Answer<HostOperations[Name]['reply']> {
+    const after = op.startsWith('podCgroups.') ? this.settings.latencies.cgroups : this.settings.latencies.files;
+    try {
+      return answered(this.answer({ op, request } as AnyRequest, now) as HostOperations[Name]['reply'], after);
+    } catch (error) {
+      if (!(error instanceof HostRefusal)) throw error;
+      return refused(error.kind, error.message, op, subjectOf(request), after);
+    }
+  }
+
+  private answer(asked: AnyRequest, now: Micros): unknown {
+    switch (asked.op) {
+      case 'podDirectories.prepare':
+        return this.directories.prepare(asked.request);
+      case 'podDirectories.prepareContainer':
+        return this.directories.prepareContainer(asked.request);
+      case 'podDirectories.list':
+        return this.directories.list();
+      case 'podDirectories.remove':
+        return this.directories.remove(asked.request);
+      case 'podDirectories.writeHosts':
+        return this.directories.writeHosts(asked.request);
+      case 'podLogs.nextRestartCount':
+        return this.logs.nextRestartCount(asked.request);
+      case 'podLogs.link':
+        return this.logs.link(asked.request);
+      case 'podLogs.removeContainerLogs':
+        return this.logs.removeContainerLogs(asked.request);
+      case 'podLogs.listDirectories':
+        return this.logs.listDirectories();
+      case 'podLogs.removeDirectory':
+        return this.logs.removeDirectory(asked.request);
+      case 'podLogs.removeDeadLinks':
+        return this.logs.removeDeadLinks();
+      case 'podCgroups.ensure':
+        return this.cgroups.ensure(asked.request);
+      case 'podCgroups.destroy':
+        return this.cgroups.destroy(asked.request);
+      case 'podCgroups.exists':
+        return this.cgroups.exists(asked.request);
+      case 'podCgroups.list':
+        return this.cgroups.list();
+      case 'events.record':
+        return this.record(asked.request, now);
+      default:
+        return unreachable(asked);
+    }
+  }
+
+  private record(record: EventSinkOperations['record']['request'], at: Micros): null {
+    this.state.events.push({ at, record });
+    if (this.state.events.length > this.settings.eventsMax) {
+      this.state.events.shift();
+      this.state.eventsLost++;
+    }
+    return null;
+  }
+}
+
+/** What the request is about: a uid, a path or a name. */
+function subjectOf(request: HostOperations[HostOperationName]['request']): string {
+  const fields = (request ?? {}) as { readonly uid?: string; readonly link?: string; readonly name?: string | readonly string[]; readonly podLogDirectory?: string };
+  const name = fields.uid ?? fields.link ?? fields.podLogDirectory ?? fields.name ?? '';
+  return typeof name === 'string' ? name : `/${name.join('/')}`;
+}

@@ -1,0 +1,95 @@
+// Container logs as a model: names of files, without their content. The runtime's side of it is `writeLog`.
+// Invariant: a link is dead when neither its target nor a rotated file of the target is there.
+import { restartCountOfLogDirectory } from '../../domain/values/log-paths.js';
+import type { PodLogOperations } from '../../ports/outbound/pod-files.js';
+import type { SimHostSettings } from './host-options.js';
+import type { SimHostState } from './host-state.js';
+import { checkName, elementsBelow, HostRefusal } from './refusal.js';
+
+export class SimPodLogs {
+  constructor(
+    private readonly state: SimHostState,
+    private readonly settings: SimHostSettings,
+  ) {}
+
+  nextRestartCount({ podLogDirectory, containerName }: PodLogOperations['nextRestartCount']['request']): number {
+    return restartCountOfLogDirectory([...(this.state.logs.get(checkName(podLogDirectory))?.get(checkName(containerName)) ?? [])]);
+  }
+
+  link({ link, target }: PodLogOperations['link']['request']): null {
+    const path = this.linkPath(link);
+    const { files, file } = this.logFile(target);
+    if (!files.has(file)) throw new HostRefusal('not-found', `${target} does not exist`);
+    this.state.links.set(path, target);
+    return null;
+  }
+
+  removeContainerLogs({ logPaths, links }: PodLogOperations['removeContainerLogs']['request']): null {
+    const refusals: HostRefusal[] = [];
+    const trying = (step: () => void): void => {
+      try {
+        step();
+      } catch (error) {
+        if (!(error instanceof HostRefusal)) throw error;
+        refusals.push(error);
+      }
+    };
+    for (const path of logPaths) if (path !== '') trying(() => this.removeLogFiles(path));
+    for (const link of links) trying(() => this.state.links.delete(this.linkPath(link)));
+    const [first] = refusals;
+    if (first !== undefined) throw new HostRefusal(first.kind, refusals.map(({ message }) => message).join('; '));
+    return null;
+  }
+
+  listDirectories(): readonly string[] {
+    return [...this.state.logs.keys()].sort();
+  }
+
+  removeDirectory({ name }: PodLogOperations['removeDirectory']['request']): null {
+    this.state.logs.delete(checkName(name));
+    return null;
+  }
+
+  removeDeadLinks(): number {
+    let removed = 0;
+    for (const [link, target] of this.state.links) {
+      const { files, file } = this.logFile(target);
+      if (files.has(file) || [...files].some((name) => name.startsWith(`${file}.`))) continue;
+      this.state.links.delete(link);
+      removed++;
+    }
+    return removed;
+  }
+
+  /** The runtime opens a log file, or rotation made one. */
+  writeLog(path: string): void {
+    const [directory = '', container = '', file = ''] = elementsBelow(this.settings.podLogsDirectory, path);
+    const containers = this.state.logs.get(directory) ?? new Map<string, Set<string>>();
+    this.state.logs.set(directory, containers);
+    containers.set(container, (containers.get(container) ?? new Set()).add(file));
+  }
+
+  /** A log file goes away without the agent: moved by a rotation, deleted by hand. */
+  loseLog(path: string): void {
+    const { files, file } = this.logFile(path);
+    files.delete(file);
+  }
+
+  private removeLogFiles(path: string): void {
+    const { files, file } = this.logFile(path);
+    for (const name of files) if (name.startsWith(file)) files.delete(name);
+  }
+
+  /** The set that a path's file is or would be in; an unattached one when there is no such directory. */
+  private logFile(path: string): { readonly files: Set<string>; readonly file: string } {
+    const elements = elementsBelow(this.settings.podLogsDirectory, path);
+    if (elements.length < 2) throw new HostRefusal('permission-denied', `${path} is no log of a pod below ${this.settings.podLogsDirectory}`);
+    const [directory = '', container = '', file = ''] = elements;
+    return { files: this.state.logs.get(directory)?.get(container) ?? new Set(), file };
+  }
+
+  private linkPath(path: string): string {
+    if (elementsBelow(this.settings.linksDirectory, path).length !== 1) throw new HostRefusal('permission-denied', `${path} is not directly in ${this.settings.linksDirectory}`);
+    return path;
+  }
+}
