@@ -1,4 +1,8 @@
 // The embeddable world: virtual time and the models of what surrounds a node. No Node module and no package below here.
+export { FailingHost, type HostFailure, type HostFailurePlan } from './host/failing-host.js';
+export type { SimHostLatencies, SimHostOptions } from './host/host-options.js';
+export { emptyHostState, type SimEvent, type SimHostState, type SimPodDirectory } from './host/host-state.js';
+export { type HostOperationName, type HostOperations, type HostPorts, SimHost } from './host/sim-host.js';
 export { type ContainerScript, parseScript, type ScriptParse, scriptAnnotationPrefix } from './runtime/container-script.js';
 export { imageMountpoint } from './runtime/image-store.js';
 export type { ScriptRule, ScriptSelector, SimImageEntry, SimLatencies, SimRuntimeOptions } from './runtime/runtime-options.js';

@@ -39,7 +39,8 @@ t.test('refusals leave what is there', async (t) => {
   const state = StateDirectory.open(directory, 0o700);
   t.teardown(() => state.close());
   await state.write('a', 'kept', 0o600);
-  for (const name of ['', '.', '..', '../a', 'x/y', 'a\0', 'n'.repeat(256), 'n'.repeat(252)]) await t.rejects(state.write(name, 'bad', 0o600), FileRefusal, JSON.stringify(name.slice(0, 9)));
+  for (const name of ['', '.', '..', '../a', 'x/y', 'a\0', 'n'.repeat(256), 'n'.repeat(252)])
+    await t.rejects(state.write(name, 'bad', 0o600), FileRefusal, JSON.stringify(name.slice(0, 9)));
   t.throws(() => state.read('../a'), FileRefusal);
   symlinkSync('a', join(directory, 'link'));
   t.throws(() => state.read('link'), FileRefusal, 'a link is no state file');
