@@ -1,6 +1,7 @@
 // Pods of all sources, merged: each source sends its complete list (a SET), what comes out is what changed, in an order that is safe to apply.
 // Transitions of one uid of one source:
-//   unknown -> known: ADD;  known -> known: nothing, RECONCILE (status only), UPDATE, or DELETE (it has a deletion time);  known -> unknown: REMOVE;  known under another name: REMOVE and ADD
+//   unknown -> known: ADD;  known -> unknown: REMOVE;  known -> known under another name: REMOVE and ADD
+//   known -> known: nothing, RECONCILE (only the status differs), UPDATE, or DELETE (it has a deletion time)
 // Invariant: a stored pod is never changed in place; REMOVE comes before ADD, since a changed static pod has a new uid under the old name.
 import type { Micros } from '../../ports/micros.js';
 import type { ObjectReference } from '../../ports/model/object-meta.js';

@@ -79,7 +79,7 @@ function validateCommon(problems: Problems, field: string, container: Container,
   if (name === '') required(problems, `${field}.name`);
   else invalidFor(problems, `${field}.name`, name, dns1123LabelProblems(name));
   if (scope.names.has(name)) duplicate(problems, `${field}.name`, name);
-  else if (name !== '') scope.names.add(name);
+  else scope.names.add(name);
   const image = container.image ?? '';
   if (image === '') required(problems, `${field}.image`);
   else if (image !== image.trim()) invalid(problems, `${field}.image`, image, 'must not have leading or trailing whitespace');

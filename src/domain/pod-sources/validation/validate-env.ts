@@ -80,7 +80,10 @@ export function validateFieldSelector(problems: Problems, field: string, selecto
   const path = selector.fieldPath ?? '';
   const at = `${field}.fieldPath`;
   if ((selector.apiVersion ?? '') === '') required(problems, `${field}.apiVersion`);
-  else if (selector.apiVersion !== 'v1') invalid(problems, at, path, `error converting fieldPath: unsupported pod version: ${selector.apiVersion}`);
+  else if (selector.apiVersion !== 'v1') {
+    invalid(problems, at, path, `error converting fieldPath: unsupported pod version: ${selector.apiVersion}`);
+    return;
+  }
   if (path === '') {
     required(problems, at);
     return;

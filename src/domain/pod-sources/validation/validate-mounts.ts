@@ -22,7 +22,7 @@ export function validateMounts(problems: Problems, field: string, container: Con
     validateMount(problems, at, mount, container, volumes);
     const path = mount.mountPath ?? '';
     if (path === '') required(problems, `${at}.mountPath`);
-    else if (paths.has(path)) invalid(problems, `${at}.mountPath`, path, 'must be unique');
+    if (paths.has(path)) invalid(problems, `${at}.mountPath`, path, 'must be unique');
     paths.add(path);
   }
   validateDevices(problems, field, container, volumes, paths);
@@ -31,7 +31,7 @@ export function validateMounts(problems: Problems, field: string, container: Con
 function validateMount(problems: Problems, field: string, mount: VolumeMount, container: Container, volumes: VolumesByName): void {
   const name = mount.name ?? '';
   if (name === '') required(problems, `${field}.name`);
-  else if (!volumes.has(name)) notFound(problems, `${field}.name`, name);
+  if (!volumes.has(name)) notFound(problems, `${field}.name`, name);
   const { subPath, subPathExpr, mountPropagation } = mount;
   for (const problem of descendingPathProblems(subPath ?? '')) invalid(problems, `${field}.subPath`, subPath, problem);
   for (const problem of descendingPathProblems(subPathExpr ?? '')) invalid(problems, `${field}.subPathExpr`, subPathExpr, problem);

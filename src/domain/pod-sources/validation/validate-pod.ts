@@ -1,7 +1,7 @@
 // Create validation of a whole v1 Pod, as the apiserver does it, on an object that has all its defaults.
 // Invariant: pure; every problem is reported, in the order metadata, volumes, containers, the rest of the spec.
 import type { Pod, PodSpec } from '../../../ports/model/pod.js';
-import { dns1123LabelProblems, dns1123SubdomainProblems, isDns1123Subdomain, qualifiedNameProblems } from '../../values/dns-names.js';
+import { dns1123LabelProblems, dns1123SubdomainProblems, qualifiedNameProblems } from '../../values/dns-names.js';
 import { parseIp } from '../../values/ip-address.js';
 import { duplicate, type FieldProblem, forbidden, invalid, invalidFor, notSupported, oneOf, type Problems, required } from './field-problem.js';
 import { validateContainers } from './validate-container.js';
@@ -89,7 +89,7 @@ function validateHostAliases(problems: Problems, spec: PodSpec): void {
   for (const [i, alias] of (spec.hostAliases ?? []).entries()) {
     const at = `spec.hostAliases[${i}]`;
     if (parseIp(alias.ip ?? '') === null) invalid(problems, `${at}.ip`, alias.ip ?? '', 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)');
-    for (const name of alias.hostnames ?? []) if (!isDns1123Subdomain(name)) invalidFor(problems, `${at}.hostnames`, name, dns1123SubdomainProblems(name));
+    for (const [j, name] of (alias.hostnames ?? []).entries()) invalidFor(problems, `${at}.hostnames[${j}]`, name, dns1123SubdomainProblems(name));
   }
 }
 

@@ -1,7 +1,7 @@
 // Create validation of resource requirements: names, amounts, requests against limits.
 import type { ResourceList, ResourceRequirements } from '../../../ports/model/container.js';
 import { qualifiedNameProblems } from '../../values/dns-names.js';
-import { compareQuantities, mustParseQuantity, type Quantity, quantityMilliValue, quantitySign, quantityText } from '../../values/quantity.js';
+import { compareQuantities, mustParseQuantity, parseQuantity, type Quantity, quantityMilliValue, quantitySign, quantityText } from '../../values/quantity.js';
 import { duplicate, forbidden, invalid, invalidFor, notFound, type Problems, required } from './field-problem.js';
 
 const standardNames: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
@@ -12,13 +12,26 @@ function isHugePages(name: string): boolean {
   return name.startsWith(hugePagesPrefix);
 }
 
+/** Names of Kubernetes' own resources, standard or not. */
+function isNative(name: string): boolean {
+  return !name.includes('/') || name.includes('kubernetes.io/');
+}
+
 /** Only these may be promised beyond what is there; all others are given out whole, so request and limit are one. */
 function isOvercommitAllowed(name: string): boolean {
-  return standardNames.has(name) || (name.includes('kubernetes.io/') && !isHugePages(name));
+  return isNative(name) && !isHugePages(name);
 }
 
 function isExtended(name: string): boolean {
-  return name.includes('/') && !name.startsWith('requests.') && !/(^|\.)kubernetes\.io\//.test(name);
+  return !isNative(name) && !name.startsWith('requests.');
+}
+
+/** Problems of an amount of huge pages: whole pages, of a size that is one. */
+function hugePagesProblem(name: string, quantity: Quantity): string | null {
+  const size = parseQuantity(name.slice(hugePagesPrefix.length));
+  if (!size.ok || quantitySign(size.quantity) <= 0) return `${name} has no valid page size`;
+  const isWhole = quantityMilliValue(quantity) % quantityMilliValue(size.quantity) === 0n;
+  return isWhole ? null : `${quantityText(quantity)} is not positive integer multiple of ${name}`;
 }
 
 export function validateRequirements(problems: Problems, field: string, resources: ResourceRequirements, claimNames: ReadonlySet<string>): void {
@@ -36,10 +49,12 @@ export function validateAmounts(problems: Problems, field: string, amounts: Reso
     const at = `${field}[${name}]`;
     const quantity = mustParseQuantity(text);
     parsed.set(name, quantity);
-    invalidFor(problems, field, name, qualifiedNameProblems(name));
+    invalidFor(problems, at, name, qualifiedNameProblems(name));
     if (!name.includes('/') && !standardNames.has(name) && !isHugePages(name)) invalid(problems, at, name, mustBeContainerResource);
     if (quantitySign(quantity) < 0) invalid(problems, at, quantityText(quantity), 'must be greater than or equal to 0');
     if (isExtended(name) && quantityMilliValue(quantity) % 1000n !== 0n) invalid(problems, at, quantityText(quantity), 'must be an integer');
+    const hugePages = isHugePages(name) ? hugePagesProblem(name, quantity) : null;
+    if (hugePages !== null) invalid(problems, at, quantityText(quantity), hugePages);
   }
   return parsed;
 }

@@ -2,7 +2,7 @@
 import type { LabelSelector } from '../../../ports/model/object-meta.js';
 import type { NodeSelectorTerm, PodSpec, Toleration } from '../../../ports/model/pod.js';
 import { dns1123LabelProblems, labelValueProblems, qualifiedNameProblems } from '../../values/dns-names.js';
-import { forbidden, invalid, invalidFor, notSupported, oneOf, type Problems, required } from './field-problem.js';
+import { duplicate, forbidden, invalid, invalidFor, notSupported, oneOf, type Problems, required } from './field-problem.js';
 import { validateLabels } from './validate-metadata.js';
 
 const effects = ['NoExecute', 'NoSchedule', 'PreferNoSchedule'];
@@ -121,7 +121,11 @@ function validatePodAffinityTerm(problems: Problems, field: string, term: PodAff
 }
 
 export function validateSpread(problems: Problems, constraints: readonly SpreadConstraint[]): void {
+  const kinds = new Set<string>();
   for (const [i, constraint] of constraints.entries()) {
+    const kind = `{${constraint.topologyKey}, ${constraint.whenUnsatisfiable}}`;
+    if (kinds.has(kind)) duplicate(problems, `spec.topologySpreadConstraints[${i}].{topologyKey, whenUnsatisfiable}`, kind);
+    kinds.add(kind);
     const at = `spec.topologySpreadConstraints[${i}]`;
     if ((constraint.maxSkew ?? 0) <= 0) invalid(problems, `${at}.maxSkew`, constraint.maxSkew ?? 0, 'must be greater than zero');
     if ((constraint.topologyKey ?? '') === '') required(problems, `${at}.topologyKey`, 'can not be empty');

@@ -33,7 +33,7 @@ export function validatePodSecurity(problems: Problems, spec: PodSpec): void {
   validateId(problems, `${field}.runAsGroup`, context.runAsGroup);
   for (const [i, group] of (context.supplementalGroups ?? []).entries()) validateId(problems, `${field}.supplementalGroups[${i}]`, group);
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
-    invalid(problems, 'spec.shareProcessNamespace', true, 'ShareProcessNamespace and HostPID cannot both be enabled');
+    invalid(problems, `${field}.shareProcessNamespace`, true, 'ShareProcessNamespace and HostPID cannot both be enabled');
   }
   validateSysctls(problems, `${field}.sysctls`, spec);
   for (const [name, supported] of enumerations) {

@@ -31,6 +31,7 @@ const requiredFields: Readonly<Record<string, readonly string[]>> = {
   photonPersistentDisk: ['pdID'],
   portworxVolume: ['volumeID'],
   scaleIO: ['gateway', 'system', 'volumeName'],
+  storageos: ['volumeName'],
   csi: ['driver'],
   ephemeral: ['volumeClaimTemplate'],
   image: ['reference'],
@@ -44,16 +45,19 @@ export function validateVolumes(problems: Problems, spec: PodSpec): VolumesByNam
   for (const [i, volume] of (spec.volumes ?? []).entries()) {
     const at = `spec.volumes[${i}]`;
     const name = volume.name ?? '';
+    const before = problems.length;
     if (name === '') required(problems, `${at}.name`);
     else invalidFor(problems, `${at}.name`, name, dns1123LabelProblems(name));
     if (byName.has(name)) duplicate(problems, `${at}.name`, name);
-    byName.set(name, volume);
-    validateSource(problems, at, volume, spec);
+    validateSource(problems, at, volume);
+    // A volume with a problem is none: what mounts it is told so, too.
+    if (problems.length === before) byName.set(name, volume);
+    validateServiceAccountSources(problems, `${at}.projected.sources`, volume, spec);
   }
   return byName;
 }
 
-function validateSource(problems: Problems, field: string, volume: Volume, spec: PodSpec): void {
+function validateSource(problems: Problems, field: string, volume: Volume): void {
   const [source, ...others] = Object.keys(volumeSources).filter((name) => volume[name] !== undefined);
   for (const other of others) forbidden(problems, `${field}.${other}`, 'may not specify more than 1 volume type');
   if (source === undefined) return;
@@ -63,7 +67,7 @@ function validateSource(problems: Problems, field: string, volume: Volume, spec:
   if (fields.defaultMode !== undefined) validateMode(problems, `${at}.defaultMode`, fields.defaultMode as number);
   validateKeys(problems, `${at}.items`, volume.secret?.items ?? volume.configMap?.items);
   validateDownwardItems(problems, `${at}.items`, volume.downwardAPI?.items);
-  for (const [i, projection] of (volume.projected?.sources ?? []).entries()) validateProjection(problems, `${at}.sources[${i}]`, projection, spec);
+  if (volume.projected !== undefined) validateProjected(problems, at, volume.projected.sources ?? []);
   validateParticulars(problems, at, source, volume);
 }
 
@@ -103,21 +107,40 @@ function validateDownwardItems(problems: Problems, field: string, items: readonl
 const projectionKinds = ['secret', 'downwardAPI', 'configMap', 'serviceAccountToken', 'clusterTrustBundle', 'podCertificate'] as const;
 const noServiceAccount = 'must not be specified when serviceAccountName is not set';
 
-function validateProjection(problems: Problems, field: string, projection: VolumeProjection, spec: PodSpec): void {
+/** All sources write into one directory: a path can be there once. */
+function validateProjected(problems: Problems, field: string, sources: readonly VolumeProjection[]): void {
+  const paths = new Set<string>();
+  for (const [i, source] of sources.entries()) {
+    validateProjection(problems, `${field}.sources[${i}]`, source);
+    const items = [...(source.secret?.items ?? []), ...(source.configMap?.items ?? []), ...(source.downwardAPI?.items ?? [])];
+    for (const path of [...items.map((item) => item.path ?? ''), source.serviceAccountToken?.path ?? '']) {
+      if (path !== '' && paths.has(path)) invalid(problems, field, path, 'conflicting duplicate paths');
+      paths.add(path);
+    }
+  }
+}
+
+/** Without a service account there is nothing to make a token or a certificate for. */
+function validateServiceAccountSources(problems: Problems, field: string, volume: Volume, spec: PodSpec): void {
+  if ((spec.serviceAccountName ?? '') !== '') return;
+  for (const [i, source] of (volume.projected?.sources ?? []).entries()) {
+    if (source.serviceAccountToken !== undefined) forbidden(problems, `${field}[${i}].serviceAccountToken`, noServiceAccount);
+    if (source.podCertificate !== undefined) forbidden(problems, `${field}[${i}].podCertificate`, noServiceAccount);
+  }
+}
+
+function validateProjection(problems: Problems, field: string, projection: VolumeProjection): void {
   const given = projectionKinds.filter((kind) => projection[kind] !== undefined);
-  for (const other of given.slice(1)) forbidden(problems, `${field}.${other}`, 'may not specify more than 1 volume type per source');
+  if (given.length > 1) forbidden(problems, field, 'may not specify more than 1 volume type per source');
   if (projection.secret !== undefined && (projection.secret.name ?? '') === '') required(problems, `${field}.secret.name`);
   if (projection.configMap !== undefined && (projection.configMap.name ?? '') === '') required(problems, `${field}.configMap.name`);
   validateKeys(problems, `${field}.secret.items`, projection.secret?.items);
   validateKeys(problems, `${field}.configMap.items`, projection.configMap?.items);
   validateDownwardItems(problems, `${field}.downwardAPI.items`, projection.downwardAPI?.items);
-  const hasServiceAccount = (spec.serviceAccountName ?? '') !== '';
-  if (projection.podCertificate !== undefined && !hasServiceAccount) forbidden(problems, `${field}.podCertificate`, noServiceAccount);
   const bundle = projection.clusterTrustBundle;
   if (bundle !== undefined && bundle.path === undefined) required(problems, `${field}.clusterTrustBundle.path`);
   const token = projection.serviceAccountToken;
   if (token === undefined) return;
-  if (!hasServiceAccount) forbidden(problems, `${field}.serviceAccountToken`, noServiceAccount);
   if ((token.path ?? '') === '') required(problems, `${field}.serviceAccountToken.path`);
   const seconds = token.expirationSeconds ?? 3600;
   if (seconds < 600) invalid(problems, `${field}.serviceAccountToken.expirationSeconds`, seconds, 'may not specify a duration less than 10 minutes');
