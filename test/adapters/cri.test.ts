@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import t from 'tap';
 import {
+  type CriCallObservation,
+  CriConnection,
   CriRuntimeEvents,
   CriRuntimeState,
   containerConfigFromCri,
@@ -17,12 +19,11 @@ import {
   validateServices,
 } from '../../src/adapters/cri/index.js';
 import { type MockCriOptions, startMockCri } from '../../src/adapters/mock-cri/index.js';
-import type { ContainerConfig } from '../../src/ports/model/container-config.js';
-import type { SandboxConfig } from '../../src/ports/model/sandbox-config.js';
 import type { RuntimeEvent } from '../../src/ports/outbound/runtime-events.js';
 import { PortError } from '../../src/ports/port-error.js';
 import { call, containerRuntimeContract } from '../ports/container-runtime.contract.js';
-import { criClient, untilHolds } from '../ports/cri-harness.js';
+import { criClient, portsOf, untilHolds } from '../ports/cri-harness.js';
+import { fullContainer as container, fullSandbox as sandbox } from './full-configurations.js';
 
 const busybox = { reference: 'docker.io/library/busybox:1', sizeBytes: 4_000_000, present: true };
 const quick = { look: 0, runSandbox: 0, createContainer: 0, startContainer: 0, stop: 0, remove: 0, pull: 0 };
@@ -61,87 +62,6 @@ t.test('endpoints', async (t) => {
     else t.throws(() => socketPathOf(endpoint), { message: want }, endpoint);
   }
 });
-
-const sandbox: SandboxConfig = {
-  metadata: { name: 'p', uid: 'u', namespace: 'n', attempt: 2 },
-  hostname: 'p',
-  logDirectory: '/logs/n_p_u',
-  dnsConfig: { servers: ['10.0.0.10'], searches: ['n.svc'], options: ['ndots:5'] },
-  portMappings: [{ protocol: 'UDP', containerPort: 53, hostPort: 5353, hostIp: '127.0.0.1' }],
-  labels: { a: 'b' },
-  annotations: { c: 'd' },
-  linux: {
-    cgroupParent: '/kubepods/pod-u',
-    sysctls: { 'net.core.somaxconn': '1024' },
-    securityContext: {
-      namespaceOptions: {
-        network: 'NODE',
-        pid: 'CONTAINER',
-        ipc: 'POD',
-        usernsOptions: { mode: 'POD', uids: [{ hostId: 65_536, containerId: 0, length: 65_536 }], gids: [{ hostId: 65_536, containerId: 0, length: 65_536 }] },
-      },
-      selinuxOptions: { user: 'u', role: 'r', type: 't', level: 'l' },
-      runAsUser: 0,
-      runAsGroup: 5,
-      readonlyRootfs: true,
-      supplementalGroups: [1, 2],
-      supplementalGroupsPolicy: 'Strict',
-      privileged: true,
-      seccomp: { profileType: 'RuntimeDefault' },
-      apparmor: { profileType: 'Localhost', localhostRef: 'x' },
-    },
-    overhead: { cpuShares: 2 },
-    resources: { cpuPeriod: 100_000, cpuQuota: -1, cpuShares: 1024, memoryLimitInBytes: 2 ** 40, oomScoreAdj: -997, hugepageLimits: [{ pageSize: '2MB', limit: 4 }] },
-  },
-};
-
-const container: ContainerConfig = {
-  metadata: { name: 'c', attempt: 1 },
-  image: { image: 'sha256:1', userSpecifiedImage: 'busybox', annotations: { e: 'f' }, runtimeHandler: 'kata' },
-  command: ['sh'],
-  args: ['-c', 'true'],
-  workingDir: '/',
-  envs: [{ key: 'A', value: 'ä' }],
-  mounts: [
-    {
-      containerPath: '/data',
-      hostPath: '/host',
-      readonly: true,
-      selinuxRelabel: true,
-      propagation: 'PROPAGATION_BIDIRECTIONAL',
-      recursiveReadOnly: true,
-      uidMappings: [{ hostId: 1, containerId: 2, length: 3 }],
-      gidMappings: [{ hostId: 4, containerId: 5, length: 6 }],
-    },
-    { containerPath: '/image', hostPath: '', image: { image: 'i' }, imageSubPath: 'sub' },
-  ],
-  devices: [{ containerPath: '/dev/a', hostPath: '/dev/b', permissions: 'mrw' }],
-  cdiDevices: ['vendor.example/class=name'],
-  labels: { a: 'b' },
-  annotations: { c: 'd' },
-  logPath: 'c/1.log',
-  stdin: true,
-  stdinOnce: true,
-  tty: true,
-  linux: {
-    resources: { cpusetCpus: '0-1', cpusetMems: '0', unified: { 'memory.oom.group': '1' }, memorySwapLimitInBytes: 5 },
-    securityContext: {
-      capabilities: { addCapabilities: ['NET_ADMIN'], dropCapabilities: ['ALL'], addAmbientCapabilities: ['NET_BIND_SERVICE'] },
-      privileged: true,
-      namespaceOptions: { network: 'POD', pid: 'TARGET', ipc: 'POD', targetId: 'x' },
-      runAsUser: 7,
-      runAsGroup: 8,
-      runAsUsername: 'me',
-      readonlyRootfs: true,
-      supplementalGroups: [3],
-      noNewPrivs: true,
-      maskedPaths: ['/proc/kcore'],
-      readonlyPaths: ['/proc/sys'],
-      seccomp: { profileType: 'Localhost', localhostRef: '/s.json' },
-      apparmor: { profileType: 'Unconfined' },
-    },
-  },
-};
 
 t.test('configurations survive the way over the wire', async (t) => {
   const { PodSandboxConfig, ContainerConfig } = criProtocol;
@@ -318,6 +238,28 @@ t.test('a socket that is down fails at once, and works again when it is back', a
       () => false,
     ),
   );
+});
+
+t.test('calls are observed under the names of the metrics', async (t) => {
+  const seen: CriCallObservation[] = [];
+  const server = await startMockCri(mockOptions());
+  const connection = new CriConnection({ endpoint: server.endpoint, requestTimeoutMicros: 1_000_000, observe: (one) => seen.push(one) });
+  const { ports } = portsOf(connection);
+  await ports.runtime.listPods({ uid: null }, call());
+  await failure(ports.containers.start({ containerId: 'a' }, call()));
+  await ports.images.fsInfo(null, call());
+  const types = seen.map(({ operationType, failed }) => [operationType, failed]);
+  t.strictSame(types.slice(0, 2).sort(), [
+    ['list_containers', false],
+    ['list_podsandbox', false],
+  ]);
+  t.strictSame(types.slice(2), [
+    ['start_container', true],
+    ['image_fs_info', false],
+  ]);
+  t.ok(seen.every(({ durationMicros }) => durationMicros > 0));
+  connection.close();
+  await server.stop();
 });
 
 t.test('the cgroup driver: what the runtime says, null when it does not', async (t) => {

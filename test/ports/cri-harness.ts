@@ -12,7 +12,10 @@ export interface CriClient {
 }
 
 export function criClient(endpoint: string, requestTimeoutMicros = 120_000_000): CriClient {
-  const connection = new CriConnection({ endpoint, requestTimeoutMicros });
+  return portsOf(new CriConnection({ endpoint, requestTimeoutMicros }));
+}
+
+export function portsOf(connection: CriConnection): CriClient {
   return {
     connection,
     ports: {

@@ -8,6 +8,7 @@ import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
 import { socketPathOf } from './endpoint.js';
 import { goErrorText, portErrorOf } from './grpc-errors.js';
+import { operationTypeOf } from './operation-types.js';
 
 /** Largest answer that is taken, as the kubelet's client has it. */
 export const maxReceiveBytes = 16 * 1024 * 1024;
@@ -50,6 +51,15 @@ export interface CriConnectionOptions {
   readonly endpoint: string;
   /** The configuration's runtimeRequestTimeout, from which all deadlines follow. */
   readonly requestTimeoutMicros: Micros;
+  /** Told of each unary call that has ended; must not throw. */
+  readonly observe?: (call: CriCallObservation) => void;
+}
+
+export interface CriCallObservation {
+  /** The kubelet's name of the operation in its metrics, such as `run_podsandbox`. */
+  readonly operationType: string;
+  readonly durationMicros: Micros;
+  readonly failed: boolean;
 }
 
 /** Opens nothing before the first call. Throws `EndpointError` for an endpoint that isn't a Unix socket. */
@@ -57,8 +67,10 @@ export class CriConnection {
   readonly endpoint: string;
   readonly requestTimeoutMicros: Micros;
   private readonly client: Client;
+  private readonly observe: (call: CriCallObservation) => void;
 
   constructor(options: CriConnectionOptions) {
+    this.observe = options.observe ?? (() => {});
     this.endpoint = options.endpoint;
     this.requestTimeoutMicros = options.requestTimeoutMicros;
     this.client = new Client(`unix:${socketPathOf(options.endpoint)}`, credentials.createInsecure(), channelOptions);
@@ -75,8 +87,10 @@ export class CriConnection {
       const timeout = shorter(target.deadlineMicros, call.timeoutMicros);
       let rpc: ClientUnaryCall | null = null;
       const abort = () => rpc?.cancel();
+      const startedMs = performance.now();
       const settle = (error: ServiceError | null, response?: Response) => {
         call.signal.removeEventListener('abort', abort);
+        this.observe({ operationType: operationTypeOf(method.path), durationMicros: Math.floor((performance.now() - startedMs) * 1_000), failed: error !== null });
         if (error === null) resolve(response as Response);
         else if (call.signal.aborted) reject(cancelled(operation, subject));
         else reject(target.messageWithCode === true ? withCode(error, operation, subject) : portErrorOf(error, operation, subject));

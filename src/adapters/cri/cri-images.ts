@@ -1,4 +1,5 @@
 // Images over the CRI.
+import { goQuote } from '../../domain/values/go-text.js';
 import type { ImageSpec } from '../../ports/model/container-config.js';
 import type { SandboxConfig } from '../../ports/model/sandbox-config.js';
 import type { Call, PortOf } from '../../ports/operation.js';
@@ -27,7 +28,7 @@ export class CriImages implements PortOf<ImageOperations> {
     const target = this.target('images.status', image.image);
     const answer = await this.connection.unary(ImageServiceService.imageStatus, { image: imageSpecToCri(image), verbose: false }, call, target);
     if (answer.image === undefined) return null;
-    if (answer.image.id === '' || answer.image.size === 0n) throw brokenAnswer(`Id or size of image ${JSON.stringify(image.image)} is not set`, target.operation, image.image);
+    if (answer.image.id === '' || answer.image.size === 0n) throw brokenAnswer(`Id or size of image ${goQuote(image.image)} is not set`, target.operation, image.image);
     return imageFromCri(answer.image);
   }
 
@@ -40,7 +41,7 @@ export class CriImages implements PortOf<ImageOperations> {
       sandboxConfig: sandboxConfig === null ? undefined : sandboxConfigToCri(sandboxConfig),
     };
     const { imageRef } = await this.connection.unary(ImageServiceService.pullImage, message, call, target);
-    if (imageRef === '') throw brokenAnswer(`imageRef of image ${JSON.stringify(image.image)} is not set`, target.operation, image.image);
+    if (imageRef === '') throw brokenAnswer(`imageRef of image ${goQuote(image.image)} is not set`, target.operation, image.image);
     return { imageRef };
   }
 

@@ -1,4 +1,5 @@
 // What the agent settles with the runtime before it starts: that both services answer, and whose cgroup driver counts.
+import { goQuote } from '../../domain/values/go-text.js';
 import type { Micros } from '../../ports/micros.js';
 import type { CancelSignal } from '../../ports/operation.js';
 import type { RuntimeVersion } from '../../ports/outbound/container-runtime.js';
@@ -24,7 +25,7 @@ async function naming<T>(answer: Promise<T>, service: 'runtime' | 'image', endpo
     return await answer;
   } catch (error) {
     if (!(error instanceof PortError)) throw error;
-    const message = `validate service connection: validate CRI v1 ${service} API for endpoint ${JSON.stringify(endpoint)}: ${error.message}`;
+    const message = `validate service connection: validate CRI v1 ${service} API for endpoint ${goQuote(endpoint)}: ${error.message}`;
     throw new PortError({ ...error.toFailure(), message, cause: error });
   }
 }

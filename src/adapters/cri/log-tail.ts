@@ -1,8 +1,10 @@
 // The end of a dead container's log, for its termination message. Reads the file backwards to where its last lines begin, then forward.
 // Invariant: reads at most `maxReadBytes`, and opens nothing that isn't a regular file.
+
 import { constants } from 'node:fs';
 import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { type LogLineParser, logLineParserFor } from '../../domain/values/container-log-line.js';
+import { goQuote } from '../../domain/values/go-text.js';
 
 /** 80 lines of 16 KiB, the longest that runtimes write, with room. */
 const maxReadBytes = 4 * 1024 * 1024;
@@ -12,13 +14,13 @@ const newline = 0x0a;
 /** The content of the last `maxLines` lines of both streams, cut to its last `maxBytes`. Throws an Error whose message is for users. */
 export async function readLogTail(path: string, maxLines: number, maxBytes: number): Promise<Buffer> {
   const real = await realpath(path).catch((error: unknown) => {
-    throw new Error(`failed to try resolving symlinks in path ${JSON.stringify(path)}: lstat ${path}: ${systemErrorText(error)}`);
+    throw new Error(`failed to try resolving symlinks in path ${goQuote(path)}: lstat ${path}: ${systemErrorText(error)}`);
   });
   const file = await open(real, constants.O_RDONLY | constants.O_NONBLOCK).catch((error: unknown) => {
-    throw new Error(`failed to open log file ${JSON.stringify(path)}: open ${real}: ${systemErrorText(error)}`);
+    throw new Error(`failed to open log file ${goQuote(path)}: open ${real}: ${systemErrorText(error)}`);
   });
   try {
-    if (!(await file.stat()).isFile()) throw new Error(`failed to open log file ${JSON.stringify(path)}: not a regular file`);
+    if (!(await file.stat()).isFile()) throw new Error(`failed to open log file ${goQuote(path)}: not a regular file`);
     return tailOf(await lastLines(file, maxLines), maxLines, maxBytes);
   } finally {
     await file.close();
@@ -66,7 +68,7 @@ function tailOf(bytes: Buffer, maxLines: number, maxBytes: number): Buffer {
     const line = bytes.subarray(start, end);
     start = end;
     parse ??= logLineParserFor(line);
-    if (parse === null) throw new Error(`failed to get parse function: unsupported log format: ${JSON.stringify(line.toString('utf8'))}`);
+    if (parse === null) throw new Error(`failed to get parse function: unsupported log format: ${goQuote(line.toString('utf8'))}`);
     const parsed = parse(line);
     if (parsed !== null) contents.push(parsed.content);
   }

@@ -1,0 +1,15 @@
+// The operations of every port by name: what decorators, failing adapters and fault plans go through. The compiler keeps it complete.
+import type { OutboundOperations } from './outbound-ports.js';
+
+type NamesOf<Operations> = Readonly<Record<keyof Operations, true>>;
+
+export const operationNames: { readonly [Port in keyof OutboundOperations]: NamesOf<OutboundOperations[Port]> } = {
+  runtime: { version: true, status: true, listPods: true, inspectPod: true },
+  sandboxes: { run: true, stop: true, remove: true },
+  containers: { create: true, start: true, stop: true, remove: true },
+  images: { status: true, pull: true, list: true, remove: true, fsInfo: true },
+  podDirectories: { prepare: true, prepareContainer: true, list: true, remove: true, writeHosts: true },
+  podLogs: { nextRestartCount: true, link: true, removeContainerLogs: true, listDirectories: true, removeDirectory: true, removeDeadLinks: true },
+  podCgroups: { ensure: true, destroy: true, exists: true, list: true },
+  events: { record: true },
+};
