@@ -1,22 +1,24 @@
 // Volumes that a container gets as block devices.
 import type { Container } from '../../ports/model/container.js';
 import type { RuntimeDevice } from '../../ports/model/container-config.js';
+import { goQuote } from '../values/go-text.js';
 import type { Resolved } from './namespaces.js';
 
 /** A volume whose device is ready. */
 export interface BlockVolume {
-  /** The link to the device that stands for the volume on this node. */
-  readonly link: string;
+  /** The link to the device that stands for the volume on this node; null: there is none, and the container does without. */
+  readonly link: string | null;
   readonly readOnly?: boolean;
 }
 
-/** In the order of the spec. A device that isn't mapped on this node is left out: volumes are waited for before. */
+/** In the order of the spec. */
 export function blockDevices(container: Container, volumes: Readonly<Record<string, BlockVolume>>): Resolved<readonly RuntimeDevice[]> {
   const devices: RuntimeDevice[] = [];
   for (const { name, devicePath } of container.volumeDevices ?? []) {
     if (!devicePath.startsWith('/')) return { ok: false, message: `error DevicePath \`${devicePath}\` must be an absolute path` };
     const volume = Object.hasOwn(volumes, name) ? volumes[name] : undefined;
-    if (volume !== undefined) devices.push({ hostPath: volume.link, containerPath: devicePath, permissions: volume.readOnly === true ? 'r' : 'mrw' });
+    if (volume === undefined) return { ok: false, message: `cannot find volume ${goQuote(name)} to pass into container ${goQuote(container.name)}` };
+    if (volume.link !== null) devices.push({ hostPath: volume.link, containerPath: devicePath, permissions: volume.readOnly === true ? 'r' : 'mrw' });
   }
   return { ok: true, value: devices };
 }

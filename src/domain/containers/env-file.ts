@@ -1,31 +1,32 @@
 // Files that give single environment variables (`fileKeyRef`, KEP-3721): lines of `NAME='literal'`.
-// Invariant: strict. What a shell would read differently is refused rather than guessed; a value is exactly what stands between its quotes.
+// Invariant: strict. What a shell would read differently is refused rather than guessed; a value is exactly what stands between its quotes,
+// but for line ends, which are read as newlines.
 
 export type EnvFileValue = { readonly kind: 'found'; readonly value: string } | { readonly kind: 'missing' } | { readonly kind: 'malformed' };
 
 /**
  * The value of the first line with that key. What follows it isn't looked at, so a broken line only matters before it.
- * Blanks may stand before a key and after a closing quote, a `#` comment alone or after a closing quote; nothing may stand around `=`.
+ * Blanks (spaces and tabs) may stand before a key and after a closing quote, a `#` comment alone or after a closing quote; nothing may
+ * stand around `=`.
  */
-export function envFileValue(text: string, key: string): EnvFileValue {
-  let at = 0;
-  while (at < text.length) {
+export function envFileValue(file: string, key: string): EnvFileValue {
+  const text = file.replace(/\r(?=\n|$)/g, '');
+  for (let at = 0; at < text.length; ) {
     const lineEnd = endOfLine(text, at);
-    const line = text.slice(at, lineEnd).trim();
+    const line = text.slice(at, lineEnd).replace(/^[ \t]+/, '');
     if (line === '' || line.startsWith('#')) {
       at = lineEnd + 1;
       continue;
     }
-    const start = skipBlanks(text, at);
-    const equals = text.indexOf('=', start);
-    if (equals < 0 || equals > lineEnd || text[equals + 1] !== "'") return { kind: 'malformed' };
-    const name = text.slice(start, equals);
-    const close = text.indexOf("'", equals + 2);
-    if (name === '' || /\s$/.test(name) || close < 0) return { kind: 'malformed' };
+    const equals = line.indexOf('=');
+    const name = line.slice(0, Math.max(equals, 0));
+    if (name === '' || /[ \t]$/.test(name) || line[equals + 1] !== "'") return { kind: 'malformed' };
+    const start = lineEnd - line.length + equals + 2;
+    const close = text.indexOf("'", start);
+    if (close < 0) return { kind: 'malformed' };
     const end = endOfLine(text, close);
-    const rest = text.slice(close + 1, end).trim();
-    if (rest !== '' && !rest.startsWith('#')) return { kind: 'malformed' };
-    if (name === key) return { kind: 'found', value: text.slice(equals + 2, close) };
+    if (!/^[ \t]*(#|$)/.test(text.slice(close + 1, end))) return { kind: 'malformed' };
+    if (name === key) return { kind: 'found', value: text.slice(start, close) };
     at = end + 1;
   }
   return { kind: 'missing' };
@@ -34,10 +35,4 @@ export function envFileValue(text: string, key: string): EnvFileValue {
 function endOfLine(text: string, from: number): number {
   const end = text.indexOf('\n', from);
   return end < 0 ? text.length : end;
-}
-
-function skipBlanks(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && /\s/.test(text[at]!)) at++;
-  return at;
 }
