@@ -1,11 +1,12 @@
 // Configuration files and drop-in directories of a real file system.
 // Invariant: nothing is thrown for what a file system can answer; errors are in the words that its users know (`open F: no such file or directory`).
-import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { closeSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { ConfigurationFile, ConfigurationSource, DropInListing } from '../../ports/outbound/configuration-source.js';
 import { maxDocumentBytes, parseYaml } from '../yaml/index.js';
 
 const dropInSuffix = '.conf';
+const chunkBytes = 64 * 1024;
 /** A drop-in tree is a handful of files; a larger one is the wrong directory. */
 const maxDropInEntries = 10_000;
 
@@ -30,14 +31,30 @@ export class FileConfigurationSource implements ConfigurationSource {
 function readDocument(path: string): ConfigurationFile {
   let bytes: Buffer;
   try {
-    // Only a regular file ends by itself: a pipe or a device would be read for ever.
-    const { size } = statSync(path);
-    if (size > maxDocumentBytes) return { ok: false, path, error: `read ${path}: file too large` };
-    bytes = readFileSync(path);
+    bytes = readBounded(path);
   } catch (error) {
     return { ok: false, path, error: systemError(error, 'open', path) };
   }
   return { ok: true, path, text: bytes.toString('utf8'), parsed: parseYaml(bytes) };
+}
+
+/** One byte more than a document may have is enough to refuse it; a device or a pipe never ends. */
+function readBounded(path: string): Buffer {
+  const file = openSync(path, 'r');
+  try {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    while (size <= maxDocumentBytes) {
+      const chunk = Buffer.alloc(Math.min(chunkBytes, maxDocumentBytes + 1 - size));
+      const read = readSync(file, chunk);
+      if (read === 0) break;
+      chunks.push(chunk.subarray(0, read));
+      size += read;
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    closeSync(file);
+  }
 }
 
 class DropInWalk {
@@ -70,7 +87,7 @@ class DropInWalk {
     entries.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
     for (const { name, isDirectory } of entries) {
       if (++this.entries > maxDropInEntries) return `more than ${maxDropInEntries} entries`;
-      const below = `${path.replace(/\/+$/, '')}/${name}`;
+      const below = join(path, name);
       const error = isDirectory ? this.visitDirectory(below) : this.visitFile(below);
       if (error !== null) return error;
     }

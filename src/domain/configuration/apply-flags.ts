@@ -1,6 +1,7 @@
 // Flags on top of a configuration, and the options of the process that only flags give.
-// Invariant: a flag replaces its setting as a whole, except --feature-gates, which wins gate by gate.
+// Invariant: a flag replaces its setting as a whole, except --feature-gates, which wins gate by gate, and --vmodule, which adds its patterns.
 import { type Flag, flagTable } from './flag-table.js';
+import type { VModuleItem } from './record-kinds.js';
 import { type KubeletConfiguration, withValue } from './schema.js';
 
 /** Options that have no place in the file. Durations are nanoseconds. */
@@ -53,8 +54,13 @@ export function applyFlags(configuration: KubeletConfiguration, values: Readonly
   let changed = configuration;
   for (const flag of flagTable) {
     if (flag.purpose.kind !== 'setting' || !values.has(flag.name)) continue;
-    const value = values.get(flag.name);
-    changed = withValue(changed, flag.purpose.path, flag.name === 'feature-gates' ? { ...configuration.featureGates, ...(value as Record<string, boolean>) } : value);
+    changed = withValue(changed, flag.purpose.path, combined(flag.name, configuration, values.get(flag.name)));
   }
   return changed;
+}
+
+function combined(name: string, configuration: KubeletConfiguration, value: unknown): unknown {
+  if (name === 'feature-gates') return { ...configuration.featureGates, ...(value as Record<string, boolean>) };
+  if (name === 'vmodule') return [...configuration.logging.vmodule, ...(value as readonly VModuleItem[])];
+  return value;
 }

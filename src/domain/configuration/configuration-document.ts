@@ -34,7 +34,11 @@ export function readMainDocument(file: ConfigurationFile): MainDocument {
   }
   const read = readDraft(parsed.value);
   if (!read.ok) return { ok: false, error: `failed to decode: ${read.error}` };
-  return { ok: true, draft: read.draft, strictDecodingError: strictError([...duplicateErrors(parsed), ...read.unknownFields.map((path) => `unknown field ${goQuote(path)}`)]) };
+  return {
+    ok: true,
+    draft: read.draft,
+    strictDecodingError: strictError([...duplicateErrors(parsed, read.unknownFields), ...read.unknownFields.map((path) => `unknown field ${goQuote(path)}`)]),
+  };
 }
 
 export type DropInDocument = { readonly ok: true; readonly patch: ParsedValue } | { readonly ok: false; readonly error: string };
@@ -49,7 +53,7 @@ export function readDropIn(file: ConfigurationFile): DropInDocument {
   const identity = kindAndVersion(parsed.value, findExactly);
   if (!identity.ok) return refuse(identity.error);
   if (identity.kind === '') return refuse(missing('Kind', file.text));
-  const duplicates = strictError(duplicateErrors(parsed));
+  const duplicates = strictError(duplicateErrors(parsed, []));
   if (duplicates !== null) return refuse(duplicates);
   const { apiVersion, kind } = identity;
   if (apiVersion !== configurationVersion || kind !== configurationKind) {
@@ -101,9 +105,13 @@ function kindAndVersion(document: ParsedValue, find: Find): Identity {
   return { ok: true, apiVersion, kind };
 }
 
-function duplicateErrors(parsed: ParsedText & { readonly ok: true }): string[] {
+/** JSON names each repeated field once, and only those that exist; YAML every repeated line. */
+function duplicateErrors(parsed: ParsedText & { readonly ok: true }, unknownFields: readonly string[]): string[] {
   if (parsed.duplicateKeys.length === 0) return [];
-  if (parsed.format === 'json') return parsed.duplicateKeys.map(({ path }) => `duplicate field ${goQuote(path)}`);
+  if (parsed.format === 'json') {
+    const known = parsed.duplicateKeys.filter(({ path }) => !unknownFields.some((unknown) => path === unknown || path.startsWith(`${unknown}.`) || path.startsWith(`${unknown}[`)));
+    return [...new Set(known.map(({ path }) => `duplicate field ${goQuote(path)}`))];
+  }
   const lines = parsed.duplicateKeys.map(({ key, line }) => `\n  line ${line}: key ${goQuote(key)} already set in map`);
   return [`yaml: unmarshal errors:${lines.join('')}`];
 }

@@ -26,15 +26,16 @@ export function nodeLabelsProblem(labels: Readonly<Record<string, string>>): str
     const allowed = `must begin with an allowed prefix (${ownNamespaces.join(', ')}) or be in the specifically allowed set (${ownLabels.join(', ')})`;
     return `unknown 'kubernetes.io' or 'k8s.io' labels specified with --node-labels: ${goList(unknown)}\n--node-labels in the 'kubernetes.io' namespace ${allowed}`;
   }
-  const problems: string[] = [];
+  const problems = new Map<string, readonly string[]>();
   const add = (subject: string, found: readonly string[]): void => {
-    if (found.length > 0) problems.push(`'${subject}' - ${found.join(', ')}`);
+    if (found.length > 0) problems.set(subject, [...(problems.get(subject) ?? []), ...found]);
   };
   for (const key of keys) {
     add(key, qualifiedNameProblems(key));
     add(labels[key] as string, labelValueProblems(labels[key] as string));
   }
-  return problems.length > 0 ? `invalid node labels: ${problems.join('; ')}` : null;
+  if (problems.size === 0) return null;
+  return `invalid node labels: ${[...problems].map(([subject, found]) => `'${subject}' - ${found.join(', ')}`).join('; ')}`;
 }
 
 function namespaceOf(key: string): string {

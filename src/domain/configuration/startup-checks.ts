@@ -99,9 +99,9 @@ export function parseQosReserved(shares: Readonly<Record<string, string>>): GoPa
 }
 
 function parsePercent(text: string): GoParse<number> {
-  if (!text.endsWith('%')) return { ok: false, error: 'percentage must end with %' };
-  const parsed = parseGoInt(text.slice(0, -1), 10, 64);
-  if (!parsed.ok) return parsed;
+  if (!text.endsWith('%')) return { ok: false, error: `percentage expected, got '${text}'` };
+  const parsed = parseGoInt(text.replace(/%+$/, ''), 10, 64);
+  if (!parsed.ok) return { ok: false, error: 'failed to convert number in percentage string' };
   if (parsed.value < 0n || parsed.value > 100n) return { ok: false, error: 'percentage must be between 0 and 100' };
   return { ok: true, value: Number(parsed.value) };
 }

@@ -1,7 +1,7 @@
 // Validation of a whole configuration: every rule is tried, all messages are kept, in the order that users know.
 // Invariant: an empty answer means that no later part of the agent has to check these again.
 import { formatDuration, type Nanoseconds, nanosPerMillisecond, nanosPerSecond } from '../values/go-duration.js';
-import { goList, goQuote } from '../values/go-text.js';
+import { goFloat, goList, goQuote } from '../values/go-text.js';
 import { type FeatureGates, featureEnabled } from './feature-gates.js';
 import type { KubeletConfiguration } from './schema.js';
 import { enforcementProblems, reservationProblems, taintProblems, userNamespaceProblems } from './validate-node.js';
@@ -140,15 +140,7 @@ function crashLoopProblems(c: KubeletConfiguration, gates: FeatureGates): string
   if (!featureEnabled(gates, 'KubeletCrashLoopBackOffMax'))
     return ['FeatureGate KubeletCrashLoopBackOffMax not enabled, CrashLoopBackOff.MaxContainerRestartPeriod must not be set'];
   const fits = maximum >= nanosPerSecond && maximum <= 300 * nanosPerSecond;
-  return fits ? [] : [`CrashLoopBackOff.MaxContainerRestartPeriod (got: ${secondsText(maximum)} seconds) must be set between 1s and 300s`];
-}
-
-/** A number of seconds as Go prints a float64: exponents from 1e21 on and below 1e-4, with two digits at least. */
-function secondsText(nanos: Nanoseconds): string {
-  const seconds = nanos / nanosPerSecond;
-  const magnitude = Math.abs(seconds);
-  const text = magnitude !== 0 && (magnitude < 1e-4 || magnitude >= 1e21) ? seconds.toExponential() : String(seconds);
-  return text.replace(/e([-+])(\d)$/, 'e$10$2');
+  return fits ? [] : [`CrashLoopBackOff.MaxContainerRestartPeriod (got: ${goFloat(maximum / nanosPerSecond)} seconds) must be set between 1s and 300s`];
 }
 
 function hairpinProblems(c: KubeletConfiguration): string[] {
@@ -170,7 +162,7 @@ function memoryProblems(c: KubeletConfiguration, gates: FeatureGates): string[] 
   const factor = c.memoryThrottlingFactor;
   const policy = c.memoryReservationPolicy;
   return failed([
-    !(factor > 0 && factor <= 1) && `memoryThrottlingFactor ${factor} must be greater than 0 and less than or equal to 1.0`,
+    !(factor > 0 && factor <= 1) && `memoryThrottlingFactor ${goFloat(factor)} must be greater than 0 and less than or equal to 1.0`,
     !['None', 'TieredReservation'].includes(policy) && `option ${goQuote(policy)} specified for memoryReservationPolicy. Valid options are "None" or "TieredReservation"`,
     policy === 'TieredReservation' && !featureEnabled(gates, 'MemoryQoS') && `memoryReservationPolicy ${goQuote(policy)} requires MemoryQoS feature gate to be enabled`,
     c.containerRuntimeEndpoint === '' && 'the containerRuntimeEndpoint was not specified or empty',

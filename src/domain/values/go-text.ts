@@ -12,6 +12,13 @@ export function goQuote(text: string): string {
   return `${quoted}"`;
 }
 
+/** A float64 as `%v` prints it: the shortest digits, with an exponent below 1e-4 and from 1e6 on, written as `1e-05`. */
+export function goFloat(value: number): string {
+  const magnitude = Math.abs(value);
+  const usesExponent = magnitude !== 0 && (magnitude < 1e-4 || magnitude >= 1e6);
+  return (usesExponent ? value.toExponential() : String(value)).replace(/e([-+])(\d)$/, 'e$10$2');
+}
+
 /** `[a b]`, as `%v` prints a list of strings. */
 export function goList(items: readonly string[]): string {
   return `[${items.join(' ')}]`;
