@@ -4,9 +4,8 @@ import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { HttpManifestUrl } from '../../src/adapters/linux/manifest-url.js';
 import { Kernel, type Output } from '../../src/domain/kernel/kernel.js';
-import type { Machine, Reply, ReplyFor } from '../../src/domain/kernel/machine.js';
-import { newUrlSource, runUrlSource, type UrlSourceState, urlSourceReplied } from '../../src/domain/pod-sources/url-source.js';
-import type { Pod } from '../../src/ports/model/pod.js';
+import type { Reply } from '../../src/domain/kernel/machine.js';
+import { newStaticPods, type StaticPodSet, staticPodsMachine } from '../../src/domain/pod-sources/static-pods.js';
 import type { Call } from '../../src/ports/operation.js';
 import type { ManifestOperations, ManifestResponse } from '../../src/ports/outbound/manifests.js';
 import { type Outcome, PortError, type PortFailure } from '../../src/ports/port-error.js';
@@ -93,26 +92,15 @@ t.test('the adapter', async (t) => {
   t.match(await failureOf(adapter.fetch({ url: 'http://127.0.0.1:1/', headers: {} }, call)), { kind: 'unavailable' });
 });
 
-interface Cell {
-  readonly source: UrlSourceState;
-  readonly sets: (readonly Pod[])[];
-}
-
-const machine: Machine<Cell, { readonly type: 'start' }, ManifestOperations> = {
-  step(cell, event, turn) {
-    const context = { turn, emit: (pods: readonly Pod[]) => cell.sets.push(pods) };
-    if (event.type === 'reply') urlSourceReplied(cell.source, (event as ReplyFor<ManifestOperations, 'manifestUrl.fetch'>).outcome, context);
-    else runUrlSource(cell.source, context);
-  },
-};
-
 /** Answers one request after the other, a period apart; gives what was sent and what was said each time. */
 function source(): { readonly answer: (outcome: Outcome<ManifestResponse>) => { sets: string[][]; log: string[] } } {
-  const cell: Cell = {
-    source: newUrlSource({ url: 'http://conf/', headers: {}, checkPeriod: 20_000_000, nodeName: 'n', preventApiReferences: true }),
-    sets: [],
-  };
-  const kernel = new Kernel(machine, cell, 1);
+  const sets: StaticPodSet[] = [];
+  const state = newStaticPods(null, { url: 'http://conf/', headers: {}, checkPeriod: 20_000_000, nodeName: 'n', preventApiReferences: true });
+  const kernel = new Kernel(
+    staticPodsMachine((set) => sets.push(set)),
+    state,
+    1,
+  );
   let now = 0;
   let asked: Output<ManifestOperations> | null = kernel.deliver({ type: 'start' }, now);
   return {
@@ -124,7 +112,7 @@ function source(): { readonly answer: (outcome: Outcome<ManifestResponse>) => { 
       now = kernel.nextWakeAt() ?? now;
       asked = kernel.wake(now);
       return {
-        sets: cell.sets.splice(0).map((set) => set.map((each) => each.metadata.name)),
+        sets: sets.splice(0).map((set) => set.pods.map((each) => each.metadata.name)),
         log: log.map((line) => `${line.level} ${line.message}${line.fields.err === undefined ? '' : `: ${line.fields.err}`}`),
       };
     },

@@ -1,33 +1,18 @@
 // Runs a file source on its own: commands are answered by a port (scripted or real), time moves when the test says so.
 
-import { type Input, Kernel, type Output } from '../../src/domain/kernel/kernel.js';
-import type { Machine, Reply } from '../../src/domain/kernel/machine.js';
-import type { FileSourceContext, FileSourceSettings, FileSourceState } from '../../src/domain/pod-sources/file-source.js';
-import { fileSourceReplied, manifestsChanged, newFileSource, runFileSource } from '../../src/domain/pod-sources/file-source.js';
+import { Kernel, type Output } from '../../src/domain/kernel/kernel.js';
+import type { Reply } from '../../src/domain/kernel/machine.js';
+import type { FileSourceSettings } from '../../src/domain/pod-sources/file-source.js';
+import { newStaticPods, type StaticPodsEvent, type StaticPodsState, staticPodsMachine } from '../../src/domain/pod-sources/static-pods.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { Call, PortOf } from '../../src/ports/operation.js';
 import type { FileWatchEvent } from '../../src/ports/outbound/file-watch.js';
-import type { ManifestDirectoryOperations, ManifestOperations, ManifestsChanged } from '../../src/ports/outbound/manifests.js';
+import type { ManifestDirectoryOperations, ManifestOperations } from '../../src/ports/outbound/manifests.js';
 import { PortError } from '../../src/ports/port-error.js';
-
-type Event = ManifestsChanged | { readonly type: 'start' };
-interface Cell {
-  readonly source: FileSourceState;
-  readonly sets: (readonly Pod[])[];
-}
 
 const call: Call = { signal: { aborted: false, reason: undefined, addEventListener: () => {}, removeEventListener: () => {} }, timeoutMicros: null };
 /** A test that needs more commands than this loops. */
 const maxCommands = 500;
-
-const machine: Machine<Cell, Event, ManifestOperations> = {
-  step(cell, event, turn) {
-    const context: FileSourceContext = { turn, emit: (pods) => cell.sets.push(pods) };
-    if (event.type === 'reply') fileSourceReplied(cell.source, event as Reply<ManifestOperations>, context);
-    else if (event.type === 'manifests-changed') manifestsChanged(cell.source, event.events, context);
-    else runFileSource(cell.source, context);
-  },
-};
 
 export class FileSourceRun {
   readonly sets: (readonly Pod[])[] = [];
@@ -35,14 +20,15 @@ export class FileSourceRun {
   /** Commands in the order they were asked, `watch`, `list` or `readFile name`. */
   readonly asked: string[] = [];
   now = 1_000_000_000_000;
-  private readonly kernel: Kernel<Cell, Event, ManifestOperations>;
+  private readonly kernel: Kernel<StaticPodsState, StaticPodsEvent, ManifestOperations>;
 
   constructor(
     settings: Partial<FileSourceSettings> & { readonly path: string },
     private readonly port: PortOf<ManifestDirectoryOperations>,
   ) {
-    const source = newFileSource({ nodeName: 'node-a', preventApiReferences: true, checkPeriod: 20_000_000, ...settings });
-    this.kernel = new Kernel(machine, { source, sets: this.sets }, 1);
+    const state = newStaticPods({ nodeName: 'node-a', preventApiReferences: true, checkPeriod: 20_000_000, ...settings }, null);
+    const machine = staticPodsMachine((set) => this.sets.push(set.pods));
+    this.kernel = new Kernel(machine, state, 1);
   }
 
   start(): Promise<this> {
@@ -71,8 +57,8 @@ export class FileSourceRun {
     return last === undefined ? null : last.map((pod) => pod.metadata.name).sort();
   }
 
-  private async feed(input: Input<Event, ManifestOperations>): Promise<this> {
-    await this.perform(this.kernel.deliver(input as Event, this.now));
+  private async feed(input: StaticPodsEvent): Promise<this> {
+    await this.perform(this.kernel.deliver(input, this.now));
     return this;
   }
 
