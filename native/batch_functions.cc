@@ -1,0 +1,127 @@
+// Thin layer: file batches.
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "arguments.h"
+#include "environment.h"
+#include "functions.h"
+
+namespace kubelet {
+
+namespace {
+
+static_assert(sizeof(FileBatchItem) == 2 * sizeof(int32_t), "an item is two numbers in an Int32Array");
+
+// Bound of one call's output, 1 GiB: a wrong item size must not become an allocation that kills the process.
+constexpr size_t kOutputBytesMax = size_t{1} << 30;
+
+// What a read on the pool works on; nothing of JavaScript's.
+struct PoolRead {
+  std::shared_ptr<FileBatch> batch;
+  std::vector<int32_t> slots;
+  size_t item_bytes_max;
+  std::unique_ptr<char[]> bytes;
+  std::vector<FileBatchItem> items;
+  size_t written = 0;
+};
+
+napi_value PoolReadResult(Napi::Env env, const PoolRead& read) {
+  Napi::Int32Array items = Napi::Int32Array::New(env, read.items.size() * 2);
+  Napi::Uint8Array bytes = Napi::Uint8Array::New(env, read.written);
+  Napi::Object result = Napi::Object::New(env);
+  if (env.IsExceptionPending()) return nullptr;
+  if (!read.items.empty()) std::memcpy(items.Data(), read.items.data(), read.items.size() * sizeof(FileBatchItem));
+  if (read.written > 0) std::memcpy(bytes.Data(), read.bytes.get(), read.written);
+  result.Set("bytes", bytes);
+  result.Set("items", items);
+  return result;
+}
+
+}  // namespace
+
+Napi::Value FileBatchOpen(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "fileBatchOpen");
+  uint32_t descriptors_max = arguments.Uint32("descriptorsMax");
+  if (!arguments.ok()) return Napi::Value();
+  return Napi::Number::New(info.Env(), Environment::Of(info.Env())->AddBatch(std::make_shared<FileBatch>(descriptors_max)));
+}
+
+Napi::Value FileBatchAdd(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "fileBatchAdd");
+  int32_t handle = arguments.Int32("handle");
+  std::string path = arguments.Text("path");
+  if (!arguments.ok()) return Napi::Value();
+  auto batch = Environment::Of(info.Env())->FindBatch(handle);
+  return Napi::Number::New(info.Env(), batch == nullptr ? -EBADF : batch->Add(path));
+}
+
+Napi::Value FileBatchRemove(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "fileBatchRemove");
+  int32_t handle = arguments.Int32("handle");
+  int32_t slot = arguments.Int32("slot");
+  if (!arguments.ok()) return Napi::Value();
+  auto batch = Environment::Of(info.Env())->FindBatch(handle);
+  return Napi::Number::New(info.Env(), batch == nullptr ? -EBADF : batch->Remove(slot));
+}
+
+Napi::Value FileBatchRead(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "fileBatchRead");
+  int32_t handle = arguments.Int32("handle");
+  Napi::Int32Array slots = arguments.Int32Array("slots");
+  uint32_t item_bytes_max = arguments.Uint32("itemBytesMax");
+  Napi::Uint8Array out = arguments.Uint8Array("out");
+  Napi::Int32Array items = arguments.Int32Array("items");
+  if (!arguments.ok()) return Napi::Value();
+  size_t count = slots.ElementLength();
+  if (out.ElementLength() / (item_bytes_max == 0 ? 1 : item_bytes_max) < count) return arguments.Fail("out", "slots.length * itemBytesMax bytes long"), Napi::Value();
+  if (items.ElementLength() < count * 2) return arguments.Fail("items", "2 * slots.length numbers long"), Napi::Value();
+  auto batch = Environment::Of(info.Env())->FindBatch(handle);
+  if (batch == nullptr) return Napi::Number::New(info.Env(), -EBADF);
+  size_t written = batch->Read(slots.Data(), count, item_bytes_max, reinterpret_cast<char*>(out.Data()), reinterpret_cast<FileBatchItem*>(items.Data()));
+  return Napi::Number::New(info.Env(), static_cast<double>(written));
+}
+
+Napi::Value FileBatchReadOnPool(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "fileBatchReadOnPool");
+  int32_t handle = arguments.Int32("handle");
+  Napi::Int32Array slots = arguments.Int32Array("slots");
+  uint32_t item_bytes_max = arguments.Uint32("itemBytesMax");
+  if (!arguments.ok()) return Napi::Value();
+  size_t count = slots.ElementLength();
+  if (item_bytes_max != 0 && kOutputBytesMax / item_bytes_max < count) return arguments.Fail("itemBytesMax", "smaller: the whole output is bounded by 1 GiB"), Napi::Value();
+  Environment* environment = Environment::Of(info.Env());
+  auto batch = environment->FindBatch(handle);
+  if (batch == nullptr) return Napi::Number::New(info.Env(), -EBADF);
+  auto read = std::make_shared<PoolRead>();
+  read->batch = std::move(batch);
+  read->slots.assign(slots.Data(), slots.Data() + count);
+  read->item_bytes_max = item_bytes_max;
+  int status = 0;
+  Napi::Value promise = environment->RunOnPool(
+      [read] {
+        // Allocated here and not cleared: only the pages that are written cost anything.
+        read->bytes.reset(new char[read->slots.size() * read->item_bytes_max]);
+        read->items.resize(read->slots.size());
+        read->written = read->batch->Read(read->slots.data(), read->slots.size(), read->item_bytes_max, read->bytes.get(), read->items.data());
+      },
+      [read](Napi::Env env) { return PoolReadResult(env, *read); }, &status);
+  return status < 0 ? Napi::Number::New(info.Env(), status) : promise;
+}
+
+Napi::Value FileBatchDescriptors(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "fileBatchDescriptors");
+  int32_t handle = arguments.Int32("handle");
+  if (!arguments.ok()) return Napi::Value();
+  auto batch = Environment::Of(info.Env())->FindBatch(handle);
+  return Napi::Number::New(info.Env(), batch == nullptr ? -EBADF : static_cast<int>(batch->open_descriptors()));
+}
+
+Napi::Value FileBatchClose(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "fileBatchClose");
+  int32_t handle = arguments.Int32("handle");
+  if (!arguments.ok()) return Napi::Value();
+  return Napi::Number::New(info.Env(), Environment::Of(info.Env())->RemoveBatch(handle) ? 0 : -EBADF);
+}
+
+}  // namespace kubelet

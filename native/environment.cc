@@ -1,0 +1,194 @@
+#include "environment.h"
+
+#include <atomic>
+#include <cerrno>
+
+namespace kubelet {
+
+bool CheckStatus(napi_status status, const char* where) {
+  if (status == napi_ok) return true;
+  if (status == napi_pending_exception || status == napi_cannot_run_js) return false;
+  napi_fatal_error(where, NAPI_AUTO_LENGTH, "unexpected Node-API status", NAPI_AUTO_LENGTH);
+  return false;
+}
+
+Watch::Watch(Environment* environment, UniqueFd fd, WatchReader reader) : environment_(environment), fd_(std::move(fd)), reader_(std::move(reader)) {}
+
+int Watch::Start(std::unique_ptr<Watch> watch, int events, Napi::Function callback, int32_t* handle) {
+  Environment* environment = watch->environment_;
+  if (environment->ending_) return -ECANCELED;
+  int status = uv_poll_init(environment->loop_, &watch->poll_, watch->fd_.get());
+  if (status < 0) return status;
+  // From here on the loop knows the handle: only its close callback may free the memory.
+  Watch* self = watch.release();
+  environment->open_polls_++;
+  self->poll_.data = self;
+  status = uv_poll_start(&self->poll_, events, OnPoll);
+  if (status < 0) {
+    self->Close();
+    return status;
+  }
+  uv_unref(reinterpret_cast<uv_handle_t*>(&self->poll_));
+  self->callback_ = Napi::Persistent(callback);
+  self->context_ = std::make_unique<Napi::AsyncContext>(callback.Env(), "KUBELETWATCH");
+  self->handle_ = Environment::NextHandle();
+  environment->watches_[self->handle_] = self;
+  *handle = self->handle_;
+  return 0;
+}
+
+void Watch::Close() {
+  auto* handle = reinterpret_cast<uv_handle_t*>(&poll_);
+  if (uv_is_closing(handle)) return;
+  environment_->watches_.erase(handle_);
+  // uv_close takes the descriptor out of the loop now; it may be closed only after that.
+  uv_close(handle, OnClosed);
+}
+
+void Watch::SetKeepsAlive(bool keep) {
+  auto* handle = reinterpret_cast<uv_handle_t*>(&poll_);
+  if (keep) {
+    uv_ref(handle);
+  } else {
+    uv_unref(handle);
+  }
+}
+
+void Watch::OnClosed(uv_handle_t* poll) {
+  auto* self = static_cast<Watch*>(poll->data);
+  Environment* environment = self->environment_;
+  {
+    Napi::HandleScope scope(environment->env_);
+    delete self;
+  }
+  environment->open_polls_--;
+  environment->FinishCleanup();
+}
+
+void Watch::OnPoll(uv_poll_t* poll, int status, int events) { static_cast<Watch*>(poll->data)->Deliver(status); }
+
+void Watch::Deliver(int status) {
+  Napi::Env env(environment_->env_);
+  Napi::HandleScope scope(env);
+  bool ended = false;
+  WatchArguments arguments = reader_(env, fd_.get(), status, &ended);
+  // libuv stops a poll that failed, and one that ended would fire for ever: closed before the call, so that the callback sees it closed.
+  if (ended) Close();
+  if (arguments.empty() || env.IsExceptionPending()) return;
+  napi_value result;
+  napi_status called = napi_make_callback(env, *context_, env.Global(), callback_.Value(), arguments.size(), arguments.data(), &result);
+  if (called != napi_pending_exception) {
+    CheckStatus(called, "Watch::Deliver");
+    return;
+  }
+  // What the callback threw becomes an uncaught exception, as from any other event. In a worker that is being terminated there may be none to take.
+  napi_value error;
+  if (napi_get_and_clear_last_exception(env, &error) == napi_ok) CheckStatus(napi_fatal_exception(env, error), "Watch::Deliver: exception");
+}
+
+bool Environment::Create(Napi::Env env) {
+  auto environment = std::make_unique<Environment>(env);
+  if (!CheckStatus(napi_get_uv_event_loop(env, &environment->loop_), "Environment: loop")) return false;
+  if (!CheckStatus(napi_add_async_cleanup_hook(env, OnCleanup, environment.get(), &environment->hook_), "Environment: hook")) return false;
+  // No finalizer: the hook deletes it, when the last uv handle is closed.
+  return CheckStatus(napi_set_instance_data(env, environment.release(), nullptr, nullptr), "Environment: data");
+}
+
+int32_t Environment::NextHandle() {
+  static std::atomic<int32_t> next{1};
+  return next.fetch_add(1);
+}
+
+Watch* Environment::FindWatch(int32_t handle) const {
+  auto found = watches_.find(handle);
+  return found == watches_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<FileBatch> Environment::FindBatch(int32_t handle) const {
+  auto found = batches_.find(handle);
+  return found == batches_.end() ? nullptr : found->second;
+}
+
+int32_t Environment::AddBatch(std::shared_ptr<FileBatch> batch) {
+  int32_t handle = NextHandle();
+  batches_[handle] = std::move(batch);
+  return handle;
+}
+
+int Environment::HandOut(UniqueFd fd) {
+  int number = fd.release();
+  descriptors_.insert(number);
+  return number;
+}
+
+int Environment::TakeBack(int fd) {
+  if (descriptors_.erase(fd) == 0) return -EBADF;
+  UniqueFd closed(fd);
+  return 0;
+}
+
+struct Environment::PoolWork {
+  Environment* environment;
+  std::function<void()> work;
+  std::function<napi_value(Napi::Env)> result;
+  napi_async_work handle = nullptr;
+  napi_deferred deferred = nullptr;
+
+  static void Execute(napi_env, void* data) { static_cast<PoolWork*>(data)->work(); }
+
+  static void Complete(napi_env env, napi_status status, void* data) {
+    std::unique_ptr<PoolWork> self(static_cast<PoolWork*>(data));
+    Environment* environment = self->environment;
+    CheckStatus(napi_delete_async_work(env, self->handle), "PoolWork: delete");
+    // Cancelled: the environment is ending, nobody waits for the promise.
+    if (status == napi_ok) {
+      Napi::HandleScope scope(env);
+      napi_value value = self->result(Napi::Env(env));
+      if (value != nullptr) CheckStatus(napi_resolve_deferred(env, self->deferred, value), "PoolWork: resolve");
+    }
+    self.reset();
+    environment->pool_work_--;
+    environment->FinishCleanup();
+  }
+};
+
+Napi::Value Environment::RunOnPool(std::function<void()> work, std::function<napi_value(Napi::Env)> result, int* status) {
+  *status = 0;
+  if (ending_ || pool_work_ >= kPoolWorkMax) {
+    *status = ending_ ? -ECANCELED : -EAGAIN;
+    return Napi::Value();
+  }
+  auto task = std::make_unique<PoolWork>();
+  task->environment = this;
+  task->work = std::move(work);
+  task->result = std::move(result);
+  napi_value promise;
+  if (!CheckStatus(napi_create_promise(env_, &task->deferred, &promise), "RunOnPool: promise")) return Napi::Value();
+  Napi::String name = Napi::String::New(env_, "KUBELETPOOLWORK");
+  napi_status created = napi_create_async_work(env_, nullptr, name, PoolWork::Execute, PoolWork::Complete, task.get(), &task->handle);
+  if (!CheckStatus(created, "RunOnPool: create")) return Napi::Value();
+  if (!CheckStatus(napi_queue_async_work(env_, task->handle), "RunOnPool: queue")) return Napi::Value();
+  task.release();
+  pool_work_++;
+  return Napi::Value(env_, promise);
+}
+
+void Environment::OnCleanup(napi_async_cleanup_hook_handle hook, void* argument) {
+  auto* self = static_cast<Environment*>(argument);
+  self->ending_ = true;
+  // Close() erases from the map.
+  while (!self->watches_.empty()) self->watches_.begin()->second->Close();
+  self->batches_.clear();
+  for (int fd : self->descriptors_) UniqueFd closed(fd);
+  self->descriptors_.clear();
+  self->FinishCleanup();
+}
+
+void Environment::FinishCleanup() {
+  if (!ending_ || open_polls_ > 0 || pool_work_ > 0) return;
+  napi_async_cleanup_hook_handle hook = hook_;
+  delete this;
+  CheckStatus(napi_remove_async_cleanup_hook(hook), "Environment: finish");
+}
+
+}  // namespace kubelet

@@ -1,0 +1,43 @@
+// The thin layer's functions, in the order of src/adapters/native-linux/binding.d.ts. Each takes checked arguments, calls the core
+// once, and answers with the core's value or negative errno.
+#ifndef KUBELET_NATIVE_FUNCTIONS_H_
+#define KUBELET_NATIVE_FUNCTIONS_H_
+
+#include <napi.h>
+
+namespace kubelet {
+
+// watch_functions.cc
+Napi::Value InotifyOpen(const Napi::CallbackInfo& info);
+Napi::Value InotifyAdd(const Napi::CallbackInfo& info);
+Napi::Value InotifyRemove(const Napi::CallbackInfo& info);
+Napi::Value KmsgOpen(const Napi::CallbackInfo& info);
+Napi::Value PsiOpen(const Napi::CallbackInfo& info);
+Napi::Value CgroupEventOpen(const Napi::CallbackInfo& info);
+Napi::Value WatchKeepAlive(const Napi::CallbackInfo& info);
+Napi::Value WatchClose(const Napi::CallbackInfo& info);
+
+// batch_functions.cc
+Napi::Value FileBatchOpen(const Napi::CallbackInfo& info);
+Napi::Value FileBatchAdd(const Napi::CallbackInfo& info);
+Napi::Value FileBatchRemove(const Napi::CallbackInfo& info);
+Napi::Value FileBatchRead(const Napi::CallbackInfo& info);
+Napi::Value FileBatchReadOnPool(const Napi::CallbackInfo& info);
+Napi::Value FileBatchDescriptors(const Napi::CallbackInfo& info);
+Napi::Value FileBatchClose(const Napi::CallbackInfo& info);
+
+// misc_functions.cc
+Napi::Value MountOnPool(const Napi::CallbackInfo& info);
+Napi::Value UnmountOnPool(const Napi::CallbackInfo& info);
+Napi::Value MountRootOnPool(const Napi::CallbackInfo& info);
+Napi::Value StatfsOnPool(const Napi::CallbackInfo& info);
+Napi::Value OpenBeneathRoot(const Napi::CallbackInfo& info);
+Napi::Value CloseDescriptor(const Napi::CallbackInfo& info);
+Napi::Value SdNotifySend(const Napi::CallbackInfo& info);
+Napi::Value FlockTry(const Napi::CallbackInfo& info);
+Napi::Value LimitGet(const Napi::CallbackInfo& info);
+Napi::Value LimitSet(const Napi::CallbackInfo& info);
+
+}  // namespace kubelet
+
+#endif  // KUBELET_NATIVE_FUNCTIONS_H_

@@ -1,0 +1,420 @@
+// The core's own tests, without Node: temporary directories, pipes and the real kernel. Built plainly and with the sanitizers
+// by scripts/native-core-test.mjs. Prints one line a test; the exit code is the number of failures.
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string>
+#include <sys/inotify.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+#include "../fd_watch.h"
+#include "../file_batch.h"
+#include "../inotify.h"
+#include "../kmsg.h"
+#include "../misc.h"
+#include "../mount.h"
+#include "../path_resolve.h"
+
+using namespace kubelet;
+
+static int failures = 0;
+
+#define EXPECT(condition)                                                 \
+  do {                                                                    \
+    if (!(condition)) {                                                   \
+      failures++;                                                         \
+      std::printf("not ok %s:%d: %s\n", __FILE__, __LINE__, #condition); \
+    }                                                                     \
+  } while (0)
+
+static std::string directory;
+
+static std::string At(const std::string& name) { return directory + "/" + name; }
+
+static void WriteText(const std::string& path, const std::string& text) {
+  UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  EXPECT(fd.valid());
+  EXPECT(write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+}
+
+static int OpenDescriptors() {
+  int count = 0;
+  DIR* entries = opendir("/proc/self/fd");
+  while (readdir(entries) != nullptr) count++;
+  closedir(entries);
+  return count;
+}
+
+static void TestInotifyEvents() {
+  UniqueFd fd;
+  EXPECT(OpenInotify(&fd) == 0);
+  EXPECT(AddInotifyWatch(fd.get(), At("absent"), IN_CREATE) == -ENOENT);
+  int wd = AddInotifyWatch(fd.get(), directory, IN_CREATE | IN_DELETE);
+  EXPECT(wd > 0);
+  WriteText(At("seen"), "x");
+  unlink(At("seen").c_str());
+  InotifyBatch batch;
+  EXPECT(DrainInotify(fd.get(), 1 << 20, &batch) == 0);
+  EXPECT(batch.names.size() == 2 && batch.names[0] == "seen" && batch.names[1] == "seen");
+  EXPECT(batch.records.size() == 6 && batch.records[0] == wd && batch.records[1] == IN_CREATE && batch.records[4] == IN_DELETE);
+  EXPECT(!batch.lost);
+  EXPECT(RemoveInotifyWatch(fd.get(), wd) == 0);
+  EXPECT(RemoveInotifyWatch(fd.get(), wd) == -EINVAL);
+}
+
+static void TestInotifyOverflow() {
+  UniqueFd fd;
+  EXPECT(OpenInotify(&fd) == 0);
+  EXPECT(AddInotifyWatch(fd.get(), directory, IN_CREATE | IN_DELETE) > 0);
+  int limit = 16384;
+  if (FILE* file = std::fopen("/proc/sys/fs/inotify/max_queued_events", "r")) {
+    EXPECT(std::fscanf(file, "%d", &limit) == 1);
+    std::fclose(file);
+  }
+  if (limit > 100000) return;
+  for (int count = 0; count < limit; count++) {
+    WriteText(At("burst"), "");
+    unlink(At("burst").c_str());
+  }
+  InotifyBatch batch;
+  EXPECT(DrainInotify(fd.get(), SIZE_MAX, &batch) == 0);
+  EXPECT(batch.lost);
+  EXPECT(batch.names.size() == static_cast<size_t>(limit));
+}
+
+// Whatever the bytes: no read outside them, and records and names stay in step. The sanitizer build is what makes this strict.
+static void TestInotifyParserOnNoise() {
+  uint64_t random = 12345;
+  for (int round = 0; round < 20000; round++) {
+    random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+    std::vector<char> bytes(random >> 58);
+    for (char& byte : bytes) {
+      random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+      byte = (random >> 40) % 3 == 0 ? static_cast<char>(random >> 56) : 0;
+    }
+    InotifyBatch batch;
+    int status = ParseInotify(bytes.data(), bytes.size(), &batch);
+    EXPECT(status == 0 || status == -EBADMSG);
+    EXPECT(batch.records.size() == batch.names.size() * 3);
+  }
+}
+
+static void TestKmsgOverrun() {
+  std::vector<ssize_t> replies{5, -EPIPE, -EINTR, 5, -EAGAIN};
+  size_t at = 0;
+  KmsgRead read_record = [&](char* buffer, size_t size) -> ssize_t {
+    std::memcpy(buffer, "hello", 5);
+    return replies[at++];
+  };
+  KmsgBatch batch;
+  EXPECT(DrainKmsg(read_record, 100, &batch) == 0);
+  EXPECT(batch.records.size() == 2 && batch.records[1] == "hello");
+  EXPECT(batch.overruns == 1);
+  KmsgBatch endless;
+  EXPECT(DrainKmsg([](char*, size_t) -> ssize_t { return -EPIPE; }, 10, &endless) == 0);
+  EXPECT(endless.overruns == 10);
+  EXPECT(DrainKmsg([](char*, size_t) -> ssize_t { return 0; }, 10, &endless) == -ENODATA);
+  EXPECT(DrainKmsg([](char*, size_t) -> ssize_t { return -EIO; }, 10, &endless) == -EIO);
+}
+
+static void TestKmsgPipe() {
+  EXPECT(mkfifo(At("fifo").c_str(), 0600) == 0);
+  UniqueFd reader;
+  EXPECT(OpenKmsg(At("fifo"), false, &reader) == 0);
+  UniqueFd writer(open(At("fifo").c_str(), O_WRONLY | O_CLOEXEC));
+  EXPECT(write(writer.get(), "6,1,2,-;text\n", 13) == 13);
+  KmsgBatch batch;
+  EXPECT(DrainKmsg(KmsgReadFrom(reader.get()), 10, &batch) == 0);
+  EXPECT(batch.records.size() == 1 && batch.records[0] == "6,1,2,-;text\n");
+  EXPECT(OpenKmsg(At("absent"), true, &reader) == -ENOENT);
+}
+
+struct Answer {
+  std::vector<FileBatchItem> items;
+  std::string text;
+};
+
+static Answer ReadBatch(FileBatch* batch, const std::vector<int32_t>& slots, size_t item_bytes_max) {
+  Answer answer;
+  answer.items.resize(slots.size());
+  answer.text.resize(slots.size() * item_bytes_max);
+  answer.text.resize(batch->Read(slots.data(), slots.size(), item_bytes_max, answer.text.data(), answer.items.data()));
+  return answer;
+}
+
+static void TestFileBatchItems() {
+  WriteText(At("a"), "alpha");
+  WriteText(At("b"), "0123456789");
+  WriteText(At("empty"), "");
+  FileBatch batch(8);
+  int32_t a = batch.Add(At("a")), b = batch.Add(At("b")), missing = batch.Add(At("missing")), empty = batch.Add(At("empty")), folder = batch.Add(directory);
+  for (int round = 0; round < 2; round++) {
+    Answer answer = ReadBatch(&batch, {a, missing, b, empty, folder, 999, -1}, 8);
+    EXPECT(answer.text == "alpha01234567");
+    EXPECT(answer.items[0].status == 5 && answer.items[0].truncated == 0);
+    EXPECT(answer.items[1].status == -ENOENT);
+    EXPECT(answer.items[2].status == 8 && answer.items[2].truncated == 1);
+    EXPECT(answer.items[3].status == 0 && answer.items[3].truncated == 0);
+    EXPECT(answer.items[4].status == -EISDIR);
+    EXPECT(answer.items[5].status == -ENOENT && answer.items[6].status == -ENOENT);
+  }
+  EXPECT(batch.open_descriptors() == 3);
+  EXPECT(ReadBatch(&batch, {b}, 10).items[0].truncated == 0);
+  EXPECT(batch.Remove(b) == 0 && batch.Remove(b) == -ENOENT && batch.Remove(77) == -ENOENT);
+  EXPECT(batch.open_descriptors() == 2);
+  EXPECT(batch.Add(At("a")) == b);
+}
+
+static void TestFileBatchSeesReplacement() {
+  FileBatch batch(8);
+  WriteText(At("c"), "old");
+  int32_t c = batch.Add(At("c"));
+  EXPECT(ReadBatch(&batch, {c}, 64).text == "old");
+  WriteText(At("c.new"), "new");
+  EXPECT(rename(At("c.new").c_str(), At("c").c_str()) == 0);
+  EXPECT(ReadBatch(&batch, {c}, 64).text == "new");
+  unlink(At("c").c_str());
+  EXPECT(ReadBatch(&batch, {c}, 64).items[0].status == -ENOENT);
+  EXPECT(batch.open_descriptors() == 0);
+  WriteText(At("c"), "again");
+  EXPECT(ReadBatch(&batch, {c}, 64).text == "again");
+}
+
+static void TestFileBatchBound() {
+  FileBatch batch(4);
+  std::vector<int32_t> slots;
+  for (int number = 0; number < 10; number++) {
+    std::string path = At("n" + std::to_string(number));
+    WriteText(path, std::to_string(number));
+    slots.push_back(batch.Add(path));
+  }
+  int before = OpenDescriptors();
+  for (int round = 0; round < 3; round++) {
+    EXPECT(ReadBatch(&batch, slots, 16).text == "0123456789");
+    EXPECT(batch.open_descriptors() == 4);
+    EXPECT(OpenDescriptors() == before + 4);
+  }
+  // The kept ones age once others are read: two batches later their place is taken.
+  std::vector<int32_t> others(slots.begin() + 5, slots.begin() + 8);
+  for (int round = 0; round < 3; round++) EXPECT(ReadBatch(&batch, others, 16).text == "567");
+  EXPECT(batch.open_descriptors() == 4);
+  FileBatch none(0);
+  int32_t only = none.Add(At("n1"));
+  EXPECT(ReadBatch(&none, {only}, 16).text == "1");
+  EXPECT(none.open_descriptors() == 0);
+}
+
+static void TestFileBatchProcess() {
+  pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  FileBatch batch(4);
+  int32_t slot = batch.Add("/proc/" + std::to_string(child) + "/stat");
+  EXPECT(ReadBatch(&batch, {slot}, 4096).items[0].status > 0);
+  kill(child, SIGKILL);
+  EXPECT(waitpid(child, nullptr, 0) == child);
+  EXPECT(ReadBatch(&batch, {slot}, 4096).items[0].status == -ENOENT);
+  EXPECT(batch.open_descriptors() == 0);
+}
+
+static void TestFileBatchWholeSequenceFile() {
+  // Handed out record by record, a page at most at a time; all of it has to come.
+  FileBatch batch(4);
+  int32_t slot = batch.Add("/proc/self/smaps");
+  Answer answer = ReadBatch(&batch, {slot}, 4 << 20);
+  EXPECT(answer.items[0].truncated == 0);
+  EXPECT(answer.text.size() > 4096);
+  EXPECT(answer.text.find("[stack]") != std::string::npos);
+}
+
+static void TestFileBatchThreads() {
+  FileBatch batch(4);
+  std::vector<int32_t> slots;
+  for (int number = 0; number < 8; number++) slots.push_back(batch.Add(At("n" + std::to_string(number))));
+  auto reader = [&] {
+    for (int round = 0; round < 200; round++) {
+      if (ReadBatch(&batch, slots, 16).text != "01234567") std::abort();
+    }
+  };
+  std::thread one(reader), two(reader);
+  for (int round = 0; round < 200; round++) batch.Remove(batch.Add(At("a")));
+  one.join();
+  two.join();
+  EXPECT(batch.open_descriptors() <= 4);
+}
+
+struct BeneathCase {
+  const char* path;
+  bool follow_symlinks;
+  int expected;
+};
+
+static void TestBeneath() {
+  std::string root = At("root");
+  mkdir(root.c_str(), 0700);
+  mkdir((root + "/d").c_str(), 0700);
+  WriteText(root + "/d/f", "inside");
+  WriteText(At("outside"), "outside");
+  EXPECT(symlink("d/f", (root + "/good").c_str()) == 0);
+  EXPECT(symlink("../outside", (root + "/bad").c_str()) == 0);
+  EXPECT(symlink("/etc/passwd", (root + "/absolute").c_str()) == 0);
+  EXPECT(symlink("loop", (root + "/loop").c_str()) == 0);
+  EXPECT(symlink("d", (root + "/dirlink").c_str()) == 0);
+  UniqueFd root_fd(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const BeneathCase kCases[] = {
+      {"d/f", false, 0},           {"d/../d/f", false, 0},      {"./d//f", false, 0},      {".", false, 0},           {"d/..", false, 0},
+      {"../outside", false, EXDEV}, {"d/../../outside", false, EXDEV}, {"/etc", false, EXDEV},    {"", false, ENOENT},       {"nothing", false, ENOENT},
+      {"nothing/f", false, ENOENT}, {"d/f/x", false, ENOTDIR},   {"d/f/", false, ENOTDIR},  {"good", false, ELOOP},      {"dirlink/f", false, ELOOP},
+      {"good", true, 0},           {"dirlink/f", true, 0},      {"bad", true, EXDEV},      {"absolute", true, EXDEV},   {"loop", true, ELOOP},
+  };
+  for (const BeneathCase& row : kCases) {
+    for (bool walk : {false, true}) {
+      UniqueFd fd;
+      uint64_t resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | (row.follow_symlinks ? 0 : RESOLVE_NO_SYMLINKS);
+      int status = walk ? WalkBeneath(root_fd.get(), row.path, O_RDONLY, 0, row.follow_symlinks, &fd) : OpenBeneath(root_fd.get(), row.path, O_RDONLY, 0, resolve, &fd);
+      if (status != -row.expected) std::printf("# %s (%s): %d instead of %d\n", row.path, walk ? "walk" : "openat2", status, -row.expected);
+      EXPECT(status == -row.expected);
+      EXPECT(fd.valid() == (row.expected == 0));
+      if (fd.valid()) EXPECT((fcntl(fd.get(), F_GETFD) & FD_CLOEXEC) != 0);
+    }
+  }
+  for (bool walk : {false, true}) {
+    UniqueFd fd;
+    std::string name = walk ? "d/made-by-walk" : "d/made";
+    int flags = O_CREAT | O_EXCL | O_WRONLY;
+    EXPECT((walk ? WalkBeneath(root_fd.get(), name, flags, 0640, false, &fd) : OpenBeneath(root_fd.get(), name, flags, 0640, RESOLVE_BENEATH, &fd)) == 0);
+    struct stat made;
+    EXPECT(fstat(fd.get(), &made) == 0 && (made.st_mode & 0777) == 0640);
+    EXPECT((walk ? WalkBeneath(root_fd.get(), name, flags, 0640, false, &fd) : OpenBeneath(root_fd.get(), name, flags, 0640, RESOLVE_BENEATH, &fd)) == -EEXIST);
+  }
+  UniqueFd fd;
+  EXPECT(OpenBeneath(root_fd.get(), "d", O_RDONLY, 0, 0, &fd) == -EINVAL);
+}
+
+static void TestSdNotify() {
+  UniqueFd receiver(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::string path = At("notify");
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  EXPECT(bind(receiver.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0);
+  EXPECT(SdNotify(path, "READY=1\nSTATUS=up") == 0);
+  char buffer[64];
+  ssize_t got = recv(receiver.get(), buffer, sizeof buffer, 0);
+  EXPECT(got > 0 && std::string(buffer, static_cast<size_t>(got)) == "READY=1\nSTATUS=up");
+  UniqueFd abstract(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  std::string name = "kubelet-core-test-" + std::to_string(getpid());
+  sockaddr_un hidden{};
+  hidden.sun_family = AF_UNIX;
+  std::memcpy(hidden.sun_path + 1, name.data(), name.size());
+  EXPECT(bind(abstract.get(), reinterpret_cast<sockaddr*>(&hidden), static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())) == 0);
+  EXPECT(SdNotify("@" + name, "WATCHDOG=1") == 0);
+  EXPECT(recv(abstract.get(), buffer, sizeof buffer, 0) == 10);
+  EXPECT(SdNotify(At("nobody"), "READY=1") == -ENOENT);
+  EXPECT(SdNotify("vsock:1:2", "READY=1") == -EAFNOSUPPORT);
+  EXPECT(SdNotify("", "READY=1") == -EAFNOSUPPORT);
+  EXPECT(SdNotify("/" + std::string(200, 'x'), "READY=1") == -ENAMETOOLONG);
+}
+
+static void TestMisc() {
+  FilesystemFigures figures;
+  EXPECT(StatFilesystem("/", &figures) == 0 && figures.blocks > 0 && figures.block_bytes > 0);
+  EXPECT(StatFilesystem(At("absent"), &figures) == -ENOENT);
+  UniqueFd one(open(At("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)), two(open(At("lock").c_str(), O_RDWR | O_CLOEXEC));
+  EXPECT(Flock(one.get(), true) == 0);
+  EXPECT(Flock(two.get(), true) == -EWOULDBLOCK);
+  EXPECT(Flock(one.get(), false) == 0);
+  EXPECT(Flock(two.get(), true) == 0);
+  EXPECT(Flock(-1, true) == -EBADF);
+  uint64_t soft = 0, hard = 0;
+  EXPECT(GetLimit(4, &soft, &hard) == 0);
+  EXPECT(SetLimit(4, 0, hard) == 0 && GetLimit(4, &soft, &hard) == 0 && soft == 0);
+  EXPECT(GetLimit(9999, &soft, &hard) == -EINVAL);
+  EXPECT(SetLimit(4, 2, 1) == -EINVAL);
+}
+
+static void TestMounts() {
+  EXPECT(IsMountRoot("/proc") == 1);
+  EXPECT(IsMountRoot(directory) == 0);
+  EXPECT(IsMountRoot(At("absent")) == -ENOENT);
+  EXPECT(Unmount(directory, 0) == -EINVAL || geteuid() != 0);
+  if (Mount("tmpfs", At("root"), "tmpfs", MS_NOSUID, "size=64k") == -EPERM) {
+    std::printf("# mount: not allowed here\n");
+    return;
+  }
+  EXPECT(IsMountRoot(At("root")) == 1);
+  FilesystemFigures figures;
+  EXPECT(StatFilesystem(At("root"), &figures) == 0 && figures.blocks * figures.block_bytes == 65536);
+  EXPECT(Unmount(At("root"), 0) == 0);
+  EXPECT(IsMountRoot(At("root")) == 0);
+  EXPECT(Mount("none", At("root"), "no-such-type", 0, "") == -ENODEV);
+}
+
+static void TestTriggers() {
+  UniqueFd fd;
+  EXPECT(OpenPsiTrigger(At("absent"), "some 1 1", &fd) == -ENOENT);
+  int status = OpenPsiTrigger("/proc/pressure/memory", "some 500000 2000000", &fd);
+  if (status == 0) {
+    EXPECT(!PsiTriggerIsDead(fd.get()));
+    UniqueFd bad;
+    EXPECT(OpenPsiTrigger("/proc/pressure/memory", "some 1 nonsense", &bad) == -EINVAL);
+  } else {
+    std::printf("# pressure triggers: errno %d\n", -status);
+  }
+  EXPECT(OpenCgroupEvent(At("absent"), At("absent"), "", &fd) == -ENOENT);
+  uint64_t count = 1;
+  EXPECT(DrainEventFd(-1, &count) == -EBADF && count == 0);
+}
+
+int main() {
+  char pattern[] = "/tmp/kubelet-core-XXXXXX";
+  directory = mkdtemp(pattern);
+  struct Test {
+    const char* name;
+    void (*run)();
+  };
+  const Test kTests[] = {
+      {"inotify: events", TestInotifyEvents},
+      {"inotify: overflow", TestInotifyOverflow},
+      {"inotify: parser on noise", TestInotifyParserOnNoise},
+      {"kmsg: overrun", TestKmsgOverrun},
+      {"kmsg: pipe", TestKmsgPipe},
+      {"file batch: items", TestFileBatchItems},
+      {"file batch: replaced files", TestFileBatchSeesReplacement},
+      {"file batch: descriptor bound", TestFileBatchBound},
+      {"file batch: a process that ends", TestFileBatchProcess},
+      {"file batch: a sequence file whole", TestFileBatchWholeSequenceFile},
+      {"file batch: threads", TestFileBatchThreads},
+      {"beneath", TestBeneath},
+      {"sd_notify", TestSdNotify},
+      {"statfs, flock, limits", TestMisc},
+      {"mounts", TestMounts},
+      {"triggers", TestTriggers},
+  };
+  for (const Test& test : kTests) {
+    int descriptors = OpenDescriptors();
+    int before = failures;
+    test.run();
+    EXPECT(OpenDescriptors() == descriptors);
+    std::printf("%s %s\n", failures == before ? "ok" : "not ok", test.name);
+  }
+  std::string remove = "rm -rf --one-file-system " + directory;
+  EXPECT(std::system(remove.c_str()) == 0);
+  std::printf("# %d failures\n", failures);
+  return std::min(failures, 100);
+}

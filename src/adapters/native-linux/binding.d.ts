@@ -1,0 +1,54 @@
+// The addon's whole surface. Same names and same order as the table in native/addon.cc, so that the two can be read side by side.
+// No defaults and no optional arguments here: those live in the classes around it. Every number that can fail is negative errno then;
+// a wrong type throws a TypeError. Handles are numbers of this environment; a stale one is answered with -EBADF.
+
+/** One number: a value of 0 and more, or negative errno. */
+export type Status = number;
+
+export interface NativeFileBatchResult {
+  /** The items one after the other. */
+  readonly bytes: Uint8Array;
+  /** For each slot its length or negative errno, then 1 when truncated. */
+  readonly items: Int32Array;
+}
+
+export interface NativeBinding {
+  readonly abi: number;
+  /** `records`: wd, mask, cookie of each event. `status` below 0: the watch has ended. Not keeping the process alive, as all watches. */
+  inotifyOpen(onBatch: (records: Int32Array, names: string[], lost: boolean, status: Status) => void): Status;
+  /** The watch descriptor. */
+  inotifyAdd(handle: number, path: string, mask: number): Status;
+  inotifyRemove(handle: number, wd: number): Status;
+  /** `records` are raw. `status` below 0: ended. */
+  kmsgOpen(path: string, fromOldest: boolean, onBatch: (records: string[], overruns: number, status: Status) => void): Status;
+  /** `status` below 0: ended (-ENODEV: the cgroup was removed). */
+  psiOpen(path: string, trigger: string, onEvent: (status: Status) => void): Status;
+  cgroupEventOpen(controlPath: string, targetPath: string, eventArguments: string, onEvent: (status: Status) => void): Status;
+  watchKeepAlive(handle: number, keep: boolean): Status;
+  watchClose(handle: number): Status;
+  fileBatchOpen(descriptorsMax: number): Status;
+  /** The slot. */
+  fileBatchAdd(handle: number, path: string): Status;
+  fileBatchRemove(handle: number, slot: number): Status;
+  /** `out`: slots.length * itemBytesMax bytes or more; `items`: two numbers a slot, as in NativeFileBatchResult. The bytes written. */
+  fileBatchRead(handle: number, slots: Int32Array, itemBytesMax: number, out: Uint8Array, items: Int32Array): Status;
+  fileBatchReadOnPool(handle: number, slots: Int32Array, itemBytesMax: number): Promise<NativeFileBatchResult> | Status;
+  fileBatchDescriptors(handle: number): Status;
+  fileBatchClose(handle: number): Status;
+  /** The next four run on libuv's pool; a plain number: not started (-EAGAIN, too many outstanding). */
+  mount(source: string, target: string, type: string, flags: number, data: string): Promise<Status> | Status;
+  unmount(target: string, flags: number): Promise<Status> | Status;
+  /** 1 or 0; -EOPNOTSUPP where the kernel doesn't say. */
+  mountRoot(path: string): Promise<Status> | Status;
+  /** type, block bytes, blocks, free, available, files, files free, flags. */
+  statfs(path: string): Promise<BigUint64Array | Status> | Status;
+  /** A descriptor, to be given back with closeDescriptor. */
+  openBeneath(rootFd: number, path: string, flags: number, mode: number, resolve: number): Status;
+  closeDescriptor(fd: number): Status;
+  sdNotify(socketPath: string, state: string): Status;
+  /** An exclusive flock, not waiting: -EAGAIN when another holds it. `lock` false gives it back. */
+  flockTry(fd: number, lock: boolean): Status;
+  /** Soft and hard; 2^64 - 1 is unlimited. */
+  limitGet(resource: number): BigUint64Array | Status;
+  limitSet(resource: number, soft: bigint, hard: bigint): Status;
+}

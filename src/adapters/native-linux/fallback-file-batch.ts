@@ -1,0 +1,90 @@
+// FileBatchReader without the addon: each file is opened, read and closed, on the calling thread.
+// Invariant: no descriptor stays open; the buffer is used again, as the addon's is.
+import { closeSync, constants, openSync, readSync } from 'node:fs';
+import type { FileBatchContent, FileBatchReader } from '../../ports/outbound/file-batch-reader.js';
+import { closedError, errno } from './errno.js';
+import { PackedFileBatchContent } from './file-batch-content.js';
+
+export class FallbackFileBatch implements FileBatchReader {
+  readonly #itemBytesMax: number;
+  readonly #paths: (string | null)[] = [];
+  readonly #free: number[] = [];
+  #buffer = Buffer.alloc(0);
+  #closed = false;
+
+  constructor(itemBytesMax: number) {
+    this.#itemBytesMax = itemBytesMax;
+  }
+
+  add(path: string): number {
+    this.#assertOpen('add');
+    const slot = this.#free.pop() ?? this.#paths.length;
+    this.#paths[slot] = path;
+    return slot;
+  }
+
+  remove(slot: number): void {
+    this.#assertOpen('remove');
+    if ((this.#paths[slot] ?? null) === null) return;
+    this.#paths[slot] = null;
+    this.#free.push(slot);
+  }
+
+  read(slots: readonly number[] | Int32Array): FileBatchContent {
+    this.#assertOpen('read');
+    if (this.#buffer.length < slots.length * this.#itemBytesMax) this.#buffer = Buffer.alloc(slots.length * this.#itemBytesMax);
+    return this.#readInto(this.#buffer, slots);
+  }
+
+  async readInBackground(slots: readonly number[] | Int32Array): Promise<FileBatchContent> {
+    this.#assertOpen('readInBackground');
+    return this.#readInto(Buffer.alloc(slots.length * this.#itemBytesMax), slots);
+  }
+
+  openDescriptors(): number {
+    this.#assertOpen('openDescriptors');
+    return 0;
+  }
+
+  close(): void {
+    this.#closed = true;
+  }
+
+  #readInto(buffer: Buffer, slots: readonly number[] | Int32Array): FileBatchContent {
+    const items = new Int32Array(slots.length * 2);
+    let offset = 0;
+    for (const [index, slot] of slots.entries()) {
+      const path = this.#paths[slot] ?? null;
+      const { status, truncated } = path === null ? { status: -errno.ENOENT, truncated: false } : readFile(path, buffer.subarray(offset, offset + this.#itemBytesMax));
+      items[index * 2] = status;
+      items[index * 2 + 1] = truncated ? 1 : 0;
+      offset += Math.max(status, 0);
+    }
+    return new PackedFileBatchContent(buffer, items, slots.length);
+  }
+
+  #assertOpen(operation: string): void {
+    if (this.#closed) throw closedError(`FileBatchReader.${operation}`);
+  }
+}
+
+const oneByte = Buffer.alloc(1);
+
+/** Bytes read, or negative errno. */
+function readFile(path: string, into: Buffer): { status: number; truncated: boolean } {
+  let fd: number | null = null;
+  try {
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    let size = 0;
+    while (size < into.length) {
+      const got = readSync(fd, into, size, into.length - size, null);
+      if (got === 0) return { status: size, truncated: false };
+      size += got;
+    }
+    return { status: size, truncated: readSync(fd, oneByte, 0, 1, null) > 0 };
+  } catch (error) {
+    return { status: error instanceof Error && 'errno' in error && typeof error.errno === 'number' ? error.errno : -errno.EIO, truncated: false };
+  } finally {
+    if (fd !== null) closeSync(fd);
+  }
+}

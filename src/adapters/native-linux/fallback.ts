@@ -1,0 +1,38 @@
+// The same operations in plain Node, for machines where the addon can't be built.
+// Invariant: what is worse than with the addon is said in `fallbackDegradations`, which the agent logs at start as warnings.
+
+import { fallbackOpenBeneath } from './fallback-beneath.js';
+import { FallbackFileBatch } from './fallback-file-batch.js';
+import { FallbackFileWatch } from './fallback-file-watch.js';
+import { FallbackKernelLog } from './fallback-kernel-log.js';
+import { FallbackMemoryTriggers } from './fallback-memory-triggers.js';
+import { FallbackMounts } from './fallback-mounts.js';
+import { FallbackFileLock, FallbackResourceLimits, FallbackServiceManager } from './fallback-process-controls.js';
+import type { NativeLinux, NativeLinuxOptions } from './native-linux.js';
+
+export const fallbackDegradations: readonly string[] = [
+  'file changes are found by scanning every second; an entry that comes and goes in between is not seen; nobody opening the lock file is noticed',
+  'the kernel log is polled every second; a burst that overruns its buffer in that time is reported as lost',
+  'statistics open and close every file they read, at several times the cost',
+  'memory pressure and memory thresholds are polled, not signalled',
+  'mounts, the lock file, resource limits and sd_notify need the programs mount, umount, flock, prlimit and systemd-notify (with NotifyAccess=all)',
+];
+
+export function fallbackNativeLinux(options: NativeLinuxOptions, reason: string): NativeLinux {
+  const mounts = new FallbackMounts();
+  return {
+    kind: 'fallback',
+    reason,
+    degradations: fallbackDegradations,
+    openFileWatch: (listener) => new FallbackFileWatch(listener),
+    openKernelLog: () => new FallbackKernelLog(options.kernelLogPath),
+    openFileBatch: (limits) => new FallbackFileBatch(limits.itemBytesMax),
+    mounts,
+    filesystemUsage: mounts,
+    memoryTriggers: new FallbackMemoryTriggers(),
+    fileLock: new FallbackFileLock(),
+    resourceLimits: new FallbackResourceLimits(),
+    serviceManager: new FallbackServiceManager(options.service),
+    openBeneath: fallbackOpenBeneath,
+  };
+}

@@ -1,0 +1,44 @@
+// The face of the native adapter: everything that the kernel offers and Node doesn't, through the addon or, loudly, without it.
+import { nativeOpenBeneath } from './beneath.js';
+import type { NativeBinding } from './binding.js';
+import { fallbackNativeLinux } from './fallback.js';
+import { loadBinding } from './loader.js';
+import { NativeFileBatch } from './native-file-batch.js';
+import { NativeFileWatch } from './native-file-watch.js';
+import { NativeKernelLog } from './native-kernel-log.js';
+import type { NativeLinux, NativeLinuxOptions } from './native-linux.js';
+import { NativeMemoryTriggers } from './native-memory-triggers.js';
+import { NativeMounts } from './native-mounts.js';
+import { NativeFileLock, NativeResourceLimits, NativeServiceManager } from './native-process-controls.js';
+
+export type { BeneathFile, BeneathOptions, OpenBeneath } from './beneath.js';
+export { openPathFlag } from './beneath.js';
+export { type MountinfoEntry, parseMountinfo } from './mountinfo.js';
+export type { FileBatchLimits } from './native-file-batch.js';
+export type { NativeLinux, NativeLinuxOptions } from './native-linux.js';
+export { type ServiceEnvironment, serviceEnvironmentOf } from './native-process-controls.js';
+
+/** The addon if this installation has one, else the fallback. With `required`, or REQUIRE_NATIVE=1 in the environment, the addon's absence is an error. */
+export function openNativeLinux(options: NativeLinuxOptions, required: boolean): NativeLinux {
+  const loaded = loadBinding(required);
+  return loaded.kind === 'addon' ? addonNativeLinux(loaded.binding, options) : fallbackNativeLinux(options, loaded.reason);
+}
+
+export function addonNativeLinux(binding: NativeBinding, options: NativeLinuxOptions): NativeLinux {
+  const mounts = new NativeMounts(binding);
+  return {
+    kind: 'addon',
+    reason: '',
+    degradations: [],
+    openFileWatch: (listener) => new NativeFileWatch(binding, listener),
+    openKernelLog: () => new NativeKernelLog(binding, options.kernelLogPath),
+    openFileBatch: (limits) => new NativeFileBatch(binding, limits),
+    mounts,
+    filesystemUsage: mounts,
+    memoryTriggers: new NativeMemoryTriggers(binding),
+    fileLock: new NativeFileLock(binding),
+    resourceLimits: new NativeResourceLimits(binding),
+    serviceManager: new NativeServiceManager(binding, options.service),
+    openBeneath: nativeOpenBeneath(binding),
+  };
+}

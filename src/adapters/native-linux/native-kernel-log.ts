@@ -1,0 +1,46 @@
+// KernelLog on the addon: one poll on /dev/kmsg, whole records, the overrun (EPIPE) passed on as `lost`.
+// Invariant: at most one descriptor; no batch after `close` or after one that says `ended`.
+import type { KernelLog, KernelLogListener, KernelLogRecord } from '../../ports/outbound/kernel-log.js';
+import { PortError } from '../../ports/port-error.js';
+import type { NativeBinding } from './binding.js';
+import { checked, portErrorOf } from './errno.js';
+import { parseKmsgRecord } from './kmsg-record.js';
+
+export class NativeKernelLog implements KernelLog {
+  readonly #binding: NativeBinding;
+  readonly #path: string;
+  #state: 'new' | 'following' | 'closed' = 'new';
+  #handle: number | null = null;
+
+  constructor(binding: NativeBinding, path: string) {
+    this.#binding = binding;
+    this.#path = path;
+  }
+
+  async follow(fromOldest: boolean, listener: KernelLogListener): Promise<void> {
+    if (this.#state !== 'new')
+      throw new PortError({ kind: 'failed-precondition', message: `KernelLog.follow: ${this.#state}`, operation: 'KernelLog.follow', subject: this.#path });
+    const deliver = (raw: string[], overruns: number, status: number): void => {
+      if (this.#state !== 'following') return;
+      if (status < 0) {
+        this.#handle = null;
+        this.#state = 'closed';
+      }
+      listener({ records: recordsOf(raw), lost: overruns > 0, ended: status < 0 ? portErrorOf(status, 'KernelLog.read', this.#path).message : null });
+    };
+    this.#handle = checked(this.#binding.kmsgOpen(this.#path, fromOldest, deliver), 'KernelLog.follow', this.#path);
+    this.#state = 'following';
+  }
+
+  async close(): Promise<void> {
+    this.#state = 'closed';
+    if (this.#handle === null) return;
+    const handle = this.#handle;
+    this.#handle = null;
+    checked(this.#binding.watchClose(handle), 'KernelLog.close', this.#path);
+  }
+}
+
+export function recordsOf(raw: readonly string[]): KernelLogRecord[] {
+  return raw.map(parseKmsgRecord).filter((record) => record !== null);
+}

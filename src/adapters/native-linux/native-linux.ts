@@ -1,0 +1,36 @@
+// What the native adapter offers, whichever way it is done.
+import type { FileBatchReader } from '../../ports/outbound/file-batch-reader.js';
+import type { FileWatch, FileWatchListener } from '../../ports/outbound/file-watch.js';
+import type { FilesystemUsageReader } from '../../ports/outbound/filesystem-usage.js';
+import type { KernelLog } from '../../ports/outbound/kernel-log.js';
+import type { MemoryTriggers } from '../../ports/outbound/memory-triggers.js';
+import type { Mounts } from '../../ports/outbound/mounts.js';
+import type { FileLock, ResourceLimits, ServiceManager } from '../../ports/outbound/process-controls.js';
+import type { OpenBeneath } from './beneath.js';
+import type { FileBatchLimits } from './native-file-batch.js';
+import type { ServiceEnvironment } from './native-process-controls.js';
+
+export interface NativeLinuxOptions {
+  /** /dev/kmsg, or a stand-in. */
+  readonly kernelLogPath: string;
+  readonly service: ServiceEnvironment;
+}
+
+/** None of it keeps the process alive by itself. */
+export interface NativeLinux {
+  readonly kind: 'addon' | 'fallback';
+  /** Why it is the fallback; empty for the addon. */
+  readonly reason: string;
+  /** What is worse than with the addon, a sentence each, to be logged as warnings. */
+  readonly degradations: readonly string[];
+  openFileWatch(listener: FileWatchListener): FileWatch;
+  openKernelLog(): KernelLog;
+  openFileBatch(limits: FileBatchLimits): FileBatchReader;
+  readonly mounts: Mounts;
+  readonly filesystemUsage: FilesystemUsageReader;
+  readonly memoryTriggers: MemoryTriggers;
+  readonly fileLock: FileLock;
+  readonly resourceLimits: ResourceLimits;
+  readonly serviceManager: ServiceManager;
+  readonly openBeneath: OpenBeneath;
+}

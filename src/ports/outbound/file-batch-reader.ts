@@ -1,0 +1,31 @@
+// Hundreds of small kernel files (cgroup, /proc, /sys) read in one call. A path is registered once and read by its slot from then on.
+// Invariants: one item's failure is that item's; a path is read as it is now, also when the file was removed and made again.
+import type { PortErrorKind } from '../port-error.js';
+
+/** The answer to one read; `index` is the position in the slots asked for. */
+export interface FileBatchContent {
+  readonly count: number;
+  /** null when the item failed. A view: valid until the next `read` of the same reader. */
+  bytes(index: number): Uint8Array | null;
+  /** As UTF-8; null when the item failed. */
+  text(index: number): string | null;
+  /** null when the item was read; `not-found` for a missing file and for a slot that isn't registered. */
+  failure(index: number): PortErrorKind | null;
+  /** The file has more than `itemBytesMax` bytes; what was read is its beginning. */
+  truncated(index: number): boolean;
+}
+
+export interface FileBatchReader {
+  /** A slot for a path, which need not exist yet. A slot is used again after `remove`. */
+  add(path: string): number;
+  /** Not-found is success. */
+  remove(slot: number): void;
+  /** Reads at once, on the calling thread. Meant for files that never wait: cgroup, /proc, /sys. */
+  read(slots: readonly number[] | Int32Array): FileBatchContent;
+  /** The same away from the calling thread. Error: resource-exhausted when too many reads are outstanding. */
+  readInBackground(slots: readonly number[] | Int32Array): Promise<FileBatchContent>;
+  /** Descriptors kept open now; never above the bound given at construction. */
+  openDescriptors(): number;
+  /** Idempotent. Every other operation fails with failed-precondition afterwards. */
+  close(): void;
+}

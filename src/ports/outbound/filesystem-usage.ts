@@ -1,0 +1,20 @@
+// How full the file system under a path is.
+
+export interface FilesystemUsage {
+  /** Magic number of the file system's type, as statfs(2) gives it. */
+  readonly type: bigint;
+  readonly capacityBytes: bigint;
+  readonly freeBytes: bigint;
+  /** What an unprivileged process may still use. */
+  readonly availableBytes: bigint;
+  /** 0 where the file system has no fixed number of them. */
+  readonly inodes: bigint;
+  readonly inodesFree: bigint;
+  /** Options of this mount, mount(8)'s words in the order ro, nosuid, nodev, noexec, noatime, nodiratime, relatime; null where they can't be told. */
+  readonly mountOptions: readonly string[] | null;
+}
+
+export interface FilesystemUsageReader {
+  /** Errors: not-found, permission-denied, unavailable (a dead network file system). May wait as long as the file system does. */
+  usage(path: string): Promise<FilesystemUsage>;
+}
