@@ -1,11 +1,11 @@
 // Thin layer: file batches.
 #include <cerrno>
-#include <cstring>
 #include <memory>
 
 #include "arguments.h"
 #include "environment.h"
 #include "functions.h"
+#include "values.h"
 
 namespace kubelet {
 
@@ -26,15 +26,13 @@ struct PoolRead {
   size_t written = 0;
 };
 
-napi_value PoolReadResult(Napi::Env env, const PoolRead& read) {
-  Napi::Int32Array items = Napi::Int32Array::New(env, read.items.size() * 2);
-  Napi::Uint8Array bytes = Napi::Uint8Array::New(env, read.written);
-  Napi::Object result = Napi::Object::New(env);
-  if (env.IsExceptionPending()) return nullptr;
-  if (!read.items.empty()) std::memcpy(items.Data(), read.items.data(), read.items.size() * sizeof(FileBatchItem));
-  if (read.written > 0) std::memcpy(bytes.Data(), read.bytes.get(), read.written);
-  result.Set("bytes", bytes);
-  result.Set("items", items);
+napi_value PoolReadResult(napi_env env, const PoolRead& read) {
+  napi_value items = TypedArrayValue(env, napi_int32_array, read.items.data(), read.items.size() * 2, sizeof(int32_t));
+  napi_value bytes = TypedArrayValue(env, napi_uint8_array, read.bytes.get(), read.written, 1);
+  napi_value result;
+  if (items == nullptr || bytes == nullptr || !CheckStatus(napi_create_object(env, &result), "PoolReadResult")) return nullptr;
+  if (!CheckStatus(napi_set_named_property(env, result, "bytes", bytes), "PoolReadResult: bytes")) return nullptr;
+  if (!CheckStatus(napi_set_named_property(env, result, "items", items), "PoolReadResult: items")) return nullptr;
   return result;
 }
 
@@ -105,7 +103,7 @@ Napi::Value FileBatchReadOnPool(const Napi::CallbackInfo& info) {
         read->items.resize(read->slots.size());
         read->written = read->batch->Read(read->slots.data(), read->slots.size(), read->item_bytes_max, read->bytes.get(), read->items.data());
       },
-      [read](Napi::Env env) { return PoolReadResult(env, *read); }, &status);
+      [read](napi_env env) { return PoolReadResult(env, *read); }, &status);
   return status < 0 ? Napi::Number::New(info.Env(), status) : promise;
 }
 

@@ -1,5 +1,6 @@
 #include "environment.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 
@@ -68,22 +69,23 @@ void Watch::OnClosed(uv_handle_t* poll) {
 void Watch::OnPoll(uv_poll_t* poll, int status, int events) { static_cast<Watch*>(poll->data)->Deliver(status); }
 
 void Watch::Deliver(int status) {
-  Napi::Env env(environment_->env_);
+  napi_env env = environment_->env_;
   Napi::HandleScope scope(env);
   bool ended = false;
   WatchArguments arguments = reader_(env, fd_.get(), status, &ended);
   // libuv stops a poll that failed, and one that ended would fire for ever: closed before the call, so that the callback sees it closed.
   if (ended) Close();
-  if (arguments.empty() || env.IsExceptionPending()) return;
-  napi_value result;
-  napi_status called = napi_make_callback(env, *context_, env.Global(), callback_.Value(), arguments.size(), arguments.data(), &result);
-  if (called != napi_pending_exception) {
-    CheckStatus(called, "Watch::Deliver");
-    return;
-  }
-  // What the callback threw becomes an uncaught exception, as from any other event. In a worker that is being terminated there may be none to take.
+  if (arguments.empty() || std::find(arguments.begin(), arguments.end(), nullptr) != arguments.end()) return;
+  napi_value global;
+  if (!CheckStatus(napi_get_global(env, &global), "Watch::Deliver: receiver")) return;
+  napi_status called = napi_make_callback(env, *context_, global, callback_.Value(), arguments.size(), arguments.data(), nullptr);
+  if (CheckStatus(called, "Watch::Deliver")) return;
+  // What the callback threw becomes an uncaught exception, as from any other event. In a worker that is being terminated there is none to take.
+  bool pending = false;
+  if (!CheckStatus(napi_is_exception_pending(env, &pending), "Watch::Deliver: pending") || !pending) return;
   napi_value error;
-  if (napi_get_and_clear_last_exception(env, &error) == napi_ok) CheckStatus(napi_fatal_exception(env, error), "Watch::Deliver: exception");
+  if (!CheckStatus(napi_get_and_clear_last_exception(env, &error), "Watch::Deliver: exception")) return;
+  CheckStatus(napi_fatal_exception(env, error), "Watch::Deliver: uncaught");
 }
 
 bool Environment::Create(Napi::Env env) {
@@ -130,7 +132,7 @@ int Environment::TakeBack(int fd) {
 struct Environment::PoolWork {
   Environment* environment;
   std::function<void()> work;
-  std::function<napi_value(Napi::Env)> result;
+  std::function<napi_value(napi_env)> result;
   napi_async_work handle = nullptr;
   napi_deferred deferred = nullptr;
 
@@ -143,7 +145,7 @@ struct Environment::PoolWork {
     // Cancelled: the environment is ending, nobody waits for the promise.
     if (status == napi_ok) {
       Napi::HandleScope scope(env);
-      napi_value value = self->result(Napi::Env(env));
+      napi_value value = self->result(env);
       if (value != nullptr) CheckStatus(napi_resolve_deferred(env, self->deferred, value), "PoolWork: resolve");
     }
     self.reset();
@@ -152,7 +154,7 @@ struct Environment::PoolWork {
   }
 };
 
-Napi::Value Environment::RunOnPool(std::function<void()> work, std::function<napi_value(Napi::Env)> result, int* status) {
+Napi::Value Environment::RunOnPool(std::function<void()> work, std::function<napi_value(napi_env)> result, int* status) {
   *status = 0;
   if (ending_ || pool_work_ >= kPoolWorkMax) {
     *status = ending_ ? -ECANCELED : -EAGAIN;

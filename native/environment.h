@@ -23,11 +23,11 @@ namespace kubelet {
 // that would make events vanish without a trace, so it ends the process with the place named.
 bool CheckStatus(napi_status status, const char* where);
 
-// Arguments for the callback of a watch; empty when there is nothing to tell.
+// Arguments for the callback of a watch; empty when there is nothing to tell. A null among them: JavaScript has ended.
 using WatchArguments = std::vector<napi_value>;
 
 // Turns readiness into arguments. `status` is 0 or a negative errno from the loop; `*ended` set to true closes the watch after the call.
-using WatchReader = std::function<WatchArguments(Napi::Env env, int fd, int status, bool* ended)>;
+using WatchReader = std::function<WatchArguments(napi_env env, int fd, int status, bool* ended)>;
 
 class Environment;
 
@@ -80,7 +80,7 @@ class Environment {
 
   // Runs `work` on libuv's pool, then resolves the promise with what `result` makes. An empty value and -EAGAIN in `*status`
   // when kPoolWorkMax are outstanding. JavaScript's memory isn't touched on the pool.
-  Napi::Value RunOnPool(std::function<void()> work, std::function<napi_value(Napi::Env)> result, int* status);
+  Napi::Value RunOnPool(std::function<void()> work, std::function<napi_value(napi_env)> result, int* status);
   static constexpr int kPoolWorkMax = 64;
 
  private:

@@ -7,6 +7,7 @@
 #include "misc.h"
 #include "mount.h"
 #include "path_resolve.h"
+#include "values.h"
 
 namespace kubelet {
 
@@ -17,16 +18,8 @@ Napi::Value StatusOnPool(Napi::Env env, std::function<int()> call) {
   auto outcome = std::make_shared<int>(0);
   int status = 0;
   Napi::Value promise = Environment::Of(env)->RunOnPool(
-      [outcome, call = std::move(call)] { *outcome = call(); }, [outcome](Napi::Env done) { return Napi::Number::New(done, *outcome); }, &status);
+      [outcome, call = std::move(call)] { *outcome = call(); }, [outcome](napi_env done) { return NumberValue(done, *outcome); }, &status);
   return status < 0 ? Napi::Number::New(env, status) : promise;
-}
-
-napi_value BigUint64s(Napi::Env env, std::initializer_list<uint64_t> values) {
-  Napi::BigUint64Array array = Napi::BigUint64Array::New(env, values.size());
-  if (env.IsExceptionPending()) return nullptr;
-  size_t index = 0;
-  for (uint64_t value : values) array[index++] = value;
-  return array;
 }
 
 }  // namespace
@@ -69,10 +62,10 @@ Napi::Value StatfsOnPool(const Napi::CallbackInfo& info) {
   int status = 0;
   Napi::Value promise = Environment::Of(info.Env())
                             ->RunOnPool([outcome, path] { outcome->status = StatFilesystem(path, &outcome->figures); },
-                                        [outcome](Napi::Env env) -> napi_value {
-                                          if (outcome->status < 0) return Napi::Number::New(env, outcome->status);
+                                        [outcome](napi_env env) {
+                                          if (outcome->status < 0) return NumberValue(env, outcome->status);
                                           const FilesystemFigures& it = outcome->figures;
-                                          return BigUint64s(env, {it.type, it.block_bytes, it.blocks, it.blocks_free, it.blocks_available, it.files, it.files_free, it.flags});
+                                          return BigUint64ArrayValue(env, {it.type, it.block_bytes, it.blocks, it.blocks_free, it.blocks_available, it.files, it.files_free, it.flags});
                                         },
                                         &status);
   return status < 0 ? Napi::Number::New(info.Env(), status) : promise;
@@ -124,7 +117,7 @@ Napi::Value LimitGet(const Napi::CallbackInfo& info) {
   uint64_t hard = 0;
   int status = GetLimit(resource, &soft, &hard);
   if (status < 0) return Napi::Number::New(info.Env(), status);
-  return Napi::Value(info.Env(), BigUint64s(info.Env(), {soft, hard}));
+  return Napi::Value(info.Env(), BigUint64ArrayValue(info.Env(), {soft, hard}));
 }
 
 Napi::Value LimitSet(const Napi::CallbackInfo& info) {

@@ -1,12 +1,12 @@
 // Thin layer: descriptors on the event loop.
 #include <cerrno>
-#include <cstring>
 
 #include "arguments.h"
 #include "environment.h"
 #include "functions.h"
 #include "inotify.h"
 #include "kmsg.h"
+#include "values.h"
 
 namespace kubelet {
 
@@ -16,8 +16,6 @@ namespace {
 constexpr size_t kInotifyBytesPerWake = 256 * 1024;
 constexpr size_t kKmsgRecordsPerWake = 512;
 
-napi_value Number(Napi::Env env, double value) { return Napi::Number::New(env, value); }
-
 Napi::Value Started(Arguments& arguments, UniqueFd fd, int events, WatchReader reader, Napi::Function callback) {
   Environment* environment = Environment::Of(arguments.env());
   int32_t handle = 0;
@@ -25,43 +23,35 @@ Napi::Value Started(Arguments& arguments, UniqueFd fd, int events, WatchReader r
   return Napi::Number::New(arguments.env(), status < 0 ? status : handle);
 }
 
-napi_value StringArray(Napi::Env env, const std::vector<std::string>& texts) {
-  Napi::Array array = Napi::Array::New(env, texts.size());
-  for (size_t index = 0; index < texts.size(); index++) array.Set(static_cast<uint32_t>(index), Napi::String::New(env, texts[index]));
-  return array;
-}
-
-WatchArguments ReadInotify(Napi::Env env, int fd, int status, bool* ended) {
+WatchArguments ReadInotify(napi_env env, int fd, int status, bool* ended) {
   InotifyBatch batch;
   if (status == 0) status = DrainInotify(fd, kInotifyBytesPerWake, &batch);
   *ended = status < 0;
   if (batch.names.empty() && !batch.lost && status == 0) return {};
-  Napi::Int32Array records = Napi::Int32Array::New(env, batch.records.size());
-  if (env.IsExceptionPending()) return {};
-  if (!batch.records.empty()) std::memcpy(records.Data(), batch.records.data(), batch.records.size() * sizeof(int32_t));
-  return {records, StringArray(env, batch.names), Napi::Boolean::New(env, batch.lost), Number(env, status)};
+  napi_value records = TypedArrayValue(env, napi_int32_array, batch.records.data(), batch.records.size(), sizeof(int32_t));
+  return {records, StringArrayValue(env, batch.names), BooleanValue(env, batch.lost), NumberValue(env, status)};
 }
 
-WatchArguments ReadKmsg(Napi::Env env, int fd, int status, bool* ended) {
+WatchArguments ReadKmsg(napi_env env, int fd, int status, bool* ended) {
   KmsgBatch batch;
   if (status == 0) status = DrainKmsg(KmsgReadFrom(fd), kKmsgRecordsPerWake, &batch);
   *ended = status < 0;
   if (batch.records.empty() && batch.overruns == 0 && status == 0) return {};
-  return {StringArray(env, batch.records), Number(env, batch.overruns), Number(env, status)};
+  return {StringArrayValue(env, batch.records), NumberValue(env, batch.overruns), NumberValue(env, status)};
 }
 
-WatchArguments ReadPsi(Napi::Env env, int fd, int status, bool* ended) {
+WatchArguments ReadPsi(napi_env env, int fd, int status, bool* ended) {
   if (status == 0 && PsiTriggerIsDead(fd)) status = -ENODEV;
   *ended = status < 0;
-  return {Number(env, status)};
+  return {NumberValue(env, status)};
 }
 
-WatchArguments ReadCgroupEvent(Napi::Env env, int fd, int status, bool* ended) {
+WatchArguments ReadCgroupEvent(napi_env env, int fd, int status, bool* ended) {
   uint64_t count = 0;
   if (status == 0) status = DrainEventFd(fd, &count);
   *ended = status < 0;
   if (count == 0 && status == 0) return {};
-  return {Number(env, status)};
+  return {NumberValue(env, status)};
 }
 
 }  // namespace
