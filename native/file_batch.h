@@ -22,6 +22,16 @@ struct FileBatchItem {
   int32_t truncated = 0;
 };
 
+// What may be taken for granted of a file.
+enum class FileOrigin {
+  // May be replaced by rename, so it is checked for that on each read.
+  kOrdinary,
+  // Of /proc or /sys: never replaced.
+  kKernel,
+  // Of a cgroup: never replaced, and a short read is its end.
+  kCgroup,
+};
+
 class FileBatch {
  public:
   explicit FileBatch(size_t descriptors_max) : descriptors_max_(descriptors_max) {}
@@ -42,14 +52,13 @@ class FileBatch {
     std::string path;
     UniqueFd fd;
     bool used = false;
-    // A file of a kernel file system is never replaced by rename; others are checked for it on each read.
-    bool kernel_file = false;
+    FileOrigin origin = FileOrigin::kOrdinary;
     uint64_t last_batch = 0;
     std::list<int32_t>::iterator position;
   };
 
   void ReadSlot(int32_t number, Slot* slot, size_t bytes_max, char* out, FileBatchItem* item);
-  void Keep(int32_t number, Slot* slot, UniqueFd fd, bool kernel_file);
+  void Keep(int32_t number, Slot* slot, UniqueFd fd, FileOrigin origin);
   void Drop(Slot* slot);
 
   std::mutex mutex_;
