@@ -68,7 +68,7 @@ const withAddon = async (directory: string, seen: (name: string) => void, lost: 
       else if (event.kind === 'lost') lost();
     }
   });
-  await fileWatch.add(directory, 'changes');
+  fileWatch.add(directory, 'changes');
   return () => fileWatch.close();
 };
 const withFsWatch = async (directory: string, seen: (name: string) => void) => {

@@ -1,7 +1,7 @@
 // Compiles all layers with project references (TypeScript 7's native compiler), then leaves a mark by which a later run knows that nothing changed.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { filesBelow, fingerprintOf, isUpToDate, markUpToDate } from './fingerprint.mjs';
 
@@ -17,6 +17,10 @@ function build(options) {
   const compiler = join(root, 'node_modules', 'typescript-native', 'bin', 'tsc');
   if (!existsSync(compiler)) throw new Error('the compiler is not installed; run: npm ci');
   const fingerprint = sourceFingerprint();
+  // Written by hand, so the compiler leaves it where it is; without it the types of what mentions it would be lost to other layers.
+  const binding = 'src/adapters/native-linux/binding.d.ts';
+  mkdirSync(dirname(join(root, 'dist', binding)), { recursive: true });
+  if (existsSync(join(root, binding))) copyFileSync(join(root, binding), join(root, 'dist', binding));
   const { status } = spawnSync(process.execPath, [compiler, '-b', ...options], { cwd: root, stdio: 'inherit' });
   if (status !== 0) throw new Error('the sources do not compile, the compiler said why above');
   markUpToDate(marker, fingerprint);

@@ -20,7 +20,7 @@ async function allContracts(t: Test, open: (options: NativeLinuxOptions) => Nati
   await t.test('FileWatch', (t) => fileWatchContract(t, native.openFileWatch, burstEntries));
   await t.test('KernelLog', (t) => kernelLogContract(t, (path) => open(options(path)).openKernelLog()));
   await t.test('FileBatchReader', (t) => fileBatchReaderContract(t, native.openFileBatch));
-  await t.test('Mounts and FilesystemUsageReader', { skip: canMount ? false : 'needs root' }, (t) => mountsContract(t, native.mounts, native.filesystemUsage));
+  await t.test('Mounts and the use of file systems', { skip: canMount ? false : 'needs root' }, (t) => mountsContract(t, native.mounts, native.filesystemUsage));
   await t.test('FileLock', (t) => fileLockContract(t, native.fileLock));
   await t.test('ResourceLimits', (t) => resourceLimitsContract(t, native.resourceLimits));
   await t.test('OpenBeneath', (t) => openBeneathContract(t, native.openBeneath));

@@ -6,7 +6,7 @@ import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { NativeBinding } from '../../src/adapters/native-linux/binding.js';
+import type { NativeBinding } from '../../src/adapters/native-linux/binding.d.ts';
 import { fallbackNativeLinux } from '../../src/adapters/native-linux/fallback.js';
 import { pressureTotalOf } from '../../src/adapters/native-linux/fallback-memory-triggers.js';
 import { addonNativeLinux, type NativeLinux, serviceEnvironmentOf } from '../../src/adapters/native-linux/index.js';
@@ -51,22 +51,22 @@ for (const [name, native] of ways) {
     // A record without a newline isn't finished until the next one comes.
     const marker = `kubelet-ts test ${process.pid} ${name}`;
     writeFileSync('/dev/kmsg', `<14>${marker} before\n`);
-    await log.follow(false, batches.push);
+    log.follow(false, batches.push);
     writeFileSync('/dev/kmsg', `<14>${marker} after\n`);
     const texts = (): string[] => batches.all.flatMap((batch) => batch.records.map((record) => record.text));
     await batches.until('our record', () => texts().includes(`${marker} after`));
     t.notOk(texts().includes(`${marker} before`), 'only what came after');
-    await log.close();
+    log.close();
     const whole = native!.openKernelLog();
     batches.clear();
-    await whole.follow(true, batches.push);
+    whole.follow(true, batches.push);
     await batches.until('both records', () => texts().includes(`${marker} before`) && texts().includes(`${marker} after`));
     const sequences = batches.all.flatMap((batch) => batch.records.map((record) => record.sequence));
     t.ok(
       sequences.every((sequence, index) => index === 0 || sequence > sequences[index - 1]!),
       'in order',
     );
-    await whole.close();
+    whole.close();
   });
 
   await t.test(`${name}: pressure trigger`, skipUnless(native, accessible('/proc/pressure/cpu', constants.W_OK), 'no PSI'), async (t) => {
@@ -127,7 +127,7 @@ await t.test('addon: overwritten records come as lost', async (t) => {
   } as unknown as NativeBinding;
   const batches: KernelLogBatch[] = [];
   const log = new NativeKernelLog(fake, '/dev/kmsg');
-  await log.follow(true, (batch) => batches.push(batch));
+  log.follow(true, (batch) => batches.push(batch));
   deliver!(['6,9,1,-;after the gap\n', 'no record'], 2, 0);
   t.match(batches, [{ records: [{ sequence: 9, text: 'after the gap' }], lost: true, ended: null }]);
   deliver!([], 0, -5);

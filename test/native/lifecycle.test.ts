@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
-import type { NativeBinding } from '../../src/adapters/native-linux/binding.js';
+import type { NativeBinding } from '../../src/adapters/native-linux/binding.d.ts';
 import { errno } from '../../src/adapters/native-linux/errno.js';
 import { type InotifyBatch, InotifyWatcher, inotifyMask } from '../../src/adapters/native-linux/inotify-watcher.js';
 import { bindingCandidates, loadBinding, loadBindingFrom, nativeAbi } from '../../src/adapters/native-linux/loader.js';

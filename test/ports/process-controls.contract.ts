@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import type { FileLock, ResourceLimits } from '../../src/ports/outbound/process-controls.js';
+import type { FileLock, ResourceLimits } from '../../src/adapters/native-linux/process-controls.js';
 
 export async function fileLockContract(t: Test, locks: FileLock): Promise<void> {
   const lockedForOthers = (path: string): boolean => spawnSync('flock', ['-n', path, 'true']).status === 1;

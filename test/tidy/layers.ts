@@ -28,7 +28,7 @@ function packageProblem(layer: string, specifier: string): string | null {
 
 function relativeProblem(from: string, layer: string, specifier: string): string | null {
   const to = resolved(from, specifier);
-  if (to.startsWith('src/') && /(\/|^)[^./]+$|\.ts$/.test(specifier)) return `a relative import ends in .js: ${specifier}`;
+  if (to.startsWith('src/') && /(\/|^)[^./]+$|(?<!\.d)\.ts$/.test(specifier)) return `a relative import ends in .js: ${specifier}`;
   if (to === 'package.json' || to.startsWith('build/')) return pureLayers.has(layer) ? `${layer} reads nothing outside src: ${to}` : null;
   if (!to.startsWith('src/')) return `${layer} imports nothing outside src: ${to}`;
   return mayImport(from, layer, to) ? null : `${layer} may not import ${to}`;

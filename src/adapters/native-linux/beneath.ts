@@ -1,7 +1,7 @@
 // Opening a path that a pod controls (a subPath, a file in a volume) without ever leaving a root directory.
 // Invariant: what was opened is named by its descriptor (`/proc/self/fd/N`) from then on, so that it can't be exchanged afterwards.
 import { closeSync, constants, openSync } from 'node:fs';
-import type { NativeBinding } from './binding.js';
+import type { NativeBinding } from './binding.d.ts';
 import { checked, portErrorFrom } from './errno.js';
 
 export interface BeneathOptions {

@@ -1,6 +1,7 @@
 // The kernel's error numbers as port errors: mapped here, once, for the addon and for the fallback.
 import { constants } from 'node:os';
 import { getSystemErrorName } from 'node:util';
+import type { Call } from '../../ports/operation.js';
 import { PortError, type PortErrorKind } from '../../ports/port-error.js';
 
 export const errno = constants.errno;
@@ -77,4 +78,9 @@ export function checked(status: number, operation: string, subject: string): num
 
 export function closedError(operation: string): PortError {
   return new PortError({ kind: 'failed-precondition', message: `${operation}: already closed`, operation, subject: '' });
+}
+
+/** A system call can't be interrupted from here: what is cancelled is what hasn't begun. */
+export function mayStart(call: Call, operation: string, subject: string): void {
+  if (call.signal.aborted) throw new PortError({ kind: 'cancelled', message: `${operation} ${subject}: cancelled`, operation, subject });
 }

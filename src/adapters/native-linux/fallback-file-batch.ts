@@ -1,9 +1,9 @@
 // FileBatchReader without the addon: each file is opened, read and closed, on the calling thread.
 // Invariant: no descriptor stays open; the buffer is used again, as the addon's is.
 import { closeSync, constants, openSync, readSync } from 'node:fs';
-import type { FileBatchContent, FileBatchReader } from '../../ports/outbound/file-batch-reader.js';
 import { closedError, errno } from './errno.js';
 import { PackedFileBatchContent } from './file-batch-content.js';
+import type { FileBatchContent, FileBatchReader } from './file-batch-reader.js';
 
 export class FallbackFileBatch implements FileBatchReader {
   readonly #itemBytesMax: number;

@@ -1,7 +1,7 @@
 // FileWatch without the addon: complete scans compared with the ones before, every second and whenever fs.watch stirs.
 // fs.watch is only a hint here, since it drops events of a burst without a word; the scan is what finds changes.
 // Invariant: the state of an entry when a scan begins is reported by that scan; an entry that came and went between two scans isn't seen.
-import { type FSWatcher, lstatSync, readdirSync, type Stats, statSync, watch } from 'node:fs';
+import { type BigIntStats, type FSWatcher, lstatSync, readdirSync, type Stats, statSync, watch } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FileChange, FileWatch, FileWatchEvent, FileWatchInterest, FileWatchListener } from '../../ports/outbound/file-watch.js';
 import { PortError } from '../../ports/port-error.js';
@@ -33,7 +33,7 @@ export class FallbackFileWatch implements FileWatch {
     this.#interval.unref();
   }
 
-  async add(path: string, interest: FileWatchInterest): Promise<void> {
+  add(path: string, interest: FileWatchInterest): void {
     if (this.#closed) throw closedError('FileWatch.add');
     if (interest === 'opened') {
       throw new PortError({ kind: 'unimplemented', message: `FileWatch.add ${path}: opens can't be seen without the native addon`, operation: 'FileWatch.add', subject: path });
@@ -46,18 +46,18 @@ export class FallbackFileWatch implements FileWatch {
       // Before the scan: what changes during it stirs the next one.
       scanned.hint = this.#hintFor(path);
       this.#paths.set(path, scanned);
-      scanned.entries = await entriesOf(path);
+      for (const [name, state] of statesOf(path)) scanned.entries.set(name, state);
     } catch (error) {
       this.#forget(path);
       throw portErrorFrom(error, 'FileWatch.add', path);
     }
   }
 
-  async remove(path: string): Promise<void> {
+  remove(path: string): void {
     this.#forget(path);
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#closed = true;
     clearInterval(this.#interval);
     if (this.#soon !== null) clearTimeout(this.#soon);
@@ -99,7 +99,7 @@ export class FallbackFileWatch implements FileWatch {
       (error: unknown) => {
         this.#scanning = false;
         if (!this.#closed) this.#listener([{ kind: 'failed', message: String(error) }]);
-        void this.close();
+        this.close();
       },
     );
   }
@@ -112,7 +112,7 @@ export class FallbackFileWatch implements FileWatch {
         this.#forget(path);
         events.push({ kind: 'gone', path });
       } else {
-        const entries = await entriesOf(path);
+        const entries = await entriesInTurns(path);
         // Removed or added anew meanwhile.
         if (this.#paths.get(path) !== scanned) continue;
         for (const { name, change } of differences(scanned.entries, entries)) events.push({ kind: 'entry', path, name, change });
@@ -132,20 +132,30 @@ function currentIdentity(path: string): string | null {
   return entry === undefined ? null : identityOf(entry);
 }
 
-/** Name to what tells two states apart; a file has one entry with an empty name. Absent: none. */
-async function entriesOf(path: string): Promise<Map<string, string>> {
-  const entries = new Map<string, string>();
+/** Name and what tells two of its states apart; a file has one entry with an empty name. Absent: none. */
+function* statesOf(path: string): Generator<readonly [name: string, state: string]> {
   const top = statSync(path, { bigint: true, throwIfNoEntry: false });
-  if (top === undefined) return entries;
+  if (top === undefined) return;
   if (!top.isDirectory()) {
-    entries.set('', `${top.ino} ${top.size}:${top.mtimeNs}:${top.ctimeNs}`);
-    return entries;
+    yield ['', stateOf(top)];
+    return;
   }
-  let examined = 0;
   for (const name of namesOf(path)) {
     const entry = lstatSync(`${path}/${name}`, { bigint: true, throwIfNoEntry: false });
-    if (entry !== undefined) entries.set(name, `${entry.ino} ${entry.size}:${entry.mtimeNs}:${entry.ctimeNs}`);
-    if (++examined % entriesPerTurn === 0) await nextTurn();
+    if (entry !== undefined) yield [name, stateOf(entry)];
+  }
+}
+
+/** The inode stands first, by itself: another one means a replaced entry. */
+function stateOf(entry: BigIntStats): string {
+  return `${entry.ino} ${entry.size}:${entry.mtimeNs}:${entry.ctimeNs}`;
+}
+
+async function entriesInTurns(path: string): Promise<Map<string, string>> {
+  const entries = new Map<string, string>();
+  for (const [name, state] of statesOf(path)) {
+    entries.set(name, state);
+    if (entries.size % entriesPerTurn === 0) await nextTurn();
   }
   return entries;
 }

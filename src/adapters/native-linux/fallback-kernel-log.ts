@@ -23,7 +23,7 @@ export class FallbackKernelLog implements KernelLog {
     this.#path = path;
   }
 
-  async follow(fromOldest: boolean, listener: KernelLogListener): Promise<void> {
+  follow(fromOldest: boolean, listener: KernelLogListener): void {
     if (this.#state !== 'new')
       throw new PortError({ kind: 'failed-precondition', message: `KernelLog.follow: ${this.#state}`, operation: 'KernelLog.follow', subject: this.#path });
     try {
@@ -37,7 +37,7 @@ export class FallbackKernelLog implements KernelLog {
     this.#poll(listener, 0);
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#state = 'closed';
     if (this.#timer !== null) clearTimeout(this.#timer);
     if (this.#fd !== null) closeSync(this.#fd);
@@ -47,7 +47,7 @@ export class FallbackKernelLog implements KernelLog {
   #poll(listener: KernelLogListener, delayMs: number): void {
     this.#timer = setTimeout(() => {
       const { raw, lost, ended } = this.#drain();
-      if (ended !== null) void this.close();
+      if (ended !== null) this.close();
       if (raw.length > 0 || lost || ended !== null) listener({ records: recordsOf(raw), lost, ended });
       if (this.#state === 'following') this.#poll(listener, raw.length === recordsPerBatch ? 0 : pollIntervalMs);
     }, delayMs);

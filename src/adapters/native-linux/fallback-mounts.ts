@@ -1,54 +1,68 @@
-// Mounts and FilesystemUsageReader without the addon: mount(8) and umount(8), and the kernel's table of mounts.
+// Mounts and the use of file systems without the addon: mount(8) and umount(8), and the kernel's table of mounts.
 // Invariant: no shell; a failed command's own words are the error's message.
 import { execFile } from 'node:child_process';
 import { lstat, readFile, realpath, statfs } from 'node:fs/promises';
-import type { FilesystemUsage, FilesystemUsageReader } from '../../ports/outbound/filesystem-usage.js';
-import type { BindRequest, MountOptions, MountPropagation, MountRequest, MountState, Mounts } from '../../ports/outbound/mounts.js';
+import type { Call, PortOf } from '../../ports/operation.js';
+import type { FilesystemUsage, FilesystemUsageOperations } from '../../ports/outbound/filesystem-usage.js';
+import type { BindRequest, MountOperations, MountOptions, MountPropagation, MountRequest, MountState, RemountRequest } from '../../ports/outbound/mounts.js';
 import { PortError, type PortErrorKind } from '../../ports/port-error.js';
-import { portErrorFrom } from './errno.js';
+import { mayStart, portErrorFrom } from './errno.js';
 import { bindFlagsOf, keptMountOptions } from './mount-options.js';
 import { type MountinfoEntry, parseMountinfo } from './mountinfo.js';
 import { corruptedMountErrors, mountStateInTable } from './native-mounts.js';
 
-export class FallbackMounts implements Mounts, FilesystemUsageReader {
-  async mount(request: MountRequest): Promise<void> {
-    await run('mount', ['-i', '-t', request.fsType, ...optionArguments(request.options), request.source, request.target], 'Mounts.mount', request.target);
+export class FallbackMounts implements PortOf<MountOperations>, PortOf<FilesystemUsageOperations> {
+  async mount(request: MountRequest, call: Call): Promise<null> {
+    mayStart(call, 'mounts.mount', request.target);
+    await run('mount', ['-i', '-t', request.fsType, ...optionArguments(request.options), request.source, request.target], 'mounts.mount', request.target);
+    return null;
   }
 
-  async bind(request: BindRequest): Promise<void> {
+  async bind(request: BindRequest, call: Call): Promise<null> {
     const { source, target } = request;
-    bindFlagsOf(request.options, 'Mounts.bind', target);
-    await run('mount', ['-i', request.recursive ? '--rbind' : '--bind', source, target], 'Mounts.bind', target);
+    mayStart(call, 'mounts.bind', target);
+    bindFlagsOf(request.options, 'mounts.bind', target);
+    await run('mount', ['-i', request.recursive ? '--rbind' : '--bind', source, target], 'mounts.bind', target);
     try {
-      const inherited = (await this.usage(target)).mountOptions ?? [];
-      await this.remount(target, [...inherited, ...request.options.filter((option) => option !== 'rw')], true);
+      const inherited = (await this.usage({ path: target }, call)).mountOptions ?? [];
+      await this.remount({ target, options: [...inherited, ...request.options.filter((option) => option !== 'rw')], bindOnly: true }, call);
     } catch (error) {
-      await this.unmount(target, false);
+      // Undone also when the call was cancelled meanwhile.
+      await run('umount', ['-i', target], 'mounts.bind: undo', target);
       throw error;
     }
+    return null;
   }
 
-  async remount(target: string, options: MountOptions, bindOnly: boolean): Promise<void> {
-    if (bindOnly) bindFlagsOf(options, 'Mounts.remount', target);
+  async remount(request: RemountRequest, call: Call): Promise<null> {
+    const { target, options, bindOnly } = request;
+    mayStart(call, 'mounts.remount', target);
+    if (bindOnly) bindFlagsOf(options, 'mounts.remount', target);
     const words = bindOnly ? ['remount', 'bind', ...negatedOptions(options), ...options] : ['remount', ...options];
-    await run('mount', ['-i', ...optionArguments(words), target], 'Mounts.remount', target);
+    await run('mount', ['-i', ...optionArguments(words), target], 'mounts.remount', target);
+    return null;
   }
 
-  async propagate(target: string, propagation: MountPropagation): Promise<void> {
-    await run('mount', [`--make-${propagation}`, target], 'Mounts.propagate', target);
+  async propagate({ target, propagation }: { target: string; propagation: MountPropagation }, call: Call): Promise<null> {
+    mayStart(call, 'mounts.propagate', target);
+    await run('mount', [`--make-${propagation}`, target], 'mounts.propagate', target);
+    return null;
   }
 
-  async unmount(target: string, force: boolean): Promise<void> {
+  async unmount({ target, force }: { target: string; force: boolean }, call: Call): Promise<null> {
+    mayStart(call, 'mounts.unmount', target);
     try {
-      await run('umount', ['-i', ...(force ? ['-f'] : []), target], 'Mounts.unmount', target);
+      await run('umount', ['-i', ...(force ? ['-f'] : []), target], 'mounts.unmount', target);
     } catch (error) {
       // umount(8) doesn't tell "not mounted" from other failures but in words.
-      const state = await this.state(target);
+      const state = await this.state({ path: target }, call);
       if (state !== 'absent' && state !== 'not-mounted') throw error;
     }
+    return null;
   }
 
-  async state(path: string): Promise<MountState> {
+  async state({ path }: { path: string }, call: Call): Promise<MountState> {
+    mayStart(call, 'mounts.state', path);
     try {
       const link = (await lstat(path)).isSymbolicLink();
       return link ? 'not-mounted' : await mountStateInTable(await realpath(path));
@@ -57,11 +71,12 @@ export class FallbackMounts implements Mounts, FilesystemUsageReader {
       if (code === 'ENOENT' || code === 'ENOTDIR') return 'absent';
       const errno = error instanceof Error && 'errno' in error ? error.errno : null;
       if (typeof errno === 'number' && corruptedMountErrors.has(errno)) return 'corrupted';
-      throw portErrorFrom(error, 'Mounts.state', path);
+      throw portErrorFrom(error, 'mounts.state', path);
     }
   }
 
-  async usage(path: string): Promise<FilesystemUsage> {
+  async usage({ path }: { path: string }, call: Call): Promise<FilesystemUsage> {
+    mayStart(call, 'filesystemUsage.usage', path);
     try {
       const figures = await statfs(path, { bigint: true });
       const mount = await mountOf(path);
@@ -75,7 +90,7 @@ export class FallbackMounts implements Mounts, FilesystemUsageReader {
         mountOptions: mount === null ? null : keptMountOptions([...mount.options, ...(mount.superOptions.includes('ro') ? ['ro'] : [])]),
       };
     } catch (error) {
-      throw portErrorFrom(error, 'FilesystemUsageReader.usage', path);
+      throw portErrorFrom(error, 'filesystemUsage.usage', path);
     }
   }
 }

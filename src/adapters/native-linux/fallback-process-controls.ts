@@ -2,10 +2,10 @@
 // Invariant: the lock is on our own open file (flock(1) gets it as a descriptor), so it is held exactly as long as the addon's would be.
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { closeSync, readFileSync } from 'node:fs';
-import type { FileLock, HeldFileLock, LimitedResource, ResourceLimit, ResourceLimits, ServiceManager } from '../../ports/outbound/process-controls.js';
 import { PortError, type PortErrorKind } from '../../ports/port-error.js';
 import { portErrorFrom } from './errno.js';
 import { DescriptorLock, openLockFile, type ServiceEnvironment, watchdogMicrosOf } from './native-process-controls.js';
+import type { FileLock, HeldFileLock, LimitedResource, ResourceLimit, ResourceLimits, ServiceManager } from './process-controls.js';
 
 const path = '/usr/sbin:/usr/bin:/sbin:/bin';
 /** flock(1)'s exit code for "somebody else has it", chosen so that it is no other failure's. */

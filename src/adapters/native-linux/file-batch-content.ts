@@ -1,8 +1,9 @@
 // The answer to a batch read: items packed one after the other, decoded only where somebody asks.
 // Invariant: `items` holds for each slot its length or negative errno, then 1 when truncated; item i begins where the ones before it end.
-import type { FileBatchContent } from '../../ports/outbound/file-batch-reader.js';
+
 import type { PortErrorKind } from '../../ports/port-error.js';
 import { errorKindOf } from './errno.js';
+import type { FileBatchContent } from './file-batch-reader.js';
 
 export class PackedFileBatchContent implements FileBatchContent {
   readonly count: number;

@@ -1,6 +1,6 @@
 // The face of the native adapter: everything that the kernel offers and Node doesn't, through the addon or, loudly, without it.
 import { nativeOpenBeneath } from './beneath.js';
-import type { NativeBinding } from './binding.js';
+import type { NativeBinding } from './binding.d.ts';
 import { fallbackNativeLinux } from './fallback.js';
 import { loadBinding } from './loader.js';
 import { NativeFileBatch } from './native-file-batch.js';

@@ -1,6 +1,6 @@
 // One inotify instance: watch descriptors in, batches of events out, the queue's overflow included.
 // Invariant: after `close` no batch is delivered and the descriptor is released; the process isn't kept alive unless `ref` was called.
-import type { NativeBinding } from './binding.js';
+import type { NativeBinding } from './binding.d.ts';
 import { checked, closedError, errno, portErrorOf } from './errno.js';
 
 /** inotify(7)'s bits that we use. */

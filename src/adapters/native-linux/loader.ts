@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { NativeBinding } from './binding.js';
+import type { NativeBinding } from './binding.d.ts';
 
 /** Must equal kAbi in native/addon.cc. */
 export const nativeAbi = 1;

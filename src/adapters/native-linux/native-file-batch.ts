@@ -1,9 +1,10 @@
 // FileBatchReader on the addon: one call reads all, descriptors stay open within a bound, the buffer is kept between calls.
 // Invariant: the buffer only grows, to slots * itemBytesMax; a background read has a buffer of its own.
-import type { FileBatchContent, FileBatchReader } from '../../ports/outbound/file-batch-reader.js';
-import type { NativeBinding } from './binding.js';
+
+import type { NativeBinding } from './binding.d.ts';
 import { checked, closedError, errno, portErrorOf } from './errno.js';
 import { PackedFileBatchContent } from './file-batch-content.js';
+import type { FileBatchContent, FileBatchReader } from './file-batch-reader.js';
 
 export interface FileBatchLimits {
   /** Descriptors kept open; 0: none. */

@@ -1,7 +1,7 @@
 // FileWatch on inotify.
 // Invariant: a path is in `#watches` exactly while events of its watch descriptor are delivered for it; an ended watch is reported as `gone` once.
 import type { FileChange, FileWatch, FileWatchEvent, FileWatchInterest, FileWatchListener } from '../../ports/outbound/file-watch.js';
-import type { NativeBinding } from './binding.js';
+import type { NativeBinding } from './binding.d.ts';
 import { closedError } from './errno.js';
 import { type InotifyBatch, type InotifyEvent, InotifyWatcher, inotifyMask } from './inotify-watcher.js';
 
@@ -34,7 +34,7 @@ export class NativeFileWatch implements FileWatch {
     this.#inotify = new InotifyWatcher(binding, (batch) => this.#onBatch(batch));
   }
 
-  async add(path: string, interest: FileWatchInterest): Promise<void> {
+  add(path: string, interest: FileWatchInterest): void {
     if (this.#inotify.closed) throw closedError('FileWatch.add');
     // Asked of the kernel each time, also for a known path: another object may stand there by now.
     const wd = this.#inotify.addWatch(path, maskOf[interest] | inotifyMask.addToExisting);
@@ -48,11 +48,11 @@ export class NativeFileWatch implements FileWatch {
     this.#pathsByWd.set(wd, paths);
   }
 
-  async remove(path: string): Promise<void> {
+  remove(path: string): void {
     if (!this.#inotify.closed) this.#forget(path, true);
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#inotify.close();
     this.#watches.clear();
     this.#pathsByWd.clear();

@@ -2,7 +2,7 @@
 // Invariant: at most one descriptor; no batch after `close` or after one that says `ended`.
 import type { KernelLog, KernelLogListener, KernelLogRecord } from '../../ports/outbound/kernel-log.js';
 import { PortError } from '../../ports/port-error.js';
-import type { NativeBinding } from './binding.js';
+import type { NativeBinding } from './binding.d.ts';
 import { checked, portErrorOf } from './errno.js';
 import { parseKmsgRecord } from './kmsg-record.js';
 
@@ -17,7 +17,7 @@ export class NativeKernelLog implements KernelLog {
     this.#path = path;
   }
 
-  async follow(fromOldest: boolean, listener: KernelLogListener): Promise<void> {
+  follow(fromOldest: boolean, listener: KernelLogListener): void {
     if (this.#state !== 'new')
       throw new PortError({ kind: 'failed-precondition', message: `KernelLog.follow: ${this.#state}`, operation: 'KernelLog.follow', subject: this.#path });
     const deliver = (raw: string[], overruns: number, status: number): void => {
@@ -32,7 +32,7 @@ export class NativeKernelLog implements KernelLog {
     this.#state = 'following';
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#state = 'closed';
     if (this.#handle === null) return;
     const handle = this.#handle;

@@ -1,14 +1,16 @@
 // What the native adapter offers, whichever way it is done.
-import type { FileBatchReader } from '../../ports/outbound/file-batch-reader.js';
+
+import type { PortOf } from '../../ports/operation.js';
 import type { FileWatch, FileWatchListener } from '../../ports/outbound/file-watch.js';
-import type { FilesystemUsageReader } from '../../ports/outbound/filesystem-usage.js';
+import type { FilesystemUsageOperations } from '../../ports/outbound/filesystem-usage.js';
 import type { KernelLog } from '../../ports/outbound/kernel-log.js';
 import type { MemoryTriggers } from '../../ports/outbound/memory-triggers.js';
-import type { Mounts } from '../../ports/outbound/mounts.js';
-import type { FileLock, ResourceLimits, ServiceManager } from '../../ports/outbound/process-controls.js';
+import type { MountOperations } from '../../ports/outbound/mounts.js';
 import type { OpenBeneath } from './beneath.js';
+import type { FileBatchReader } from './file-batch-reader.js';
 import type { FileBatchLimits } from './native-file-batch.js';
 import type { ServiceEnvironment } from './native-process-controls.js';
+import type { FileLock, ResourceLimits, ServiceManager } from './process-controls.js';
 
 export interface NativeLinuxOptions {
   /** /dev/kmsg, or a stand-in. */
@@ -26,8 +28,8 @@ export interface NativeLinux {
   openFileWatch(listener: FileWatchListener): FileWatch;
   openKernelLog(): KernelLog;
   openFileBatch(limits: FileBatchLimits): FileBatchReader;
-  readonly mounts: Mounts;
-  readonly filesystemUsage: FilesystemUsageReader;
+  readonly mounts: PortOf<MountOperations>;
+  readonly filesystemUsage: PortOf<FilesystemUsageOperations>;
   readonly memoryTriggers: MemoryTriggers;
   readonly fileLock: FileLock;
   readonly resourceLimits: ResourceLimits;

@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MemoryTriggers, PressureTrigger, TriggerEvent, TriggerSubscription } from '../../ports/outbound/memory-triggers.js';
-import type { NativeBinding } from './binding.js';
+import type { NativeBinding } from './binding.d.ts';
 import { checked } from './errno.js';
 
 export class NativeMemoryTriggers implements MemoryTriggers {

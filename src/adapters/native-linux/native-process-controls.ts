@@ -1,8 +1,8 @@
 // FileLock, ResourceLimits and ServiceManager on flock(2), getrlimit(2) and a datagram socket.
 import { closeSync, openSync } from 'node:fs';
-import type { FileLock, HeldFileLock, LimitedResource, ResourceLimit, ResourceLimits, ServiceManager } from '../../ports/outbound/process-controls.js';
-import type { NativeBinding } from './binding.js';
+import type { NativeBinding } from './binding.d.ts';
 import { checked, errno, portErrorFrom, portErrorOf } from './errno.js';
+import type { FileLock, HeldFileLock, LimitedResource, ResourceLimit, ResourceLimits, ServiceManager } from './process-controls.js';
 
 export class NativeFileLock implements FileLock {
   readonly #binding: NativeBinding;

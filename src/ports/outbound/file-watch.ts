@@ -25,12 +25,12 @@ export type FileWatchInterest = 'changes' | 'opened';
 
 export interface FileWatch {
   /**
-   * Watches a path. Idempotent. Changes after the promise resolves are reported; those before may be.
+   * Watches a path. Idempotent, and asked of the system anew each time: the path may lead to another object by now. Changes after it returns are reported.
    * Errors: not-found, permission-denied, resource-exhausted (too many watches), unimplemented (`opened` without the addon), failed-precondition after close.
    */
-  add(path: string, interest: FileWatchInterest): Promise<void>;
+  add(path: string, interest: FileWatchInterest): void;
   /** Stops watching a path; one that isn't watched is success. */
-  remove(path: string): Promise<void>;
+  remove(path: string): void;
   /** Idempotent; releases everything. */
-  close(): Promise<void>;
+  close(): void;
 }

@@ -1,4 +1,5 @@
 // How full the file system under a path is.
+import type { Operation } from '../operation.js';
 
 export interface FilesystemUsage {
   /** Magic number of the file system's type, as statfs(2) gives it. */
@@ -14,7 +15,7 @@ export interface FilesystemUsage {
   readonly mountOptions: readonly string[] | null;
 }
 
-export interface FilesystemUsageReader {
+export interface FilesystemUsageOperations {
   /** Errors: not-found, permission-denied, unavailable (a dead network file system). May wait as long as the file system does. */
-  usage(path: string): Promise<FilesystemUsage>;
+  readonly usage: Operation<{ readonly path: string }, FilesystemUsage>;
 }

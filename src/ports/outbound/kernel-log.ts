@@ -29,7 +29,7 @@ export interface KernelLog {
    * Starts reading. Once only. `fromOldest` false: only records written after this call.
    * Errors: not-found, permission-denied (user namespace, container without the device), failed-precondition (a second call, after close).
    */
-  follow(fromOldest: boolean, listener: KernelLogListener): Promise<void>;
+  follow(fromOldest: boolean, listener: KernelLogListener): void;
   /** Idempotent; no batch afterwards. */
-  close(): Promise<void>;
+  close(): void;
 }

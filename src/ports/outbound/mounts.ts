@@ -1,5 +1,6 @@
 // Mounting kernel file systems and binding directories. File systems with a daemon or a helper (nfs, fuse) are another port's.
 // Invariant: a bind never ends up less restricted than its source and what was asked for; a half-made bind is taken down again.
+import type { Operation } from '../operation.js';
 
 /** mount(8)'s words: `ro`, `rw`, `nosuid`, `nodev`, `noexec`, `noatime`, `nodiratime`, `relatime`, `strictatime`, `sync`, `dirsync`; anything else goes to the file system. */
 export type MountOptions = readonly string[];
@@ -25,17 +26,27 @@ export interface BindRequest {
   readonly options: MountOptions;
 }
 
-/** Paths are absolute. Calls may wait for a file system, never on the event loop. Errors: not-found, permission-denied, invalid-argument, failed-precondition (busy), unavailable. */
-export interface Mounts {
+export interface RemountRequest {
+  readonly target: string;
+  /** In place of those it has. */
+  readonly options: MountOptions;
+  /** Options of this mount alone; otherwise of the file system, at all its mounts. */
+  readonly bindOnly: boolean;
+}
+
+/**
+ * Paths are absolute. A call may wait for a file system; once the kernel has it, it isn't interrupted: cancelling counts before that.
+ * Errors: not-found, permission-denied, invalid-argument, failed-precondition (busy), unavailable, resource-exhausted (too many outstanding).
+ */
+export interface MountOperations {
   /** Not idempotent: a second call mounts on top. */
-  mount(request: MountRequest): Promise<void>;
+  readonly mount: Operation<MountRequest, null>;
   /** Not idempotent. Keeps the source mount's ro, nosuid, nodev, noexec and atime options. */
-  bind(request: BindRequest): Promise<void>;
-  /** New options for what is mounted at `target`: of the file system, or with `bindOnly` of this mount alone. */
-  remount(target: string, options: MountOptions, bindOnly: boolean): Promise<void>;
-  propagate(target: string, propagation: MountPropagation): Promise<void>;
+  readonly bind: Operation<BindRequest, null>;
+  readonly remount: Operation<RemountRequest, null>;
+  readonly propagate: Operation<{ readonly target: string; readonly propagation: MountPropagation }, null>;
   /** The topmost mount at `target`; not mounted or absent is success. Never lazy. `force` aborts a network file system's outstanding requests. */
-  unmount(target: string, force: boolean): Promise<void>;
+  readonly unmount: Operation<{ readonly target: string; readonly force: boolean }, null>;
   /** Follows no symbolic link at the end of the path. */
-  state(path: string): Promise<MountState>;
+  readonly state: Operation<{ readonly path: string }, MountState>;
 }

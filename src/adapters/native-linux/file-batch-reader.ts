@@ -1,6 +1,6 @@
 // Hundreds of small kernel files (cgroup, /proc, /sys) read in one call. A path is registered once and read by its slot from then on.
 // Invariants: one item's failure is that item's; a path is read as it is now, also when the file was removed and made again.
-import type { PortErrorKind } from '../port-error.js';
+import type { PortErrorKind } from '../../ports/port-error.js';
 
 /** The answer to one read; `index` is the position in the slots asked for. */
 export interface FileBatchContent {
