@@ -1,0 +1,125 @@
+// An HTTP server on a loopback address, for health and for those on the node who ask.
+// Invariants: it listens on loopback only; a client that is slow, silent, wordy or many costs a bounded amount of memory and time;
+// a handler that throws is an answer of 500, never the end of the agent.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, isIPv4, isIPv6 } from 'node:net';
+import { PortError } from '../../ports/port-error.js';
+import { type HttpAnswer, strictText } from './http-answer.js';
+import { answerOf, type Route } from './route-table.js';
+
+export interface HttpLimits {
+  /** Request line and headers, in bytes. */
+  readonly headerBytesMax: number;
+  /** A body is read and thrown away up to here. */
+  readonly bodyBytesMax: number;
+  readonly connectionsMax: number;
+  readonly headersMillis: number;
+  /** From the first byte of a request to its last. */
+  readonly requestMillis: number;
+  /** Without any byte moving, in either direction. */
+  readonly stalledMillis: number;
+  /** Between two requests. */
+  readonly keepAliveMillis: number;
+}
+
+export const defaultHttpLimits: HttpLimits = {
+  headerBytesMax: 64 * 1024,
+  bodyBytesMax: 1024 * 1024,
+  connectionsMax: 64,
+  headersMillis: 10_000,
+  requestMillis: 30_000,
+  stalledMillis: 30_000,
+  keepAliveMillis: 90_000,
+};
+
+export interface LoopbackHttpOptions {
+  /** 127.0.0.0/8 or ::1; nothing else is accepted. */
+  readonly address: string;
+  /** 0: any free one, for tests. */
+  readonly port: number;
+  readonly routes: readonly Route[];
+  readonly limits?: Partial<HttpLimits>;
+  /** Told of what a handler threw. */
+  readonly onError?: (error: unknown, path: string) => void;
+}
+
+export class LoopbackHttpServer {
+  private constructor(private readonly server: Server) {}
+
+  /** Errors: invalid-argument (not a loopback address), already-exists (the port is taken), permission-denied. */
+  static async listen(options: LoopbackHttpOptions): Promise<LoopbackHttpServer> {
+    const { address, port } = options;
+    if (!isLoopback(address)) throw listenError('invalid-argument', `${address} is not a loopback address`, address);
+    const limits = { ...defaultHttpLimits, ...options.limits };
+    const server = createServer({ ...nodeOptions(limits) }, (request, response) => serve(options, limits, request, response));
+    server.maxConnections = limits.connectionsMax;
+    server.setTimeout(limits.stalledMillis);
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', (error: NodeJS.ErrnoException) => {
+        const kind = error.code === 'EADDRINUSE' ? 'already-exists' : error.code === 'EACCES' ? 'permission-denied' : 'unavailable';
+        reject(listenError(kind, error.message, `${address}:${port}`));
+      });
+      server.listen({ host: address, port }, resolve);
+    });
+    server.on('error', (error) => options.onError?.(error, ''));
+    return new LoopbackHttpServer(server);
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Takes no more connections, lets requests under way end, and cuts what is left after the grace. Idempotent. */
+  async close(graceMillis: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      this.server.close(() => resolve());
+    });
+    this.server.closeIdleConnections();
+    const cut = setTimeout(() => this.server.closeAllConnections(), graceMillis);
+    await closed;
+    clearTimeout(cut);
+  }
+}
+
+function nodeOptions(limits: HttpLimits) {
+  return {
+    maxHeaderSize: limits.headerBytesMax,
+    headersTimeout: limits.headersMillis,
+    requestTimeout: limits.requestMillis,
+    keepAliveTimeout: limits.keepAliveMillis,
+    // How late the two timeouts above may be noticed.
+    connectionsCheckingInterval: Math.max(10, Math.min(limits.headersMillis / 2, 10_000)),
+  };
+}
+
+function serve(options: LoopbackHttpOptions, limits: HttpLimits, request: IncomingMessage, response: ServerResponse): void {
+  dropBody(request, limits.bodyBytesMax);
+  const { method = 'GET', url = '' } = request;
+  let answer: HttpAnswer;
+  try {
+    answer = answerOf(options.routes, method, url, request.headers.accept ?? '');
+  } catch (error) {
+    options.onError?.(error, url);
+    answer = strictText(500, 'internal server error\n');
+  }
+  const body = Buffer.from(answer.body);
+  response.writeHead(answer.status, { ...answer.headers, 'Content-Length': body.length });
+  response.end(method === 'HEAD' ? undefined : body);
+}
+
+/** No handler takes a body; one that doesn't end is cut. */
+function dropBody(request: IncomingMessage, bytesMax: number): void {
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > bytesMax) request.destroy();
+  });
+}
+
+function isLoopback(address: string): boolean {
+  return isIPv4(address) ? address.startsWith('127.') : isIPv6(address) && address === '::1';
+}
+
+function listenError(kind: PortError['kind'], message: string, subject: string): PortError {
+  return new PortError({ kind, message, operation: 'httpServer.listen', subject });
+}

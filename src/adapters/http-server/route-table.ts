@@ -1,0 +1,64 @@
+// Which handler answers a request, and what is said when none does.
+// Invariant: a handler sees clean paths only; a path with `//`, `.` or `..` in it is redirected to its clean form first.
+import { cleanPath } from '../../domain/values/slash-paths.js';
+import { type HttpAnswer, methodNotAllowed, notAcceptable, notFound, plainText, redirect } from './http-answer.js';
+
+export interface HttpQuestion {
+  readonly method: string;
+  /** Decoded and clean. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly accept: string;
+}
+
+export interface Route {
+  /** The whole path; one that ends in `/` also takes everything below. */
+  readonly path: string;
+  /** null: any method. */
+  readonly methods: readonly string[] | null;
+  /** The one media type that it makes; null: whatever is accepted. */
+  readonly produces: string | null;
+  /** Null: there is no such thing after all. */
+  answer(question: HttpQuestion): HttpAnswer | null;
+}
+
+/** Answers one request. Throws what a handler throws. */
+export function answerOf(routes: readonly Route[], method: string, target: string, accept: string): HttpAnswer {
+  const parsed = parseTarget(target);
+  if (parsed === null) return plainText(400, '400 Bad Request', { Connection: 'close' });
+  const { path, query } = parsed;
+  const clean = cleanRequestPath(path);
+  if (clean !== path) return redirect(method, encodeURI(clean).replace(/[?#]/g, encodeURIComponent) + (query === '' ? '' : `?${query}`));
+  const route = routes.find((one) => one.path === path || (one.path.endsWith('/') && path.startsWith(one.path)));
+  if (route === undefined) return notFound;
+  if (route.methods !== null && !route.methods.includes(method)) return methodNotAllowed(route.methods);
+  if (route.produces !== null && !accepts(accept, route.produces)) return notAcceptable(route.produces);
+  return route.answer({ method, path, query: new URLSearchParams(query), accept }) ?? notFound;
+}
+
+/** Origin form (`/pods?x`) or absolute form (`http://host/pods?x`); null for anything else. */
+function parseTarget(target: string): { readonly path: string; readonly query: string } | null {
+  const origin = target.replace(/^https?:\/\/[^/?]*/i, '');
+  const [raw = '', ...rest] = origin.split('?');
+  if (!raw.startsWith('/')) return null;
+  try {
+    const path = decodeURIComponent(raw);
+    return path.includes('\0') ? null : { path, query: rest.join('?') };
+  } catch {
+    return null;
+  }
+}
+
+function cleanRequestPath(path: string): string {
+  const clean = cleanPath(path);
+  return path.endsWith('/') && clean !== '/' ? `${clean}/` : clean;
+}
+
+/** By name only, as Kubernetes' own servers look at it: qualities and partial wildcards don't count. */
+function accepts(header: string, produced: string): boolean {
+  if (header.trim() === '') return true;
+  return header.split(',').some((part) => {
+    const type = part.split(';', 1)[0]!.trim();
+    return type === '*/*' || type === produced;
+  });
+}

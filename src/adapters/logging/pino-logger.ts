@@ -1,0 +1,104 @@
+// The daemon's logger: klog's text by hand, Kubernetes' JSON by pino, both over pino's destination.
+// Invariant: nothing leaves unredacted, and a destination that fails costs lines, never the daemon.
+import { type DestinationStream, destination, type Logger as Pino, pino } from 'pino';
+import type { Micros } from '../../ports/micros.js';
+import type { LogFields, Logger, LogLevel } from '../../ports/outbound/logger.js';
+import { redactedFields, redactedText } from './redaction.js';
+import { textLine } from './text-line.js';
+
+/** `-v` from which on debug lines are shown: klog's level for "debug". */
+export const debugVerbosity = 4;
+
+export interface LoggerOptions {
+  readonly format: 'text' | 'json';
+  /** `--v`. */
+  readonly verbosity: number;
+  readonly now: () => Micros;
+  readonly pid: number;
+  readonly destination: DestinationStream;
+}
+
+export class PinoLogger implements Logger {
+  private constructor(
+    private readonly output: LogOutput,
+    private readonly source: string,
+  ) {}
+
+  static create(options: LoggerOptions, source: string): PinoLogger {
+    return new PinoLogger(new LogOutput(options), source);
+  }
+
+  log(level: LogLevel, message: string, fields: LogFields = {}): void {
+    if (this.shows(level)) this.output.write(level, this.source, message, fields);
+  }
+
+  shows(level: LogLevel): boolean {
+    return level !== 'debug' || this.output.verbosity >= debugVerbosity;
+  }
+
+  named(source: string): PinoLogger {
+    return new PinoLogger(this.output, source);
+  }
+
+  /** For this logger and all that were named from it. */
+  setVerbosity(verbosity: number): void {
+    this.output.verbosity = verbosity;
+  }
+
+  /** Why the last line could not be written, or null: the `log` health check. */
+  get failure(): string | null {
+    return this.output.failure;
+  }
+}
+
+/** What loggers of all names share. */
+class LogOutput {
+  verbosity: number;
+  failure: string | null = null;
+  private readonly json: Pino | null;
+
+  constructor(private readonly options: LoggerOptions) {
+    this.verbosity = options.verbosity;
+    this.json = options.format === 'json' ? jsonLogger(options) : null;
+  }
+
+  write(level: LogLevel, source: string, message: string, fields: LogFields): void {
+    try {
+      const shown = redactedFields(fields);
+      const text = redactedText(message);
+      if (this.json === null) this.options.destination.write(textLine({ level, time: this.options.now(), pid: this.options.pid, source }, text, shown));
+      else this.json[level]({ ...shown, caller: source, ...verbosityOf(level) }, text);
+      this.failure = null;
+    } catch (error) {
+      this.failure = error instanceof Error ? error.message : String(error);
+    }
+  }
+}
+
+/** Kubernetes' JSON lines carry the verbosity, and none for errors. */
+function verbosityOf(level: LogLevel): { readonly v?: number } {
+  return level === 'error' ? {} : { v: level === 'debug' ? debugVerbosity : 0 };
+}
+
+function jsonLogger(options: LoggerOptions): Pino {
+  return pino(
+    {
+      base: { pid: options.pid },
+      level: 'debug',
+      messageKey: 'msg',
+      // Milliseconds with fractions, as component-base's JSON has it.
+      timestamp: () => `,"ts":${options.now() / 1000}`,
+      formatters: { level: (label) => ({ level: label }) },
+      // Everything has been made plain already; pino would look into `err` again.
+      serializers: { err: (value: unknown) => value },
+    },
+    options.destination,
+  );
+}
+
+/** The standard error stream. Written at once, so that the last words before a crash are not lost; `onError` hears of a closed stream. */
+export function standardErrorDestination(onError: (error: Error) => void): DestinationStream {
+  const stream = destination({ fd: 2, sync: true });
+  stream.on('error', onError);
+  return stream;
+}

@@ -1,0 +1,33 @@
+// A log line as klog writes it, which people's eyes and log collectors know:
+// `I1127 23:39:53.123456   12345 pod-workers.ts] "Pod started" pod="default/web" attempt=2`
+// Invariant: one line a message, whatever is in it.
+import { microsPerMillisecond } from '../../domain/values/time.js';
+import type { Micros } from '../../ports/micros.js';
+import type { LogLevel } from '../../ports/outbound/logger.js';
+
+const letters: Readonly<Record<LogLevel, string>> = { error: 'E', warn: 'W', info: 'I', debug: 'I' };
+/** klog's column. */
+const pidWidth = 7;
+
+export interface LineHead {
+  readonly level: LogLevel;
+  /** Shown in the host's time zone. */
+  readonly time: Micros;
+  readonly pid: number;
+  readonly source: string;
+}
+
+/** Fields are shown in their order; they have been redacted. */
+export function textLine(head: LineHead, message: string, fields: Readonly<Record<string, unknown>>): string {
+  let line = `${letters[head.level]}${klogTime(head.time)} ${String(head.pid).padStart(pidWidth)} ${head.source}] ${JSON.stringify(message)}`;
+  for (const [key, value] of Object.entries(fields)) line += ` ${/^[\w./-]+$/.test(key) ? key : JSON.stringify(key)}=${JSON.stringify(value)}`;
+  // JSON leaves these two alone, and some readers of logs take them for ends of lines.
+  return `${line.replace(/[\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`)}\n`;
+}
+
+function klogTime(time: Micros): string {
+  const date = new Date(Math.floor(time / microsPerMillisecond));
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const micros = String((((time % 1_000_000) + 1_000_000) % 1_000_000) | 0).padStart(6, '0');
+  return `${two(date.getMonth() + 1)}${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${micros}`;
+}

@@ -1,0 +1,188 @@
+// The clock that never goes back, and what log lines look like and leave out.
+import fc from 'fast-check';
+import t from 'tap';
+import { type LoggerOptions, LoggingEventSink, PinoLogger, redactedFields, redactedText } from '../../src/adapters/logging/index.js';
+import { type ClockStep, clockJumpMin, WallAnchoredClock } from '../../src/adapters/time/index.js';
+import type { EventRecord } from '../../src/ports/outbound/event-sink.js';
+
+const start = 1_700_000_000_000;
+
+/** A clock over two hands that the test moves, in milliseconds. */
+function clockOver(wall = start, monotonic = 5) {
+  const hands = { wall, monotonic };
+  const steps: ClockStep[] = [];
+  const clock = new WallAnchoredClock((step) => steps.push(step), { wallMillis: () => hands.wall, monotonicMillis: () => hands.monotonic });
+  return { hands, steps, clock };
+}
+
+t.test('the clock', async (t) => {
+  const { hands, steps, clock } = clockOver();
+  t.equal(clock.now(), start * 1000);
+  hands.monotonic += 1.2345;
+  t.equal(clock.now(), start * 1000 + 1234, 'microseconds come from the monotonic clock');
+  hands.wall += 900;
+  t.equal(clock.now(), start * 1000 + 1234, 'less than a second apart is left alone');
+  hands.wall += 3_600_000;
+  t.equal(clock.now(), (start + 3_600_900) * 1000, 'a jump ahead is followed');
+  t.match(steps, [{ direction: 'forward' }]);
+  const before = clock.now();
+  hands.wall -= 10_000_000;
+  hands.monotonic += 1;
+  t.equal(clock.now(), before + 1000, 'a step back is not');
+  clock.now();
+  t.match(steps.slice(1), [{ direction: 'back', by: 10_000_000_000 + 1000 }], 'and is told once');
+  hands.wall -= 5_000;
+  clock.now();
+  t.match(steps.slice(2), [{ direction: 'back', by: 5_000_000 }], 'a further one is told again');
+  hands.wall = (clock.now() + 2 * clockJumpMin) / 1000;
+  t.equal(clock.now(), hands.wall * 1000, 'once the wall clock is ahead it is followed again');
+});
+
+t.test('whatever the clocks do, time never goes back and never falls behind by more than the least jump', async (t) => {
+  const moves = fc.array(fc.record({ wall: fc.integer({ min: -100_000, max: 100_000 }), monotonic: fc.double({ min: 0, max: 5_000, noNaN: true }) }), { maxLength: 60 });
+  fc.assert(
+    fc.property(moves, (list) => {
+      const { hands, clock } = clockOver();
+      let last = clock.now();
+      for (const { wall, monotonic } of list) {
+        hands.wall += wall;
+        hands.monotonic += monotonic;
+        const now = clock.now();
+        if (now < last || now < hands.wall * 1000 - clockJumpMin || !Number.isSafeInteger(now)) return false;
+        last = now;
+      }
+      return true;
+    }),
+  );
+  t.pass();
+});
+
+function logging(options: Partial<LoggerOptions> = {}) {
+  const lines: string[] = [];
+  const now = new Date(2026, 10, 27, 23, 39, 53, 123).getTime() * 1000 + 456;
+  const logger = PinoLogger.create({ format: 'text', verbosity: 0, now: () => now, pid: 12345, destination: { write: (line) => lines.push(line) }, ...options }, 'agent.ts');
+  return { lines, logger, now };
+}
+
+t.test('text as klog writes it', async (t) => {
+  const { lines, logger } = logging();
+  logger.log('info', 'Pod "web" started', { pod: 'default/web', attempt: 2, ready: false, ip: null, ids: ['a', 'b'], gone: undefined, 'odd key': 1 });
+  logger.named('probe.ts').log('error', 'two\nlines\u2028', { err: new Error('no\nluck') });
+  logger.log('warn', 'w');
+  logger.log('debug', 'not shown');
+  t.strictSame(lines, [
+    'I1127 23:39:53.123456   12345 agent.ts] "Pod \\"web\\" started" pod="default/web" attempt=2 ready=false ip=null ids=["a","b"] "odd key"=1\n',
+    'E1127 23:39:53.123456   12345 probe.ts] "two\\nlines\\u2028" err="no\\nluck"\n',
+    'W1127 23:39:53.123456   12345 agent.ts] "w"\n',
+  ]);
+  t.notOk(logger.shows('debug'));
+  const other = logger.named('other.ts');
+  logger.setVerbosity(4);
+  other.log('debug', 'shown');
+  t.equal(lines.at(-1), 'I1127 23:39:53.123456   12345 other.ts] "shown"\n');
+});
+
+t.test('JSON', async (t) => {
+  const { lines, logger, now } = logging({ format: 'json', verbosity: 4 });
+  logger.named('probe.ts').log('debug', 'x', { pod: 'a/b', err: new Error('bad'), big: 12345678901234567890n });
+  logger.log('error', 'y');
+  const parsed = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  t.strictSame(parsed, [
+    { level: 'debug', ts: now / 1000, pid: 12345, pod: 'a/b', err: 'bad', big: '12345678901234567890', caller: 'probe.ts', v: 4, msg: 'x' },
+    { level: 'error', ts: now / 1000, pid: 12345, caller: 'agent.ts', msg: 'y' },
+  ]);
+});
+
+const sentinel = 'S3CR3T';
+const secretFields: readonly Record<string, unknown>[] = [
+  { token: sentinel, bearerToken: sentinel, password: sentinel, identityTokens: [sentinel, sentinel] },
+  { auth: { password: sentinel, nested: [{ apiKey: sentinel }] } },
+  { env: [{ name: 'A', value: sentinel }, `B=${sentinel}`, sentinel] },
+  { config: { envs: [{ key: 'A', value: sentinel }], environment: { A: sentinel } } },
+  { container: { env: new Map([['A', sentinel]]) } },
+  { object: { kind: 'Secret', data: { a: sentinel }, stringData: { b: sentinel } } },
+  { command: ['run', `--token=${sentinel}`, `--db-password='${sentinel}'`, '--api-key', sentinel, `DB_PASSWORD=${sentinel}`] },
+  { header: `Authorization: Bearer ${sentinel}` },
+  { url: `https://user:${sentinel}@example.org/x` },
+  { err: new Error(`login with password=${sentinel} failed`) },
+  { text: `{"password":"${sentinel}"}` },
+  { key: `-----BEGIN RSA PRIVATE KEY-----\n${sentinel}\n-----END RSA PRIVATE KEY-----` },
+  { jwt: `eyJ${sentinel}.${sentinel}.${sentinel}` },
+  { bytes: new TextEncoder().encode(sentinel), tokens: new Set([sentinel]), passwords: new Map([['a', sentinel]]) },
+];
+
+t.test('secrets are in neither format', async (t) => {
+  for (const format of ['text', 'json'] as const) {
+    const { lines, logger } = logging({ format });
+    for (const fields of secretFields) logger.log('info', `password: ${sentinel}`, fields);
+    t.equal(lines.length, secretFields.length);
+    t.strictSame(
+      lines.filter((line) => line.includes(sentinel)),
+      [],
+      format,
+    );
+  }
+  t.strictSame(
+    redactedFields({
+      secret: { secretName: 'web-tls' },
+      automountServiceAccountToken: true,
+      imagePullSecrets: [{ name: 'reg' }],
+      env: [{ name: 'A', valueFrom: { fieldRef: 'x' } }],
+      tokenCount: 3,
+    }),
+    {
+      secret: { secretName: 'web-tls' },
+      automountServiceAccountToken: true,
+      imagePullSecrets: [{ name: 'reg' }],
+      env: [{ name: 'A', valueFrom: { fieldRef: 'x' } }],
+      tokenCount: 3,
+    },
+    'what names a secret without being one is shown',
+  );
+});
+
+t.test('what is logged has a bounded size, and nothing stops the caller', async (t) => {
+  const { lines, logger } = logging();
+  const loop: { self?: unknown } = {};
+  loop.self = loop;
+  const hostile = Object.defineProperty({}, 'x', { enumerable: true, get: () => JSON.parse('{') as unknown });
+  logger.log('info', 'm'.repeat(1_000_000), { loop, list: Array.from({ length: 10_000 }, (_, i) => i), long: 'x'.repeat(1_000_000), call: () => 1 });
+  t.ok(lines[0]!.length < 60_000, `${lines[0]!.length} characters`);
+  t.equal(logger.failure, null);
+  logger.log('info', 'hostile', { hostile });
+  t.match(logger.failure, /JSON/, 'a line that could not be made is the log’s failure, not the caller’s');
+  logger.log('info', 'fine');
+  t.equal(logger.failure, null);
+  const full = logging({
+    destination: {
+      write: () => {
+        throw new Error('ENOSPC');
+      },
+    },
+  });
+  full.logger.log('info', 'lost');
+  t.equal(full.logger.failure, 'ENOSPC');
+  const began = performance.now();
+  for (const unit of ['token', 'eyJ.', '://a:', 'Bearer ', '-----BEGIN ', 'password=']) redactedText(unit.repeat(16_384 / unit.length));
+  t.ok(performance.now() - began < 5_000, 'no pattern takes more than linear time');
+});
+
+t.test('events go to the log, and the latest are kept', async (t) => {
+  const { lines, logger, now } = logging();
+  const sink = new LoggingEventSink(logger, () => now, 3);
+  const event = (reason: string): EventRecord => ({
+    involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace: 'default', name: 'web', uid: 'u', fieldPath: 'spec.containers{app}' },
+    type: reason === 'BackOff' ? 'Warning' : 'Normal',
+    reason,
+    message: 'm',
+  });
+  for (const reason of ['Pulled', 'Created', 'Started', 'BackOff', 'Killing']) t.equal(await sink.record(event(reason)), null);
+  t.strictSame([sink.latest().map(({ at, record }) => [at, record.reason]), sink.dropped], [['Started', 'BackOff', 'Killing'].map((reason) => [now, reason]), 2]);
+  t.equal(
+    lines[3],
+    'W1127 23:39:53.123456   12345 agent.ts] "Event occurred" object="default/web" fieldPath="spec.containers{app}" kind="Pod" apiVersion="v1" type="Warning" reason="BackOff" message="m"\n',
+  );
+  const none = new LoggingEventSink(logger, () => now, 0);
+  await none.record(event('Pulled'));
+  t.strictSame([none.latest(), none.dropped], [[], 1]);
+});
