@@ -44,11 +44,11 @@ function simulated(): ManifestsUnderTest {
 /** Stands in for inotify, which has a contract of its own: it only knows whether a path is there. */
 function pathWatch(path: string): FileWatch {
   return {
-    add: async () => {
+    add: () => {
       if (!existsSync(path)) throw new PortError({ kind: 'not-found', message: path, operation: 'FileWatch.add', subject: path });
     },
-    remove: async () => {},
-    close: async () => {},
+    remove: () => {},
+    close: () => {},
   };
 }
 

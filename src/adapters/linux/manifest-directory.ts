@@ -67,16 +67,16 @@ export class LinuxManifestDirectory implements PortOf<ManifestDirectoryOperation
     }
     try {
       this.#watch ??= openFileWatch((events) => this.#saw(events));
-      await this.#watch.add(path, 'changes');
+      this.#watch.add(path, 'changes');
     } catch (error) {
       throw portErrorOf(error, 'manifestDirectory.watch', path);
     }
     return null;
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#isClosed = true;
-    await this.#watch?.close();
+    this.#watch?.close();
     this.#watch = null;
   }
 
