@@ -216,6 +216,20 @@ const sandboxRows: readonly Row[] = [
     },
   ],
   [
+    "what carries no pod labels is somebody else's: counted, never listed",
+    async (t, runtime) => {
+      const { foreign } = await runtime.ports.runtime.listPods({ uid: null }, call());
+      const config = { ...runtime.sandboxConfig(), labels: { app: 'x' } };
+      const { sandboxId } = await runtime.ports.sandboxes.run({ config, runtimeHandler: '' }, call());
+      const listing = await runtime.ports.runtime.listPods({ uid: null }, call());
+      t.equal(listing.foreign, foreign + 1);
+      t.notOk(find(listing.pods, config.metadata.uid));
+      t.equal(await runtime.ports.runtime.inspectPod({ uid: config.metadata.uid }, call()), null);
+      await runtime.remove(sandboxId);
+      t.equal((await runtime.ports.runtime.listPods({ uid: null }, call())).foreign, foreign);
+    },
+  ],
+  [
     'an unknown runtime handler is refused',
     async (t, runtime) => {
       const error = await failure(runtime.ports.sandboxes.run({ config: runtime.sandboxConfig(), runtimeHandler: 'nothing-of-this-name' }, call()));
