@@ -1,5 +1,6 @@
 // The names that Kubernetes accepts: DNS-1123 labels and subdomains, qualified names, label values, port names, environment variables.
 // Each check answers with the problems it found, in the API machinery's words; an empty list means the name is good.
+import { utf8Length } from './utf8.js';
 
 const labelFormat = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 const qualifiedFormat = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
@@ -11,7 +12,7 @@ export const maxLabelLength = 63;
 export const maxSubdomainLength = 253;
 
 function tooLong(max: number): string {
-  return `must be no more than ${max} characters`;
+  return `must be no more than ${max} bytes`;
 }
 
 function formatProblem(message: string, format: string, ...examples: readonly string[]): string {
@@ -21,7 +22,7 @@ function formatProblem(message: string, format: string, ...examples: readonly st
 
 export function dns1123LabelProblems(name: string): string[] {
   const problems: string[] = [];
-  if (name.length > maxLabelLength) problems.push(tooLong(maxLabelLength));
+  if (utf8Length(name) > maxLabelLength) problems.push(tooLong(maxLabelLength));
   if (!labelPattern.test(name)) {
     problems.push(
       subdomainPattern.test(name)
@@ -39,7 +40,7 @@ export function dns1123LabelProblems(name: string): string[] {
 
 export function dns1123SubdomainProblems(name: string): string[] {
   const problems: string[] = [];
-  if (name.length > maxSubdomainLength) problems.push(tooLong(maxSubdomainLength));
+  if (utf8Length(name) > maxSubdomainLength) problems.push(tooLong(maxSubdomainLength));
   if (!subdomainPattern.test(name)) {
     problems.push(
       formatProblem(
@@ -79,7 +80,7 @@ export function qualifiedNameProblems(text: string): string[] {
   if (prefix === '') problems.push('prefix part must be non-empty');
   else if (prefix !== null) problems.push(...dns1123SubdomainProblems(prefix).map((problem) => `prefix part ${problem}`));
   if (name.length === 0) problems.push('name part must be non-empty');
-  else if (name.length > maxLabelLength) problems.push(`name part ${tooLong(maxLabelLength)}`);
+  else if (utf8Length(name) > maxLabelLength) problems.push(`name part ${tooLong(maxLabelLength)}`);
   if (!qualifiedPattern.test(name)) {
     const message = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
     problems.push(formatProblem(message, qualifiedFormat, 'MyName', 'my.name', '123-abc'));
@@ -89,7 +90,7 @@ export function qualifiedNameProblems(text: string): string[] {
 
 export function labelValueProblems(value: string): string[] {
   const problems: string[] = [];
-  if (value.length > maxLabelLength) problems.push(tooLong(maxLabelLength));
+  if (utf8Length(value) > maxLabelLength) problems.push(tooLong(maxLabelLength));
   if (value !== '' && !qualifiedPattern.test(value)) {
     const message = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
     problems.push(formatProblem(message, `(${qualifiedFormat})?`, 'MyValue', 'my_value', '12345'));
@@ -100,7 +101,7 @@ export function labelValueProblems(value: string): string[] {
 /** IANA service names, as container ports use them. */
 export function portNameProblems(name: string): string[] {
   const problems: string[] = [];
-  if (name.length > 15) problems.push('must be no more than 15 characters');
+  if (utf8Length(name) > 15) problems.push(tooLong(15));
   if (!/^[-a-z0-9]+$/.test(name)) problems.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
   if (!/[a-z]/.test(name)) problems.push('must contain at least one letter (a-z)');
   if (name.includes('--')) problems.push('must not contain consecutive hyphens');

@@ -1,0 +1,120 @@
+// Reading a container's log for `kubectl logs`: line by line from where the tail begins, with timestamps, since, byte limit and streams.
+// Invariant: a machine of plain data. It never writes more bytes than the limit, and what it wrote before a failure stays written.
+import { type LogLineParser, logLineParserFor } from '../values/container-log-line.js';
+import { goQuote } from '../values/go-text.js';
+import { parseRfc3339 } from '../values/time.js';
+import { utf8Decode, utf8Encode } from '../values/utf8.js';
+
+export type LogStream = 'stdout' | 'stderr';
+
+export interface LogReadOptions {
+  /** Lines from the end to start at, and, unless following, to stop after; null for all. */
+  readonly tailLines: number | null;
+  /** Bytes written in all, prefixes included; null for no limit. */
+  readonly limitBytes: number | null;
+  /** RFC 3339; older lines are left out. null for all. */
+  readonly since: string | null;
+  /** Whether each line begins with its time. */
+  readonly timestamps: boolean;
+  readonly streams: readonly LogStream[];
+  /** Whether what is appended later is read too. */
+  readonly follow: boolean;
+}
+
+export interface LogReading {
+  readonly options: LogReadOptions;
+  readonly since: LogTime | null;
+  /** Chosen by the first line of the file. */
+  readonly parse: LogLineParser | null;
+  /** Whether the next line begins a new one for the reader, or continues a partial one. */
+  readonly atLineStart: boolean;
+  /** Parsable lines still to come; null without end. */
+  readonly linesLeft: number | null;
+  readonly bytesLeft: number;
+}
+
+export interface LogChunk {
+  readonly stream: LogStream;
+  readonly bytes: Uint8Array;
+}
+
+export type LogStep =
+  | { readonly kind: 'next'; readonly reading: LogReading; readonly chunk: LogChunk | null }
+  /** Nothing more is to be read. */
+  | { readonly kind: 'done'; readonly chunk: LogChunk | null }
+  | { readonly kind: 'failed'; readonly message: string };
+
+const newline = 0x0a;
+
+export function startLogReading(options: LogReadOptions): LogReading {
+  return {
+    options,
+    since: options.since === null ? null : logTime(options.since),
+    parse: null,
+    atLineStart: true,
+    linesLeft: options.follow ? null : options.tailLines,
+    bytesLeft: options.limitBytes ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+/** Whether another line is wanted; asked before each. */
+export function wantsLine(reading: LogReading): boolean {
+  return reading.linesLeft === null || reading.linesLeft > 0;
+}
+
+/** @param line with its newline; without one it is the unfinished end of the file */
+export function readLogLine(reading: LogReading, line: Uint8Array): LogStep {
+  const { options } = reading;
+  const parse = reading.parse ?? logLineParserFor(line);
+  if (parse === null) return { kind: 'failed', message: `failed to get parse function: unsupported log format: ${goQuote(utf8Decode(line))}` };
+  const parsed = parse(line);
+  // A line that isn't one, e.g. cut off when the disk was full, hides nothing but itself.
+  if (parsed === null) return { kind: 'next', reading: { ...reading, parse }, chunk: null };
+  const time = logTime(parsed.time);
+  const { content } = parsed;
+  const next: LogReading = {
+    ...reading,
+    parse,
+    atLineStart: content.length === 0 || content[content.length - 1] === newline,
+    linesLeft: reading.linesLeft === null ? null : reading.linesLeft - 1,
+  };
+  const isOld = reading.since !== null && isBefore(time, reading.since);
+  if (isOld || !options.streams.includes(parsed.stream)) return { kind: 'next', reading: next, chunk: null };
+  const prefixed = options.timestamps && reading.atLineStart ? concatenated(utf8Encode(`${fullTime(parsed.time)} `), content) : content;
+  const bytes = prefixed.length > reading.bytesLeft ? prefixed.subarray(0, reading.bytesLeft) : prefixed;
+  const chunk = { stream: parsed.stream, bytes };
+  const bytesLeft = reading.bytesLeft - bytes.length;
+  return bytesLeft <= 0 ? { kind: 'done', chunk } : { kind: 'next', reading: { ...next, bytesLeft }, chunk };
+}
+
+/** A log line's time to the nanosecond, which the agent's own clock doesn't have. */
+export interface LogTime {
+  readonly micros: number;
+  readonly nanos: number;
+}
+
+function logTime(text: string): LogTime {
+  return { micros: parseRfc3339(text) ?? 0, nanos: Number(fractionOf(text).slice(6)) };
+}
+
+function isBefore(a: LogTime, b: LogTime): boolean {
+  return a.micros !== b.micros ? a.micros < b.micros : a.nanos < b.nanos;
+}
+
+/** Nine digits of a second. */
+function fractionOf(text: string): string {
+  return (/[.,](\d+)/.exec(text)?.[1] ?? '').slice(0, 9).padEnd(9, '0');
+}
+
+/** With nine digits of a second and in its own zone; one without an offset is UTC's. */
+function fullTime(text: string): string {
+  const zone = /(?:Z|[+-]\d{2}:\d{2})$/.exec(text)?.[0] ?? 'Z';
+  return `${text.slice(0, 'YYYY-MM-DDThh:mm:ss'.length)}.${fractionOf(text)}${/^[+-]00:00$/.test(zone) ? 'Z' : zone}`;
+}
+
+function concatenated(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const all = new Uint8Array(a.length + b.length);
+  all.set(a);
+  all.set(b, a.length);
+  return all;
+}
