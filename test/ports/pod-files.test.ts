@@ -9,7 +9,6 @@ import { CgroupfsPodCgroups, type CgroupLayout, cgroupLayout, readCgroupLayout }
 import { FilePodDirectories, FilePodLogs } from '../../src/adapters/storage/index.js';
 import type { Call } from '../../src/ports/operation.js';
 import { PortError } from '../../src/ports/port-error.js';
-import { FailingHost } from '../../src/sim/host/failing-host.js';
 import { type HostOperationName, SimHost } from '../../src/sim/host/sim-host.js';
 import { type PodFilesUnderTest, podCgroupsContract, podDirectoriesContract, podLogsContract, quietCall } from './pod-files.contract.js';
 
@@ -95,7 +94,7 @@ t.test('the model', async (t) => {
   await t.test('cgroups', (t) => podCgroupsContract(t, { cgroups: portOf(new SimHost({ seed: 1 }), 'podCgroups'), podsCgroup: ['kubepods'] }));
 });
 
-t.test('the model of a host: mounts, events, failures, plain data', async (t) => {
+t.test('the model of a host: mounts, events, plain data', async (t) => {
   const host = new SimHost({ seed: 7, eventsMax: 2, latencies: { files: 5, cgroups: 9 } });
   host.handle('podDirectories.prepare', { uid: 'u' }, 0);
   host.directories.mount('u', 'volumes/x', true);
@@ -110,9 +109,6 @@ t.test('the model of a host: mounts, events, failures, plain data', async (t) =>
   t.strictSame([host.state.events.map(({ record }) => record.reason), host.state.eventsLost], [['B', 'C'], 1]);
   t.strictSame(structuredClone(host.state), host.state, 'the state is plain data');
   t.ok(host.knows('podLogs.link') && !host.knows('images.pull'));
-  const failing = new FailingHost(host, (op) => (op === 'podDirectories.prepare' ? { kind: 'resource-exhausted', message: 'no space left', committed: true } : null));
-  t.match(failing.handle('podDirectories.prepare', { uid: 'w' }, 4).outcome, { ok: false, error: { kind: 'resource-exhausted' } });
-  t.strictSame(failing.handle('podDirectories.list', null, 5).outcome, { ok: true, value: ['w'] }, 'a committed failure did its work');
   const again = new SimHost({ seed: 7 });
   const files = { uid: 'u', containerName: 'c', podLogDirectory: 'd', wantsTerminationFile: true };
   t.strictSame(again.handle('podDirectories.prepareContainer', files, 0), new SimHost({ seed: 7, latencies: { files: 200 } }).handle('podDirectories.prepareContainer', files, 9));
@@ -283,6 +279,8 @@ for (const [what, layout, skip] of kernels) {
     for (const directory of directories) writeFileSync(join(directory, 'cgroup.procs'), String(child.pid));
     child.stdin.write('\n');
     await once(child.stdout, 'data');
+    const freezer = directories.map((directory) => join(directory, 'freezer.state')).find((path) => existsSync(path));
+    if (freezer !== undefined) writeFileSync(freezer, 'FROZEN');
     await cgroups.destroy({ name }, quietCall);
     t.strictSame(await exited, [null, 'SIGKILL'], 'what ran inside was killed');
     t.equal(await cgroups.exists({ name }, quietCall), false);

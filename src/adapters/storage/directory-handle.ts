@@ -19,11 +19,10 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { promisify } from 'node:util';
+import { openPathFlag } from '../native-linux/index.js';
 import { errnoName, FileRefusal } from './file-errors.js';
 
-/** O_PATH, which node:fs doesn't name: a descriptor to look up from. */
-const openPath = 0o10000000;
-const asDirectory = openPath | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+const asDirectory = openPathFlag | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const flushed = promisify(fsync);
 /** NAME_MAX of the file systems in use, in bytes. */
 export const nameBytesMax = 255;
@@ -44,7 +43,7 @@ export class DirectoryHandle {
   /** The root of a tree: the operator's choice, so links in it are followed. Made, with its parents, when absent. */
   static root(path: string, mode: number): DirectoryHandle {
     mkdirSync(path, { recursive: true, mode });
-    return new DirectoryHandle(openSync(path, openPath | constants.O_DIRECTORY));
+    return new DirectoryHandle(openSync(path, openPathFlag | constants.O_DIRECTORY));
   }
 
   /** Idempotent. */

@@ -2,6 +2,7 @@
 // Invariant: nothing on another mount is ever removed, whether it was mounted before or while this runs, and no link is followed. What is
 // mounted on a file or an empty directory is safe by itself: the kernel answers EBUSY.
 import { readFileSync } from 'node:fs';
+import { parseMountinfo } from '../native-linux/index.js';
 import { type DirectoryHandle, using } from './directory-handle.js';
 import { errnoName, FileRefusal } from './file-errors.js';
 
@@ -47,12 +48,7 @@ function emptyDirectory(parent: DirectoryHandle, name: string, rule: RemovalRule
 /** A mount point at or below `path` (as the kernel names it), or null. One read, so that nothing is removed at all while something is mounted. */
 export function mountAtOrBelow(path: string): string | null {
   const text = readFileSync('/proc/self/mountinfo', 'utf8');
-  const written = path.replace(/[ \t\n\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
-  // Nearly always there is none: one search of the text says so.
-  if (!text.includes(` ${written}`)) return null;
-  for (const line of text.split('\n')) {
-    const mountPoint = line.split(' ', 5)[4];
-    if (mountPoint === written || mountPoint?.startsWith(`${written}/`)) return mountPoint;
-  }
-  return null;
+  // Nearly always there is none, and one search of the text says so. Blanks and backslashes are written in octal.
+  if (!text.includes(` ${path.replace(/[\s\\].*$/s, '')}`)) return null;
+  return parseMountinfo(text).find(({ mountPoint }) => mountPoint === path || mountPoint.startsWith(`${path}/`))?.mountPoint ?? null;
 }

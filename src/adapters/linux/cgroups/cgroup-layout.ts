@@ -1,6 +1,7 @@
 // How cgroups are mounted on a host: one tree for all controllers (v2), or one tree for each controller or group of them (v1).
 // Hybrid hosts, with v1 controllers and an empty v2 tree elsewhere, count as v1, as everywhere in Kubernetes. See cgroups(7).
 import { readFileSync } from 'node:fs';
+import { parseMountinfo } from '../../native-linux/index.js';
 
 /** Where v2 is mounted when it is the host's layout. */
 const unifiedMountPoint = '/sys/fs/cgroup';
@@ -25,15 +26,11 @@ export function readCgroupLayout(mountinfoPath: string): CgroupLayout {
 export function cgroupLayout(mountinfo: string): CgroupLayout {
   const shortest = new Map<string, string>();
   let unified = false;
-  for (const line of mountinfo.split('\n')) {
-    const dash = line.indexOf(' - ');
-    const mountPoint = line.split(' ', 5)[4];
-    if (dash < 0 || mountPoint === undefined) continue;
-    const [type, , options = ''] = line.slice(dash + 3).split(' ');
+  for (const { mountPoint, fsType, superOptions } of parseMountinfo(mountinfo)) {
     // The later mount at one place is the one that is seen.
-    if (mountPoint === unifiedMountPoint) unified = type === 'cgroup2';
-    if (type !== 'cgroup') continue;
-    for (const controller of options.split(',').flatMap(controllerOf)) {
+    if (mountPoint === unifiedMountPoint) unified = fsType === 'cgroup2';
+    if (fsType !== 'cgroup') continue;
+    for (const controller of superOptions.flatMap(controllerOf)) {
       const known = shortest.get(controller);
       if (known === undefined || mountPoint.length < known.length) shortest.set(controller, mountPoint);
     }

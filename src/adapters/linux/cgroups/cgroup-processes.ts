@@ -31,6 +31,17 @@ export function killProcesses(paths: readonly string[]): void {
   }
 }
 
+/** What is frozen on v1 does not even die; thaws the cgroups and what is below them, where they have a freezer. */
+export function thaw(path: string, levels = cgroupLevelsMax): void {
+  try {
+    writeFileSync(`${path}/freezer.state`, 'THAWED', { flag: 'r+' });
+  } catch (error) {
+    if (errnoName(error) !== 'ENOENT' && errnoName(error) !== 'ENODEV') throw error;
+    return;
+  }
+  if (levels > 0) for (const name of childCgroups(path)) thaw(`${path}/${name}`, levels - 1);
+}
+
 /** How many are in there, for an error that says so. */
 export function countProcesses(paths: readonly string[]): number {
   const pids = new Set<number>();
@@ -45,8 +56,17 @@ function collectProcesses(path: string, pids: Set<number>, levels: number): void
 
 /** Names of the cgroups directly below; none when it is gone. */
 export function childCgroups(path: string): string[] {
+  return absentIsEmpty(() => readdirSync(path, { withFileTypes: true })).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+}
+
+/** Names of everything directly below, cgroups and their files: much cheaper, for who knows the names apart. */
+export function entryNames(path: string): string[] {
+  return absentIsEmpty(() => readdirSync(path));
+}
+
+function absentIsEmpty<T>(read: () => T[]): T[] {
   try {
-    return readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+    return read();
   } catch (error) {
     if (errnoName(error) === 'ENOENT') return [];
     throw error;

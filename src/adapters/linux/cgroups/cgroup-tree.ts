@@ -32,6 +32,7 @@ export class CgroupTree {
     try {
       for (const { mountPoint, controllers } of this.layout.hierarchies) {
         makeDirectories(mountPoint, name, made);
+        // Also of one that was there: a kill may have come between the two steps.
         if (controllers.includes('cpuset')) inheritCpuset(mountPoint, name);
       }
       if (this.layout.version === 2 && this.missingControllers(name)?.length !== 0) this.enableControllers(name);

@@ -6,7 +6,7 @@ import type { PodCgroupOperations } from '../../../ports/outbound/pod-files.js';
 import { PortError } from '../../../ports/port-error.js';
 import { carryOut, checkName, FileRefusal } from '../../storage/index.js';
 import { type CgroupLayout, readCgroupLayout } from './cgroup-layout.js';
-import { childCgroups, countProcesses, killProcesses, killUnified } from './cgroup-processes.js';
+import { countProcesses, entryNames, killProcesses, killUnified, thaw } from './cgroup-processes.js';
 import { CgroupTree } from './cgroup-tree.js';
 
 /** Waits double from 1 ms: about a second in all, in which a killed process has ended unless the kernel holds it. */
@@ -75,7 +75,8 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
       for (const below of qosParents) {
         const parent = [...this.root, ...below];
         for (const directory of this.tree.directories(parent)) {
-          for (const child of childCgroups(directory)) {
+          // No file of the kernel's in a cgroup has such a name.
+          for (const child of entryNames(directory)) {
             const uid = podUidOf(child);
             if (uid !== null) found.set(`${below.join('/')}/${child}`, { uid, name: [...parent, child] });
           }
@@ -89,6 +90,7 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
     const directories = this.tree.directories(name);
     if (this.version === 2 && directories.every(killUnified)) return;
     killProcesses(directories);
+    for (const directory of directories) thaw(directory);
   }
 
   private check(name: readonly string[]): void {
