@@ -1,7 +1,7 @@
 // The manifest directory (or file) on a Linux host: listing, reading, watching.
 // Invariant: no file can hang or swamp the agent: only regular files are read, without blocking on anything else, and only up to the limit.
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { FileWatch, FileWatchEvent, FileWatchListener } from '../../ports/outbound/file-watch.js';
@@ -52,7 +52,8 @@ export class LinuxManifestDirectory implements PortOf<ManifestDirectoryOperation
       if (call.signal.aborted) throw new PortError({ kind: 'cancelled', message: 'listing manifests was cancelled', operation: 'manifestDirectory.list', subject: path });
       files.push(...(await Promise.all(paths.slice(i, i + batch).map((file) => this.#read(file)))));
     }
-    for (const known of [...this.#known.keys()]) if (!paths.includes(known)) this.#known.delete(known);
+    const present = new Set(paths);
+    for (const known of [...this.#known.keys()]) if (!present.has(known)) this.#known.delete(known);
     return { kind: 'directory', files };
   }
 
@@ -113,7 +114,7 @@ export class LinuxManifestDirectory implements PortOf<ManifestDirectoryOperation
       return { path, content: await this.#contentOf(path, handle) };
     } catch (error) {
       this.#known.delete(path);
-      return { path, content: contentOfError(error) };
+      return { path, content: codeOf(error) === 'ENOENT' ? await contentOfMissing(path) : contentOfError(error) };
     } finally {
       await handle?.close();
     }
@@ -153,8 +154,13 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException | null)?.code ?? '';
 }
 
+/** Gone, or a link to something that is. */
+async function contentOfMissing(path: string): Promise<ManifestContent> {
+  const info = await lstat(path).catch(() => null);
+  return info === null ? { kind: 'absent' } : { kind: 'unreadable', message: 'a symbolic link to a file that does not exist' };
+}
+
 const messages: Readonly<Record<string, ManifestContent>> = {
-  ENOENT: { kind: 'absent' },
   EACCES: { kind: 'unreadable', message: 'permission denied' },
   EPERM: { kind: 'unreadable', message: 'operation not permitted' },
   ELOOP: { kind: 'unreadable', message: 'too many levels of symbolic links (a loop?)' },
