@@ -1,6 +1,7 @@
 // The embeddable world: virtual time and the models of what surrounds a node. No Node module and no package below here.
 
 export { type FaultAction, type FaultMoment, FaultPlan, type FaultRule, type FaultTrigger } from './faults/fault-plan.js';
+export { worldFaults } from './faults/world-faults.js';
 export type { SimHostLatencies, SimHostOptions } from './host/host-options.js';
 export { emptyHostState, type SimEvent, type SimHostState, type SimPodDirectory } from './host/host-state.js';
 export { type HostOperationName, type HostOperations, type HostPorts, SimHost } from './host/sim-host.js';

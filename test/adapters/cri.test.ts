@@ -164,9 +164,11 @@ t.test('status codes become kinds, and messages what the runtime said', async (t
   });
 });
 
-t.test('deadlines: of the client, of the caller, and none', async (t) => {
+t.test('deadlines: of the client, of the caller, and none; the authority is localhost', async (t) => {
   const deadlines = new Map<string, number | null>();
-  const note = (name: string) => (rpc: { getDeadline(): Date | number }, answer: (error: Partial<{ code: status; details: string }>) => void) => {
+  const hosts = new Set<string>();
+  const note = (name: string) => (rpc: { getDeadline(): Date | number; getHost(): string }, answer: (error: Partial<{ code: status; details: string }>) => void) => {
+    hosts.add(rpc.getHost());
     const deadline = rpc.getDeadline();
     deadlines.set(name, deadline === Number.POSITIVE_INFINITY ? null : Math.round((Number(deadline) - Date.now()) / 1_000));
     answer({ code: status.UNKNOWN, details: '' });
@@ -183,6 +185,7 @@ t.test('deadlines: of the client, of the caller, and none', async (t) => {
     },
     100_000_000,
   );
+  t.strictSame([...hosts], ['localhost']);
   t.strictSame(Object.fromEntries(deadlines), { run: 200, stop: 130, start: 100, image: 5, pull: null });
 });
 
@@ -213,6 +216,19 @@ t.test('a call ends at its deadline or when it is cancelled; the runtime hears o
     abort.abort();
     t.equal((await pull).kind, 'cancelled');
     await heard;
+  });
+});
+
+t.test('answers of up to 16 MiB are taken', async (t) => {
+  let bytes = 0;
+  const methods: Parameters<typeof withRuntime>[0] = {
+    listImages: (_call, answer) => answer(null, { images: [{ ...emptyImage, id: 'x', username: 'u'.repeat(bytes) }] }),
+  };
+  await withRuntime(methods, async ({ ports: { images } }) => {
+    bytes = 15 * 1024 * 1024;
+    t.equal((await images.list(null, call()))[0]?.username.length, bytes);
+    bytes = 17 * 1024 * 1024;
+    t.equal((await failure(images.list(null, call()))).kind, 'resource-exhausted');
   });
 });
 

@@ -1,0 +1,28 @@
+// A fault plan as a simulated node takes it: one decision on each command.
+import type { Command } from '../../domain/kernel/machine.js';
+import type { Micros } from '../../ports/micros.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { Fault } from '../sim-node.js';
+import type { FaultAction, FaultPlan } from './fault-plan.js';
+
+/** How long an answer hangs whose command has no time limit. In the world nothing may be in flight for ever. */
+const hangMicros: Micros = 3_600_000_000;
+
+/** The first action that a command meets is what happens to it. A delay is the same before and after: models answer at once. */
+export function worldFaults(plan: FaultPlan): (command: Command<AgentOperations>, now: Micros) => Fault | null {
+  return (command, now) => {
+    const [action] = plan.strike(command.op, now);
+    return action === undefined ? null : faultOf(action, command);
+  };
+}
+
+function faultOf(action: FaultAction, { timeoutMicros }: Command<AgentOperations>): Fault {
+  switch (action.kind) {
+    case 'error':
+      return { kind: 'fail', error: action.error, committed: action.moment === 'after', message: action.message };
+    case 'delay':
+      return { kind: 'delay', by: action.micros };
+    case 'hang':
+      return { kind: 'delay', by: timeoutMicros ?? hangMicros };
+  }
+}
