@@ -82,6 +82,9 @@ const podSpec = {
     resourceClaims: '[]PodResourceClaim',
     resources: '*ResourceRequirements',
     hostnameOverride: '*string',
+    // For schedulers alone; the kubelet only passes them on.
+    schedulingGroup: '*any',
+    workloadRef: '*any',
   },
   PodSecurityContext: {
     seLinuxOptions: '*SELinuxOptions',
