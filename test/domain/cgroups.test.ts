@@ -5,7 +5,10 @@ import { emptyCgroupConfig } from '../../src/domain/cgroups/cgroup-config.js';
 import { cgroupFiles } from '../../src/domain/cgroups/cgroup-files.js';
 import { cgroupPath, parseCgroupPath, systemdUnits } from '../../src/domain/cgroups/cgroup-name.js';
 import { milliCpuToQuota, milliCpuToShares, podWeightToShares, sharesToContainerWeight, sharesToPodWeight } from '../../src/domain/cgroups/cpu-conversions.js';
+import { podCgroupConfig, podCgroupOptions } from '../../src/domain/cgroups/pod-cgroup-config.js';
 import { podCgroupName, podUidOfCgroupPath } from '../../src/domain/cgroups/pod-cgroup-name.js';
+import { sliceSettings } from '../../src/domain/cgroups/systemd-properties.js';
+import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
 
 const holds = (property: fc.IProperty<unknown>): void => fc.assert(property, { numRuns: 500 });
 const component = fc.string({ unit: fc.constantFrom('a', 'b', '-', '.', '0'), minLength: 1, maxLength: 8 });
@@ -57,4 +60,39 @@ t.test('files', async (t) => {
   for (const [sentence, config, version, want] of rows) t.equal(text(config, version), want, sentence);
   const pages = { hugePageLimits: new Map([[2n ** 21n, 2n ** 22n]]) };
   t.equal(text(pages, 2, ['2MB', '1GB']), 'hugetlb.2MB.max=4194304 hugetlb.2MB.rsvd.max=4194304 hugetlb.1GB.max=0 hugetlb.1GB.rsvd.max=0', 'other sizes are set to 0');
+});
+
+t.test('pods', async (t) => {
+  const limits = { cpu: '1', memory: '1Gi' };
+  const pod = { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', resources: { limits, requests: limits } }] } };
+  const options = podCgroupOptions(nodeFacts({ podPidsLimit: 100 }), true);
+  t.match(podCgroupConfig(pod, options), { cpuQuotaMicros: -1, cpuPeriodMicros: 100_000, pidsLimit: 100 }, 'exclusive CPUs are never throttled');
+  const memoryQos = { reservationPolicy: 'TieredReservation', throttlingFactor: 0.9, allocatableMemoryBytes: null, memoryPageBytes: 4096 };
+  t.strictSame(podCgroupConfig(pod, podCgroupOptions(nodeFacts({ memoryQos }), false)).unified, { 'memory.min': '1073741824' }, 'memory is reserved on v2');
+  t.strictSame(podCgroupConfig(pod, podCgroupOptions(nodeFacts({ memoryQos, cgroupVersion: 1 }), false)).unified, {}, 'and not on v1');
+});
+
+t.test('systemd properties', async (t) => {
+  const infinity = 2n ** 64n - 1n;
+  const properties = (config: object, version: 1 | 2 = 2, systemd = 252): Record<string, unknown> =>
+    Object.fromEntries(sliceSettings({ ...emptyCgroupConfig, ...config }, version, systemd).properties.map(({ name, value }) => [name, value]));
+  const rows: readonly (readonly [sentence: string, got: unknown, want: object])[] = [
+    ['nothing set, nothing told', properties({}), {}],
+    ['memory, on v2', properties({ memoryBytes: 1024n }), { MemoryMax: 1024n }],
+    ['memory, on v1', properties({ memoryBytes: 1024n }, 1), { MemoryLimit: 1024n }],
+    ['0 is not set, -1 is infinity', properties({ memoryBytes: 0n, pidsLimit: -1 }), { TasksMax: infinity }],
+    ['one process at least', properties({ pidsLimit: 0 }), { TasksMax: 1n }],
+    ['the straight line of weights', properties({ cpuShares: 1024 }), { CPUWeight: 39n }],
+    ['shares on v1', properties({ cpuShares: 1024 }, 1), { CPUShares: 1024n }],
+    ['a quota', properties({ cpuQuotaMicros: 50_000, cpuPeriodMicros: 100_000 }), { CPUQuotaPeriodUSec: 100_000n, CPUQuotaPerSecUSec: 500_000n }],
+    ['a period alone lifts the quota', properties({ cpuQuotaMicros: 0, cpuPeriodMicros: 100_000 }), { CPUQuotaPeriodUSec: 100_000n, CPUQuotaPerSecUSec: infinity }],
+    ['old systemd knows no period', properties({ cpuQuotaMicros: -1, cpuPeriodMicros: 100_000 }, 2, 241), { CPUQuotaPerSecUSec: infinity }],
+    ['a bit for each CPU', properties({ cpusetCpus: '0-2,9' }), { AllowedCPUs: Uint8Array.of(0b111, 0b10) }],
+    ['old systemd knows no CPUs', properties({ cpusetCpus: '0' }, 2, 243), {}],
+    ['what is reserved', properties({ unified: { 'memory.min': '5', 'memory.high': 'max', 'memory.oom.group': '1' } }), { MemoryMin: 5n, MemoryHigh: infinity }],
+  ];
+  for (const [sentence, got, want] of rows) t.strictSame(got, want, sentence);
+  const odd = sliceSettings({ ...emptyCgroupConfig, cpuQuotaMicros: 33_300, cpuPeriodMicros: 100_000 }, 2, 252);
+  t.match(odd.properties, [{}, { name: 'CPUQuotaPerSecUSec', value: 340_000n }], 'rounded up to a whole percent');
+  t.equal(odd.config.cpuQuotaMicros, 34_000, 'and the file says the same, so that a reload changes nothing');
 });

@@ -10,6 +10,7 @@ import { type CgroupConfig, emptyCgroupConfig } from './cgroup-config.js';
 import { milliCpuToQuota, milliCpuToShares, minShares, unlimitedQuota } from './cpu-conversions.js';
 import { hugePageBytes } from './huge-page-sizes.js';
 import { reservationFile, tieredReservation } from './memory-qos.js';
+import type { ResourceFacts } from './resource-facts.js';
 
 export interface PodCgroupOptions {
   /** Whether CPU limits are enforced: off without CFS quota, and for pods with CPUs of their own. */
@@ -19,6 +20,16 @@ export interface PodCgroupOptions {
   readonly podPidsLimit: number;
   /** The reservation policy of KEP-2570; null where that is off, as it is on cgroup v1. */
   readonly memoryReservationPolicy: string | null;
+}
+
+/** @param exclusiveCpus whether CPUs are reserved for a container of the pod */
+export function podCgroupOptions(node: ResourceFacts & { readonly podPidsLimit: number }, exclusiveCpus: boolean): PodCgroupOptions {
+  return {
+    enforceCpuLimits: node.cpuCfsQuota && !exclusiveCpus,
+    cpuPeriodMicros: node.cpuCfsQuotaPeriod,
+    podPidsLimit: node.podPidsLimit,
+    memoryReservationPolicy: node.cgroupVersion === 2 ? (node.memoryQos?.reservationPolicy ?? null) : null,
+  };
 }
 
 type Limited = 'cpu' | 'memory';
