@@ -1,4 +1,6 @@
 // The clock that never goes back, and what log lines look like and leave out.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fc from 'fast-check';
 import t from 'tap';
 import { type LoggerOptions, LoggingEventSink, PinoLogger, redactedFields, redactedText } from '../../src/adapters/logging/index.js';
@@ -167,6 +169,36 @@ t.test('what is logged has a bounded size, and nothing stops the caller', async 
   t.ok(performance.now() - began < 5_000, 'no pattern takes more than linear time');
 });
 
+const talker = `
+  const { PinoLogger, standardErrorDestination } = await import(process.argv[1]);
+  const errors = [];
+  const destination = standardErrorDestination((error) => errors.push(error.code));
+  const logger = PinoLogger.create({ format: process.argv[2], verbosity: 0, now: () => 0, pid: 1, destination }, 'talker.ts');
+  logger.log('info', 'before');
+  process.stdin.once('data', () => {
+    for (let i = 0; i < 3; i++) logger.log('info', 'after');
+    setImmediate(() => {
+      console.log(JSON.stringify({ errors: errors.length > 0, failure: logger.failure !== null }));
+      process.exit(7);
+    });
+  });`;
+
+t.test('standard error: written at once, and a reader that went away does not end the program', async (t) => {
+  const logging = new URL('../../src/adapters/logging/index.js', import.meta.url).href;
+  for (const format of ['text', 'json']) {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', talker, logging, format], { stdio: ['pipe', 'pipe', 'pipe'] });
+    const exited = once(child, 'exit');
+    const [first] = (await once(child.stderr, 'data')) as [Buffer];
+    t.match(first.toString(), format === 'text' ? / 1 talker\.ts\] "before"\n$/ : /"caller":"talker\.ts","v":0,"msg":"before"\}\n$/);
+    child.stderr.destroy();
+    await once(child.stderr, 'close');
+    child.stdin.end('go');
+    const [said] = (await once(child.stdout, 'data')) as [Buffer];
+    t.match(JSON.parse(said.toString()), { errors: true }, 'and is told');
+    t.strictSame(await exited, [7, null]);
+  }
+});
+
 t.test('events go to the log, and the latest are kept', async (t) => {
   const { lines, logger, now } = logging();
   const sink = new LoggingEventSink(logger, () => now, 3);
@@ -178,10 +210,8 @@ t.test('events go to the log, and the latest are kept', async (t) => {
   });
   for (const reason of ['Pulled', 'Created', 'Started', 'BackOff', 'Killing']) t.equal(await sink.record(event(reason)), null);
   t.strictSame([sink.latest().map(({ at, record }) => [at, record.reason]), sink.dropped], [['Started', 'BackOff', 'Killing'].map((reason) => [now, reason]), 2]);
-  t.equal(
-    lines[3],
-    'W1127 23:39:53.123456   12345 agent.ts] "Event occurred" object="default/web" fieldPath="spec.containers{app}" kind="Pod" apiVersion="v1" type="Warning" reason="BackOff" message="m"\n',
-  );
+  const subject = 'object="default/web" fieldPath="spec.containers{app}" kind="Pod" apiVersion="v1"';
+  t.equal(lines[3], `W1127 23:39:53.123456   12345 agent.ts] "Event occurred" ${subject} type="Warning" reason="BackOff" message="m"\n`);
   const none = new LoggingEventSink(logger, () => now, 0);
   await none.record(event('Pulled'));
   t.strictSame([none.latest(), none.dropped], [[], 1]);

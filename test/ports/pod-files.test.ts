@@ -281,8 +281,14 @@ for (const [what, layout, skip] of kernels) {
     await once(child.stdout, 'data');
     const freezer = directories.map((directory) => join(directory, 'freezer.state')).find((path) => existsSync(path));
     if (freezer !== undefined) writeFileSync(freezer, 'FROZEN');
-    await cgroups.destroy({ name }, quietCall);
-    t.strictSame(await exited, [null, 'SIGKILL'], 'what ran inside was killed');
+    try {
+      await cgroups.destroy({ name }, quietCall);
+      t.strictSame(await exited, [null, 'SIGKILL'], 'what ran inside was killed, frozen or not');
+    } finally {
+      if (freezer !== undefined && existsSync(freezer)) writeFileSync(freezer, 'THAWED');
+      child.kill('SIGKILL');
+      await exited;
+    }
     t.equal(await cgroups.exists({ name }, quietCall), false);
     t.notOk(directories.some((directory) => existsSync(directory)));
   });
