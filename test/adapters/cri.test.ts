@@ -68,6 +68,8 @@ t.test('configurations survive the way over the wire', async (t) => {
   t.strictSame(sandboxConfigFromCri(PodSandboxConfig.decode(PodSandboxConfig.encode(sandboxConfigToCri(sandbox)).finish())), sandbox);
   t.strictSame(containerConfigFromCri(ContainerConfig.decode(ContainerConfig.encode(containerConfigToCri(container)).finish())), container);
   t.equal(containerConfigToCri(container).linux?.securityContext?.apparmorProfile, 'unconfined');
+  const secret = { ...container, envs: [{ key: 'RAW', value: Uint8Array.of(0xff, 0x00, 0x41) }] };
+  t.strictSame(containerConfigFromCri(ContainerConfig.decode(ContainerConfig.encode(containerConfigToCri(secret)).finish())), secret, 'a value that is no text keeps its bytes');
 });
 
 /** A runtime that answers as it is told; what is not told is UNIMPLEMENTED. */
