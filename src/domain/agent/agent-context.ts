@@ -90,14 +90,11 @@ export class AgentContext implements SyncContext {
 
   startResult(uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void {
     const { startFailures } = this.state;
-    const ofPod = startFailures.get(uid);
-    if (failure === null) {
-      ofPod?.delete(containerName);
-      if (ofPod?.size === 0) startFailures.delete(uid);
-      return;
-    }
-    if (ofPod !== undefined) ofPod.set(containerName, failure);
-    else startFailures.set(uid, new Map([[containerName, failure]]));
+    const ofPod = new Map(startFailures.get(uid));
+    if (failure === null && !ofPod.delete(containerName)) return;
+    if (failure !== null) ofPod.set(containerName, failure);
+    if (ofPod.size === 0) startFailures.delete(uid);
+    else startFailures.set(uid, ofPod);
     const oldest = startFailures.keys().next();
     if (startFailures.size > maxStartFailures && oldest.done !== true) startFailures.delete(oldest.value);
   }

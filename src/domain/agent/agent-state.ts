@@ -69,6 +69,13 @@ export interface CollectionState {
   dirty: boolean;
 }
 
+export interface ComputedFrom {
+  readonly record: StatusRecord;
+  readonly pod: Pod;
+  readonly runtime: PodRuntimeStatus;
+  readonly failures: ReadonlyMap<string, StartFailure>;
+}
+
 export interface AgentState {
   readonly settings: AgentSettings;
   nodeFacts: NodeFacts;
@@ -83,8 +90,10 @@ export interface AgentState {
   readonly relist: RelistState;
   readonly readiness: RuntimeReadiness;
   readonly statuses: Map<string, StatusRecord>;
-  /** Why the last start of a container failed, by pod and container. */
-  readonly startFailures: Map<string, Map<string, StartFailure>>;
+  /** What the kept status was computed from, to tell by identity that it still holds. */
+  readonly computed: Map<string, ComputedFrom>;
+  /** Why the last start of a container failed, by pod and container; replaced, never changed in place. */
+  readonly startFailures: Map<string, ReadonlyMap<string, StartFailure>>;
   readonly crashLoop: KeyedBackoff;
   readonly imagePulls: ImagePullBackoff;
   readonly backlog: LoopBacklog;
@@ -113,6 +122,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     relist: { listing: false, looks: new Map(), held: [], requests: new Map(), newest: null },
     readiness: newRuntimeReadiness(),
     statuses: new Map(),
+    computed: new Map(),
     startFailures: new Map(),
     crashLoop: newCrashLoopBackoff(settings.maxContainerRestartPeriod),
     imagePulls: newImagePullBackoff(),

@@ -13,7 +13,7 @@ import { networkNotReadyText, type RunResult, runFinished } from '../pod-workers
 import { podOfRunning } from '../pod-workers/update-pod.js';
 import { isTerminalPhase } from '../status/phase.js';
 import type { AgentContext } from './agent-context.js';
-import { computeStatus, setStatus, terminateStatus, withTermination } from './pod-statuses.js';
+import { computeStatus, refreshStatus, setStatus, terminateStatus, withTermination } from './pod-statuses.js';
 import { missingFeature } from './unsupported.js';
 
 /** Grace of a pod that only the runtime knows, seconds. */
@@ -89,8 +89,7 @@ function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation
 function syncSteps(context: AgentContext, run: SyncRun): SyncStep[] {
   const { state } = context;
   const { pod } = run;
-  const status = computeStatus(context, pod, run.status, false);
-  setStatus(context, pod, status);
+  const status = refreshStatus(context, pod, run.status);
   if (isTerminalPhase(status.phase)) {
     run.podIsTerminal = true;
     return [];

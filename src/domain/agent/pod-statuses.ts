@@ -50,6 +50,34 @@ export function setStatus(context: AgentContext, pod: Pod, status: PodStatus): v
   changeStatus(context, pod, { kind: 'set', status });
 }
 
+/**
+ * Computes and keeps the status at the beginning of a sync. When nothing that it follows from has changed since the last time, the
+ * record of that time is still right; only a deadline makes a status follow from the clock.
+ */
+export function refreshStatus(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus): PodStatus {
+  const { state } = context;
+  const uid = uidOf(pod);
+  const failures = state.startFailures.get(uid) ?? noFailures;
+  const record = state.statuses.get(uid);
+  const last = state.computed.get(uid);
+  if (
+    record !== undefined &&
+    last !== undefined &&
+    last.record === record &&
+    last.pod === pod &&
+    last.runtime === runtime &&
+    last.failures === failures &&
+    pod.spec.activeDeadlineSeconds === undefined
+  ) {
+    return record.status;
+  }
+  const status = computeStatus(context, pod, runtime, false);
+  setStatus(context, pod, status);
+  const now = state.statuses.get(uid);
+  if (now !== undefined) state.computed.set(uid, { record: now, pod, runtime, failures });
+  return status;
+}
+
 /** The last word about a pod: everything of it is released. */
 export function terminateStatus(context: AgentContext, pod: Pod): void {
   changeStatus(context, pod, { kind: 'terminate' });
@@ -67,6 +95,7 @@ function changeStatus(context: AgentContext, pod: Pod, change: StatusChange): vo
 /** Drops what is kept for pods that nobody has heard of any more. */
 export function forgetUnknown(state: AgentState, isKnown: (uid: string) => boolean): void {
   for (const uid of state.statuses.keys()) if (!isKnown(uid)) state.statuses.delete(uid);
+  for (const uid of state.computed.keys()) if (!isKnown(uid)) state.computed.delete(uid);
   for (const uid of state.startFailures.keys()) if (!isKnown(uid)) state.startFailures.delete(uid);
   for (const uid of state.toldMissing.keys()) if (!isKnown(uid)) state.toldMissing.delete(uid);
   for (const uid of state.cache.entries.keys()) if (!isKnown(uid) && !state.pleg.records.has(uid)) deleteFromPodCache(state.cache, uid);

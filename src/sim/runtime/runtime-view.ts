@@ -16,6 +16,7 @@ interface PodParts {
 export class RuntimeView {
   /** What belongs to a pod; '' holds what carries no pod label. Kept by `added` and `removed`. */
   private readonly parts = new Map<string, PodParts>();
+  private readonly bySandbox = new Map<string, Set<SimContainer>>();
   private readonly listed = new Map<string, ListedPod>();
   private pods: readonly ListedPod[] | null = null;
 
@@ -32,6 +33,9 @@ export class RuntimeView {
 
   containerAdded(container: SimContainer): void {
     this.partsOf(container.podUid).containers.push(container);
+    const siblings = this.bySandbox.get(container.sandboxId);
+    if (siblings === undefined) this.bySandbox.set(container.sandboxId, new Set([container]));
+    else siblings.add(container);
     this.changed(container.podUid);
   }
 
@@ -43,6 +47,9 @@ export class RuntimeView {
 
   containerRemoved(container: SimContainer): void {
     take(this.partsOf(container.podUid).containers, container);
+    const siblings = this.bySandbox.get(container.sandboxId);
+    siblings?.delete(container);
+    if (siblings?.size === 0) this.bySandbox.delete(container.sandboxId);
     this.changed(container.podUid);
   }
 
@@ -63,7 +70,7 @@ export class RuntimeView {
 
   /** By sandbox and not by pod: the labels of a container are its creator's, and may name another pod. */
   containersOf(sandboxId: string): SimContainer[] {
-    return [...this.state.containers.values()].filter((container) => container.sandboxId === sandboxId);
+    return [...(this.bySandbox.get(sandboxId) ?? [])];
   }
 
   private podsOf(uid: string): ListedPod[] {
