@@ -10,53 +10,23 @@ import type { ListedPod, RuntimeListing } from '../../ports/model/runtime-listin
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply, ReplyFor } from '../kernel/machine.js';
-import { inspected, inspectionFailed, isPodRelistDue, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../pleg/pleg.js';
+import { inspected, inspectionFailed, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../pleg/pleg.js';
 import { emptyPodStatus, setPodCache } from '../pod-cache/pod-cache.js';
 import type { AgentContext } from './agent-context.js';
 import type { PodLook } from './agent-state.js';
 import { collectAfterDeath } from './dead-containers.js';
+import { beginLooks, relistAddress } from './looks.js';
 import { syncPods } from './sync-loop.js';
 import { resumeAwaiting } from './worker-effects.js';
 
-export const relistAddress = { machine: 'relist', key: '' } as const;
 /** Where the runtime tells of changes, everything is looked at this often all the same. */
 const safetyNetPeriod: Micros = 300_000_000;
-/** Pods looked at side by side; more wait. */
-const maxLooks = 32;
-
-/** Begins a look at everything, unless one is under way: then the next one begins when that is over. */
-export function beginRelist(context: AgentContext): void {
-  const { relist, settings, pleg } = context.state;
-  if (relist.listing || pleg.round !== null) return;
-  relist.listing = true;
-  context.turn.wakeAt(relistAddress, null);
-  context.turn.ask('runtime.listPods', relistAddress, 'list', { uid: null }, settings.runtimeRequestTimeout);
-}
-
-/** Asks for a look at one pod soon. One request a pod is kept: the newest. */
-export function requestPodRelist(context: AgentContext, uid: string): void {
-  context.state.relist.requests.set(uid, context.turn.now);
-  beginLooks(context);
-}
 
 export function relistReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
   if (reply.op === 'runtime.listPods') listed(context, reply);
   else if (reply.op === 'runtime.inspectPod') {
     if (reply.slot.startsWith('look/')) looked(context, reply);
     else podInspected(context, reply);
-  }
-}
-
-function beginLooks(context: AgentContext): void {
-  const { state, turn } = context;
-  const { relist, pleg } = state;
-  for (const [uid, requestedAt] of relist.requests) {
-    if (relist.looks.size >= maxLooks) return;
-    if (relist.looks.has(uid)) continue;
-    relist.requests.delete(uid);
-    if (!isPodRelistDue(pleg, requestedAt)) continue;
-    relist.looks.set(uid, turn.now);
-    turn.ask('runtime.inspectPod', relistAddress, `look/${uid}`, { uid }, state.settings.runtimeRequestTimeout);
   }
 }
 

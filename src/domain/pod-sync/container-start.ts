@@ -12,8 +12,6 @@
 // | create       | containers.create            | start         |
 // | start        | containers.start             | done          |
 import type { Micros } from '../../ports/micros.js';
-import type { Container } from '../../ports/model/container.js';
-import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { decideCrashLoop } from '../backoff/crash-loop-backoff.js';
 import { imagePullFailed, imagePullSucceeded, imagePullWait, neverPullProblem, type PullProblem } from '../backoff/image-pull-backoff.js';
@@ -24,29 +22,10 @@ import { formatGoDuration } from '../values/go-duration.js';
 import { normalizeImageName } from '../values/image-name.js';
 import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
 import { failed, succeeded } from './action-result.js';
+import type { ContainerStart } from './container-start-state.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
-
-export type ContainerGroup = 'init' | 'regular' | 'ephemeral';
-
-export interface ContainerStart {
-  readonly container: Container;
-  readonly group: ContainerGroup;
-  phase: 'begin' | 'image' | 'pull' | 'pulled' | 'count' | 'hosts' | 'files' | 'create' | 'start' | 'done' | 'failed';
-  /** With the tag that a bare name stands for. */
-  image: string;
-  imageRef: string;
-  imageStatus: RuntimeImage | null;
-  pullStartedAt: Micros;
-  restartCount: number;
-  terminationFile: string;
-  containerId: string;
-}
-
-export function newContainerStart(container: Container, group: ContainerGroup): ContainerStart {
-  return { container, group, phase: 'begin', image: '', imageRef: '', imageStatus: null, pullStartedAt: 0, restartCount: 0, terminationFile: '', containerId: '' };
-}
 
 /** Asks for what comes next; answers with the number of commands it sent (0: the start is over). */
 export function decideContainerStart(start: ContainerStart, run: SyncRun, context: SyncContext): number {

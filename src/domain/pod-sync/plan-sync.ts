@@ -3,7 +3,7 @@
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import { isRestartingAll } from '../status/restart-all.js';
-import { newContainerStart } from './container-start.js';
+import { newContainerStart } from './container-start-state.js';
 import { computePodActions, mayStartContainers } from './pod-actions.js';
 import type { PodActions } from './pod-actions-types.js';
 import { beginContainerKills, beginPodKill } from './pod-kill.js';

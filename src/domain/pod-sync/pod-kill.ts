@@ -8,38 +8,12 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
 import { podReferenceTextOf } from '../values/pod-references.js';
 import { microsPerSecond } from '../values/time.js';
-import { type ActionResult, failed, succeeded } from './action-result.js';
-import {
-  beginContainerKill,
-  type ContainerKill,
-  containerKillDeadline,
-  containerKillTimedOut,
-  preStopEnded,
-  stopAnswered,
-  stopTimeoutSeconds,
-  turnCame,
-} from './container-kill.js';
+import { failed, succeeded } from './action-result.js';
+import { beginContainerKill, containerKillDeadline, containerKillTimedOut, preStopEnded, stopAnswered, stopTimeoutSeconds, turnCame } from './container-kill.js';
 import type { KillReason } from './kill-grace.js';
+import type { KillItem, PodKill } from './pod-kill-state.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import { isTurnToStop, terminationOrder } from './termination-order.js';
-
-interface KillItem {
-  readonly containerId: string;
-  readonly kill: ContainerKill;
-  asked: boolean;
-}
-
-export interface PodKill {
-  readonly pod: Pod;
-  readonly items: KillItem[];
-  /** Container -> those that must be down first; empty when there is no order to keep. */
-  readonly order: ReadonlyMap<string, readonly string[]>;
-  /** Sandboxes to stop in the end. */
-  readonly sandboxIds: readonly string[];
-  phase: 'containers' | 'sandboxes' | 'done';
-  asked: boolean;
-  readonly results: ActionResult[];
-}
 
 export interface ContainerToKill {
   readonly id: string;

@@ -8,8 +8,8 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { PodOperation } from '../pod-workers/effects.js';
 import type { ActionResult } from './action-result.js';
-import type { ContainerStart } from './container-start.js';
-import type { PodKill } from './pod-kill.js';
+import type { ContainerStart } from './container-start-state.js';
+import type { PodKill } from './pod-kill-state.js';
 
 export interface ContainerToRemove {
   readonly containerId: string;

@@ -1,0 +1,22 @@
+// A kill of some or all of a pod's containers under way, as data.
+import type { Pod } from '../../ports/model/pod.js';
+import type { ActionResult } from './action-result.js';
+import type { ContainerKill } from './container-kill.js';
+
+export interface KillItem {
+  readonly containerId: string;
+  readonly kill: ContainerKill;
+  asked: boolean;
+}
+
+export interface PodKill {
+  readonly pod: Pod;
+  readonly items: KillItem[];
+  /** Container -> those that must be down first; empty when there is no order to keep. */
+  readonly order: ReadonlyMap<string, readonly string[]>;
+  /** Sandboxes to stop in the end. */
+  readonly sandboxIds: readonly string[];
+  phase: 'containers' | 'sandboxes' | 'done';
+  asked: boolean;
+  readonly results: ActionResult[];
+}
