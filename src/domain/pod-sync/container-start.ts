@@ -12,6 +12,7 @@
 // | create       | containers.create            | start         |
 // | start        | containers.start             | done          |
 import type { Micros } from '../../ports/micros.js';
+import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { decideCrashLoop } from '../backoff/crash-loop-backoff.js';
 import { imagePullFailed, imagePullSucceeded, imagePullWait, neverPullProblem, type PullProblem } from '../backoff/image-pull-backoff.js';
