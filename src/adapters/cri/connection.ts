@@ -6,6 +6,7 @@ import { type ChannelOptions, Client, type ClientReadableStream, type ClientUnar
 import type { Micros } from '../../ports/micros.js';
 import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
+import { CreatedPods } from './created-pods.js';
 import { socketPathOf } from './endpoint.js';
 import { goErrorText, portErrorOf } from './grpc-errors.js';
 import { operationTypeOf } from './operation-types.js';
@@ -66,6 +67,8 @@ export interface CriCallObservation {
 export class CriConnection {
   readonly endpoint: string;
   readonly requestTimeoutMicros: Micros;
+  /** Shared by the roles that speak over this connection: who creates tells who lists. */
+  readonly created = new CreatedPods();
   private readonly client: Client;
   private readonly observe: (call: CriCallObservation) => void;
 
@@ -81,7 +84,7 @@ export class CriConnection {
     const { operation, subject } = target;
     return new Promise((resolve, reject) => {
       if (call.signal.aborted) {
-        reject(cancelled(operation, subject));
+        reject(cutOff(false, operation, subject));
         return;
       }
       const timeout = shorter(target.deadlineMicros, call.timeoutMicros);
@@ -90,9 +93,10 @@ export class CriConnection {
       const startedMs = performance.now();
       const settle = (error: ServiceError | null, response?: Response) => {
         call.signal.removeEventListener('abort', abort);
-        this.observe({ operationType: operationTypeOf(method.path), durationMicros: Math.floor((performance.now() - startedMs) * 1_000), failed: error !== null });
+        const durationMicros = Math.floor((performance.now() - startedMs) * 1_000);
+        this.observe({ operationType: operationTypeOf(method.path), durationMicros, failed: error !== null });
         if (error === null) resolve(response as Response);
-        else if (call.signal.aborted) reject(cancelled(operation, subject));
+        else if (call.signal.aborted) reject(cutOff(call.timeoutMicros !== null && durationMicros >= call.timeoutMicros - timerMicros, operation, subject));
         else reject(target.messageWithCode === true ? withCode(error, operation, subject) : portErrorOf(error, operation, subject));
       };
       call.signal.addEventListener('abort', abort);
@@ -117,8 +121,12 @@ function shorter(a: Micros | null, b: Micros | null): Micros | null {
   return b === null ? a : Math.min(a, b);
 }
 
-function cancelled(operation: string, subject: string): PortError {
-  return new PortError({ kind: 'cancelled', message: 'context canceled', operation, subject });
+/** How much before its time a timer of Node may fire. */
+const timerMicros: Micros = 2_000;
+
+/** A caller aborts a call also when its time is up, about when the call's own deadline passes; either way it was late and not unwanted. */
+function cutOff(late: boolean, operation: string, subject: string): PortError {
+  return new PortError({ kind: late ? 'deadline-exceeded' : 'cancelled', message: late ? 'context deadline exceeded' : 'context canceled', operation, subject });
 }
 
 function withCode(error: ServiceError, operation: string, subject: string): PortError {

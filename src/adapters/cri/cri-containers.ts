@@ -1,4 +1,5 @@
 // Containers over the CRI.
+import { containerLabels } from '../../domain/values/container-labels.js';
 import { microsPerSecond } from '../../domain/values/time.js';
 import type { ContainerConfig } from '../../ports/model/container-config.js';
 import type { SandboxConfig } from '../../ports/model/sandbox-config.js';
@@ -21,7 +22,8 @@ export class CriContainers implements PortOf<ContainerOperations> {
   async create({ sandboxId, config, sandboxConfig }: CreateRequest, call: Call): Promise<{ readonly containerId: string }> {
     const target = { operation: 'containers.create', subject: config.metadata.name, deadlineMicros: this.connection.requestTimeoutMicros };
     const message = { podSandboxId: sandboxId, config: containerConfigToCri(config), sandboxConfig: sandboxConfigToCri(sandboxConfig) };
-    const { containerId } = await this.connection.unary(RuntimeServiceService.createContainer, message, call, target);
+    const uid = config.labels[containerLabels.podUid] ?? sandboxConfig.metadata.uid;
+    const { containerId } = await this.connection.created.during(uid, () => this.connection.unary(RuntimeServiceService.createContainer, message, call, target));
     if (containerId === '') throw brokenAnswer(`ContainerId is not set for container ${JSON.stringify(config.metadata)}`, target.operation, config.metadata.name);
     return { containerId };
   }

@@ -1,4 +1,5 @@
 // Sandboxes over the CRI.
+import { containerLabels } from '../../domain/values/container-labels.js';
 import type { SandboxConfig } from '../../ports/model/sandbox-config.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { SandboxOperations } from '../../ports/outbound/container-runtime.js';
@@ -15,7 +16,9 @@ export class CriSandboxes implements PortOf<SandboxOperations> {
     const { metadata } = request.config;
     const target = { operation: 'sandboxes.run', subject: metadata.uid, deadlineMicros: 2 * this.connection.requestTimeoutMicros };
     const message = { config: sandboxConfigToCri(request.config), runtimeHandler: request.runtimeHandler };
-    const { podSandboxId } = await this.connection.unary(RuntimeServiceService.runPodSandbox, message, call, target);
+    const { podSandboxId } = await this.connection.created.during(request.config.labels[containerLabels.podUid] ?? metadata.uid, () =>
+      this.connection.unary(RuntimeServiceService.runPodSandbox, message, call, target),
+    );
     if (podSandboxId === '') throw brokenAnswer(`PodSandboxId is not set for sandbox ${JSON.stringify(metadata)}`, target.operation, metadata.uid);
     return { sandboxId: podSandboxId };
   }

@@ -57,6 +57,10 @@ export class PodListing {
     this.regroup();
   }
 
+  pod(uid: string): ListedPod | null {
+    return this.byUid.get(uid) ?? null;
+  }
+
   private regroup(): void {
     const groups = new Map<string, Group>();
     let foreign = 0;
