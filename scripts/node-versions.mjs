@@ -41,6 +41,18 @@ function binaryOf(version) {
   process.exit(1);
 }
 
+/** Each failure with what follows it, and what the programs said on the way: bounded, the first ones are the telling ones. */
+function failuresOf(output) {
+  const lines = output.split('\n');
+  const shown = new Set();
+  for (const [index, line] of lines.entries()) {
+    if (/^\s*not ok /.test(line)) for (let next = index; next < index + 25; next++) shown.add(next);
+    if (/^# (?!Subtest|tests|suites|pass|fail|cancelled|skipped|todo|duration)/.test(line)) shown.add(index);
+  }
+  const found = lines.filter((_, index) => shown.has(index)).slice(0, 400);
+  return (found.length > 0 ? found : lines.slice(-60)).join('\n');
+}
+
 const { files, versions } = parse(process.argv.slice(2));
 let failed = 0;
 for (const version of versions) {
@@ -53,7 +65,7 @@ for (const version of versions) {
   const good = run.status === 0 && count('pass') > 0;
   if (!good) {
     failed++;
-    console.log(output.slice(-8000));
+    console.log(failuresOf(output));
   }
   console.log(`${good ? 'ok' : 'not ok'} Node ${exact}: pass ${count('pass')}, fail ${count('fail')}, skipped ${count('skipped')}`);
 }
