@@ -26,6 +26,9 @@ async function allContracts(t: Test, open: (options: NativeLinuxOptions) => Nati
   await t.test('OpenBeneath', (t) => openBeneathContract(t, native.openBeneath));
 }
 
+// The whole file's bound, in place of tap's 30 s: floods and workers take longer on a busy machine.
+t.setTimeout(540_000);
+
 const loaded = loadBinding(false);
 
 await t.test('addon', { skip: loaded.kind === 'addon' ? false : `SKIPPED, the addon is not built: ${loaded.reason}`, timeout: 600_000 }, async (t) => {

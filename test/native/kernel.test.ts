@@ -20,6 +20,9 @@ import type { KernelLogBatch } from '../../src/ports/outbound/kernel-log.js';
 import type { TriggerEvent } from '../../src/ports/outbound/memory-triggers.js';
 import { Collector } from '../ports/collector.js';
 
+// The whole file's bound, in place of tap's 30 s: floods and workers take longer on a busy machine.
+t.setTimeout(540_000);
+
 const loaded = loadBinding(false);
 const options = { kernelLogPath: '/dev/kmsg', service: serviceEnvironmentOf({}) };
 const ways: readonly (readonly [name: string, native: NativeLinux | null])[] = [

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import type { NativeBinding } from '../../src/adapters/native-linux/binding.d.ts';
@@ -11,6 +12,9 @@ import { errno } from '../../src/adapters/native-linux/errno.js';
 import { type InotifyBatch, InotifyWatcher, inotifyMask } from '../../src/adapters/native-linux/inotify-watcher.js';
 import { bindingCandidates, loadBinding, loadBindingFrom, nativeAbi } from '../../src/adapters/native-linux/loader.js';
 import { Collector } from '../ports/collector.js';
+
+// The whole file's bound, in place of tap's 30 s: floods and workers take longer on a busy machine.
+t.setTimeout(540_000);
 
 const loaded = loadBinding(false);
 const skip = loaded.kind === 'addon' ? false : `SKIPPED, the addon is not built: ${loaded.reason}`;
@@ -282,6 +286,6 @@ await t.test('loader: what is absent, broken or of another ABI is said, and requ
   t.match(loadBindingFrom([join(directory, 'absent.node')]), { kind: 'absent', reason: /no addon at .*absent\.node; build it with/ });
   t.match(loadBindingFrom([join(directory, 'broken.node')]), { kind: 'absent', reason: /broken\.node can't be loaded/ });
   t.match(loadBindingFrom([join(directory, 'other.cjs')]), { kind: 'absent', reason: new RegExp(`ABI 999, this version needs ${nativeAbi}`) });
-  t.ok(bindingCandidates(directory).some((path) => path.endsWith('build/Release/kubelet_native.node')));
+  t.ok(bindingCandidates(fileURLToPath(new URL('.', import.meta.url))).some((path) => path.endsWith('build/Release/kubelet_native.node')));
   if (loaded.kind === 'addon') t.equal(loaded.binding.abi, nativeAbi);
 });
