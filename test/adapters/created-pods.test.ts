@@ -17,7 +17,9 @@ t.teardown(() => rmSync(directory, { recursive: true }));
 t.test('a look right after a list takes the ids from it, unless something was created in that pod since', async (t) => {
   const calls: string[] = [];
   const server = await startMockCri({ listen: join(directory, 'cri.sock'), seed: 1, images: [busybox] });
-  const connection = new CriConnection({ endpoint: server.endpoint, requestTimeoutMicros: 10_000_000, observe: ({ operationType }) => calls.push(operationType) });
+  let now = 0;
+  const created = new CreatedPods(() => now++);
+  const connection = new CriConnection({ endpoint: server.endpoint, requestTimeoutMicros: 10_000_000, created, observe: ({ operationType }) => calls.push(operationType) });
   const { ports } = portsOf(connection);
   const pod = (uid: string) => ({ ...sandbox, metadata: { ...sandbox.metadata, uid }, labels: { 'io.kubernetes.pod.uid': uid }, linux: {} });
   const run = async (uid: string) => (await ports.sandboxes.run({ config: pod(uid), runtimeHandler: '' }, call())).sandboxId;
@@ -30,6 +32,9 @@ t.test('a look right after a list takes the ids from it, unless something was cr
   t.strictSame(await look('u'), [1, 0, ['list_containers', 'list_podsandbox', 'podsandbox_status']], 'no list yet');
   await ports.runtime.listPods({ uid: null }, call());
   t.strictSame(await look('u'), [1, 0, ['podsandbox_status']]);
+  now += 1_000;
+  t.strictSame(await look('u'), [1, 0, ['list_containers', 'list_podsandbox', 'podsandbox_status']], 'the list is too old');
+  await ports.runtime.listPods({ uid: null }, call());
   t.strictSame(await look('nobody'), [null, null, []]);
   const config = { metadata: { name: 'c', attempt: 0 }, image: { image: busybox.reference }, labels: { 'io.kubernetes.pod.uid': 'u' }, annotations: {}, logPath: '' };
   await ports.containers.create({ sandboxId, config, sandboxConfig: pod('u') }, call());

@@ -52,6 +52,8 @@ export interface CriConnectionOptions {
   readonly endpoint: string;
   /** The configuration's runtimeRequestTimeout, from which all deadlines follow. */
   readonly requestTimeoutMicros: Micros;
+  /** Told of what is created over this connection; a fresh one unless given. */
+  readonly created?: CreatedPods;
   /** Told of each unary call that has ended; must not throw. */
   readonly observe?: (call: CriCallObservation) => void;
 }
@@ -68,12 +70,13 @@ export class CriConnection {
   readonly endpoint: string;
   readonly requestTimeoutMicros: Micros;
   /** Shared by the roles that speak over this connection: who creates tells who lists. */
-  readonly created = new CreatedPods();
+  readonly created: CreatedPods;
   private readonly client: Client;
   private readonly observe: (call: CriCallObservation) => void;
 
   constructor(options: CriConnectionOptions) {
     this.observe = options.observe ?? (() => {});
+    this.created = options.created ?? new CreatedPods();
     this.endpoint = options.endpoint;
     this.requestTimeoutMicros = options.requestTimeoutMicros;
     this.client = new Client(`unix:${socketPathOf(options.endpoint)}`, credentials.createInsecure(), channelOptions);

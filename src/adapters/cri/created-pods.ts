@@ -12,7 +12,7 @@ export class CreatedPods {
   /** Oldest first. */
   private readonly latest = new Map<string, number>();
 
-  constructor(private readonly clock: () => number = () => performance.now()) {}
+  constructor(readonly clock: () => number = () => performance.now()) {}
 
   /** Performs a creation in a pod. It may take effect at any time until it has been answered, so both ends are noted. */
   async during<T>(uid: string, create: () => Promise<T>): Promise<T> {

@@ -71,7 +71,7 @@ export class CriRuntimeState implements PortOf<RuntimeStateOperations> {
       return { observedAt, pods, foreign };
     }
     const number = ++this.listingsAsked;
-    const askedMs = performance.now();
+    const askedMs = this.connection.created.clock();
     const [sandboxes, containers] = await this.lists('runtime.listPods', null, call);
     // A list that was overtaken by a later one must not become what the next is compared with.
     const listing = number > this.newestListing ? this.listing : new PodListing();

@@ -30,11 +30,11 @@ async function suffer(actions: readonly FaultAction[], moment: FaultMoment, oper
       case 'error':
         throw new PortError({ kind: action.error, message: action.message, operation, subject: '' });
       case 'delay':
-        await pause(left === null ? action.micros : Math.min(left, action.micros), operation, call);
+        await pause(left === null ? action.micros : Math.min(left, action.micros), left, operation, call);
         if (left !== null && left <= action.micros) throw outOfTime(operation);
         break;
       case 'hang':
-        await pause(left, operation, call);
+        await pause(left, left, operation, call);
         throw outOfTime(operation);
     }
   }
@@ -44,13 +44,19 @@ function outOfTime(operation: string): PortError {
   return new PortError({ kind: 'deadline-exceeded', message: 'context deadline exceeded', operation, subject: '' });
 }
 
-/** Waits that long, or for ever (null); rejects when the call is cancelled. */
-function pause(micros: Micros | null, operation: string, { signal }: Call): Promise<void> {
+/** How much before its time a timer of Node may fire. */
+const timerMicros: Micros = 2_000;
+
+/** Waits that long, or for ever (null); rejects when the call is aborted, which a caller does also when its time (`left`) is up. */
+function pause(micros: Micros | null, left: Micros | null, operation: string, { signal }: Call): Promise<void> {
+  const startedMs = performance.now();
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | null = null;
     const abort = () => {
       if (timer !== null) clearTimeout(timer);
-      reject(new PortError({ kind: 'cancelled', message: 'context canceled', operation, subject: '' }));
+      signal.removeEventListener('abort', abort);
+      const late = left !== null && (performance.now() - startedMs) * 1_000 >= left - timerMicros;
+      reject(late ? outOfTime(operation) : new PortError({ kind: 'cancelled', message: 'context canceled', operation, subject: '' }));
     };
     if (signal.aborted) {
       abort();
