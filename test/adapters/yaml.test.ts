@@ -54,6 +54,12 @@ const documents: readonly (readonly [string, string, PlainValue, readonly string
   ['the line is where the value begins', 'a: 1\na:\n  b: 2\n', { a: { b: 2 } }, ['a@3']],
   ['a merge key', 'a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  e: 3\n', { a: { b: 1, c: 2 }, d: { b: 1, c: 2, e: 3 } }, []],
   ['a later key wins over a merge', 'a: &x {b: 1}\nd: {<<: *x, b: 3}\n', { a: { b: 1 }, d: { b: 3 } }, ['d.b@2']],
+  [
+    'an alias is the last anchor of its name before it',
+    'a: &x 1\nb: *x\nc: &x 2\nd: *x\ne: [&x 3, *x]\nf: {<<: &y {g: *x}}\nh: *y\n',
+    { a: 1, b: 1, c: 2, d: 2, e: [3, 3], f: { g: 3 }, h: { g: 3 } },
+    [],
+  ],
   ['of merged maps the first wins', 'a: &x {b: 1}\nc: &y {b: 2, d: 4}\ne: {<<: [*x, *y]}\n', { a: { b: 1 }, c: { b: 2, d: 4 }, e: { b: 1, d: 4 } }, ['e.b@1']],
   ['keys become text', 'yes: 1\n2: 3\n', { true: 1, 2: 3 }, []],
   ['JSON', ' {"a": [1, -2.5e1, "x\\u0041", true, null], "b": {}}\n', { a: [1, -25, 'xA', true, null], b: {} }, []],
@@ -113,6 +119,8 @@ t.test('nested aliases are refused before they expand', async (t) => {
       .fill(`*a${i - 1}`)
       .join(', ')}]\n`;
   t.match(parseYaml(bomb), { ok: false, message: 'document contains excessive aliasing' });
+  const many = `x: &x {y: 1}\n${Array.from({ length: 5000 }, (_, i) => `k${i}: *x\n`).join('')}`;
+  t.match(parseYaml(many), { ok: true }, 'many aliases of something small are fine, and cost no more than their number');
 });
 
 t.test('a document cannot reach the prototype of a map', async (t) => {

@@ -57,8 +57,9 @@ function readYaml(text: string, lines: LineCounter): ParsedDocument {
   // The package reports a stack that overflowed as a mistake of the document.
   if (problem?.message.startsWith('Maximum call stack')) throw new DocumentError('exceeded max depth', problem.pos[0]);
   if (problem !== undefined) throw new DocumentError(problem.message, problem.pos[0]);
-  const reader = new NodeReader(document, lines);
-  const value = document.contents === null ? null : reader.read(document.contents as Node, '', 0);
+  const root = document.contents as Node | null;
+  const reader = new NodeReader(aliasTargets(root), lines);
+  const value = root === null ? null : reader.read(root, '', 0);
   return { ok: true, format: 'yaml', value, duplicateKeys: reader.duplicates };
 }
 
@@ -102,17 +103,45 @@ function allowedAliasShare(nodes: number): number {
   return 0.99 - (0.89 * (nodes - smallDocument)) / (largeDocument - smallDocument);
 }
 
+/**
+ * What each alias stands for: the last node before it that carries its name. Made in one pass, since the package looks
+ * through the whole document for each alias.
+ */
+function aliasTargets(root: Node | null): ReadonlyMap<Alias, Node> {
+  const anchors = new Map<string, Node>();
+  const targets = new Map<Alias, Node>();
+  const visit = (node: Node | null): void => {
+    if (node === null) return;
+    if (isAlias(node)) {
+      const target = anchors.get(node.source);
+      if (target !== undefined) targets.set(node, target);
+      return;
+    }
+    const { anchor } = node as { readonly anchor?: string };
+    if (anchor !== undefined) anchors.set(anchor, node);
+    if (isSeq(node)) for (const item of node.items) visit(item as Node | null);
+    if (isMap(node)) {
+      for (const pair of node.items as Pair<Node | null, Node | null>[]) {
+        visit(pair.key);
+        visit(pair.value);
+      }
+    }
+  };
+  visit(root);
+  return targets;
+}
+
 class NodeReader {
   readonly duplicates: DuplicateKey[] = [];
-  private readonly document: Document.Parsed;
+  private readonly targets: ReadonlyMap<Alias, Node>;
   private readonly lines: LineCounter;
   private readonly open = new Set<Node>();
   private nodes = 0;
   private aliasedNodes = 0;
   private aliasDepth = 0;
 
-  constructor(document: Document.Parsed, lines: LineCounter) {
-    this.document = document;
+  constructor(targets: ReadonlyMap<Alias, Node>, lines: LineCounter) {
+    this.targets = targets;
     this.lines = lines;
   }
 
@@ -138,7 +167,7 @@ class NodeReader {
   }
 
   private readAlias<T>(alias: Alias, read: (target: Node) => T): T {
-    const target = alias.resolve(this.document) as Node | undefined;
+    const target = this.targets.get(alias);
     if (target === undefined) throw new DocumentError(`unknown anchor '${alias.source}' referenced`, offsetOf(alias));
     if (this.open.has(target)) throw new DocumentError(`anchor '${alias.source}' value contains itself`, offsetOf(alias));
     this.open.add(target);
@@ -177,7 +206,7 @@ class NodeReader {
     if (node === null || !isSeq(node)) throw new DocumentError('map merge requires map or sequence of maps as the value', offsetOf(node));
     // Earlier maps of the list win, so they come last.
     for (const item of [...(node.items as Node[])].reverse()) {
-      const target = isAlias(item) ? (item.resolve(this.document) as Node | undefined) : item;
+      const target = isAlias(item) ? this.targets.get(item) : item;
       if (target === undefined || !isMap(target)) throw new DocumentError('map merge requires map or sequence of maps as the value', offsetOf(item));
       this.merge(map, item, path, depth);
     }
