@@ -31,7 +31,6 @@ function bothInvalid(first: string, second: string): string {
   return `${refused}[invalid configuration: ${first}, invalid configuration: ${second}]`;
 }
 
-
 const precedence: readonly (readonly [string, Situation, Expectation])[] = [
   ['no file is open to everyone', {}, { shows: { 'authentication.anonymous.enabled': true, 'authorization.mode': 'AlwaysAllow', readOnlyPort: 10255, evictionHard: null } }],
   ['a file is closed', { file: '' }, { shows: { 'authentication.anonymous.enabled': false, 'authorization.mode': 'Webhook', readOnlyPort: null } }],
@@ -206,8 +205,7 @@ const rules: readonly (readonly [string, Situation, Expectation])[] = [
     'a negative shutdown period breaks two rules',
     { file: 'shutdownGracePeriod: -1s\n' },
     {
-      fails:
-        bothInvalid('shutdownGracePeriodCriticalPods {0s} must be <= shutdownGracePeriod {-1s}', 'shutdownGracePeriod {-1s} must be either zero or otherwise >= 1 sec'),
+      fails: bothInvalid('shutdownGracePeriodCriticalPods {0s} must be <= shutdownGracePeriod {-1s}', 'shutdownGracePeriod {-1s} must be either zero or otherwise >= 1 sec'),
     },
   ],
   [
@@ -227,8 +225,7 @@ const rules: readonly (readonly [string, Situation, Expectation])[] = [
     'pod logs of a drop-in are not resolved',
     { file: '', dropIns: ['podLogsDir: ./logs\n'] },
     {
-      fails:
-        bothInvalid('pod logs path "./logs" must be absolute path', 'pod logs path "./logs" must be normalized'),
+      fails: bothInvalid('pod logs path "./logs" must be absolute path', 'pod logs path "./logs" must be normalized'),
     },
   ],
   [
@@ -255,8 +252,7 @@ const rules: readonly (readonly [string, Situation, Expectation])[] = [
     'too many samples',
     { file: 'tracing: {samplingRatePerMillion: 1000001}\n' },
     {
-      fails:
-        `${refused}tracing.samplingRatePerMillion: Invalid value: 1000001: sampling rate per million must be less than or equal to one million`,
+      fails: `${refused}tracing.samplingRatePerMillion: Invalid value: 1000001: sampling rate per million must be less than or equal to one million`,
     },
   ],
   ['a collector by name', { file: 'tracing: {endpoint: collector.example:4317}\n' }, { shows: { 'tracing.endpoint': 'collector.example:4317' } }],
@@ -279,8 +275,7 @@ const rules: readonly (readonly [string, Situation, Expectation])[] = [
     'cgroup v1 comes first of what depends on the host',
     { file: 'userNamespaces: {idsPerPod: 1}\n', cgroupVersion: 1 },
     {
-      fails:
-        `${refused}kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release`,
+      fails: `${refused}kubelet is configured to not run on a host using cgroup v1. cgroup v1 support is unsupported and will be removed in a future release`,
     },
   ],
   [
@@ -302,8 +297,7 @@ const rules: readonly (readonly [string, Situation, Expectation])[] = [
     'labels and values',
     { flags: ['--node-labels=-a=-a'] },
     {
-      fails:
-        `failed to validate kubelet flags: invalid node labels: '-a' - ${[...qualifiedNameProblems('-a'), ...labelValueProblems('-a')].join(', ')}`,
+      fails: `failed to validate kubelet flags: invalid node labels: '-a' - ${[...qualifiedNameProblems('-a'), ...labelValueProblems('-a')].join(', ')}`,
     },
   ],
 ];
