@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CriConnection, CriRuntimeState, criProtocol } from '../src/adapters/cri/index.js';
+import { PodListing } from '../src/adapters/cri/pod-listing.js';
 import { startMockCri } from '../src/adapters/mock-cri/index.js';
 import type { SandboxConfig } from '../src/ports/model/sandbox-config.js';
 import type { Call } from '../src/ports/operation.js';
@@ -106,6 +107,33 @@ async function measure(name: string, order: Order, tell: (order: Order) => Promi
   );
 }
 
+/** Two pairs of answers that say the same in another order, in turn: read as the relist does, and decoded whole. */
+function compareDecoding(answers: readonly (readonly [Buffer, Buffer])[]): void {
+  const listing = new PodListing();
+  const [read, whole] = [
+    (sandboxes: Buffer, containers: Buffer) => listing.update(sandboxes, containers),
+    (sandboxes: Buffer, containers: Buffer) => [ListPodSandboxResponse.decode(sandboxes), ListContainersResponse.decode(containers)],
+  ].map((decode) => {
+    const times = Array.from({ length: rounds }, (_, i) => {
+      const [sandboxes, containers] = answers[i % answers.length] ?? [Buffer.alloc(0), Buffer.alloc(0)];
+      const start = performance.now();
+      decode(sandboxes, containers);
+      return performance.now() - start;
+    });
+    return times.sort((a, b) => a - b)[rounds >> 1] ?? 0;
+  }) as [number, number];
+  console.log(
+    JSON.stringify({
+      bench: 'list-containers',
+      case: 'decoding alone',
+      containers: pods * containersPerPod,
+      medianMs: round(read),
+      wholeMedianMs: round(whole),
+      ratio: round(read / whole),
+    }),
+  );
+}
+
 function round(n: number): number {
   return Math.round(n * 1_000) / 1_000;
 }
@@ -136,6 +164,10 @@ async function main(): Promise<void> {
       const [sandboxes, containers] = await both();
       return [ListPodSandboxResponse.decode(sandboxes), ListContainersResponse.decode(containers)];
     });
+    await tell('same');
+    const one = await both();
+    await tell('rotated');
+    compareDecoding([one, await both()]);
   } finally {
     connection.close();
     server.disconnect();
