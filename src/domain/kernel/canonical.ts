@@ -1,5 +1,6 @@
 // One text for one value: object keys sorted, Maps and Sets as arrays in insertion order, bigints and bytes tagged. What states and
 // outputs are hashed and compared by; key order of an input never shows.
+// Invariant: a text is read back as an equal value; a key of the data that begins with `$` gets another one, so that none looks like a tag.
 
 /** Canonical JSON of plain data (objects, arrays, Maps, Sets, bigints, bytes, primitives). Members that are undefined are left out. */
 export function canonicalJson(value: unknown): string {
@@ -24,9 +25,33 @@ function ofObject(value: object): string {
   const parts: string[] = [];
   for (const key of Object.keys(value).sort()) {
     const member = (value as Record<string, unknown>)[key];
-    if (member !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(member)}`);
+    if (member !== undefined) parts.push(`${JSON.stringify(key.startsWith('$') ? `$${key}` : key)}:${canonicalJson(member)}`);
   }
   return `{${parts.join(',')}}`;
+}
+
+/** The value of a canonical text. Throws SyntaxError on anything else. */
+export function parseCanonicalJson(text: string): unknown {
+  return JSON.parse(text, (_key, value: unknown) => (typeof value === 'object' && value !== null && !Array.isArray(value) ? untagged(value as Record<string, unknown>) : value));
+}
+
+function untagged(object: Record<string, unknown>): unknown {
+  const keys = Object.keys(object);
+  if (!keys.some((key) => key.startsWith('$'))) return object;
+  const [only = ''] = keys;
+  const tagged = object[only];
+  switch (only) {
+    case '$int':
+      return BigInt(tagged as string);
+    case '$map':
+      return new Map(tagged as [unknown, unknown][]);
+    case '$set':
+      return new Set(tagged as unknown[]);
+    case '$bytes':
+      return Uint8Array.from(tagged as number[]);
+    default:
+      return Object.fromEntries(Object.entries(object).map(([key, value]) => [key.startsWith('$') ? key.slice(1) : key, value]));
+  }
 }
 
 /** 53-bit FNV-like hash of a text, in hex: for comparing runs, not for security. */

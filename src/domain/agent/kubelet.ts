@@ -1,0 +1,113 @@
+// The kubelet of a standalone node as one machine: the agent, and the two sources that its static pods come from. What a source finds is
+// an event of the agent within the same step, so one record of inputs holds all that decides anything.
+//
+// | input                                   | goes to                  |
+// |-----------------------------------------|--------------------------|
+// | `start`                                 | the agent, both sources  |
+// | `manifests-changed`                     | the file source          |
+// | answers and wake-ups of a source        | that source              |
+// | everything else                         | the agent                |
+
+import type { PortOf } from '../../ports/operation.js';
+import type { ManifestDirectoryOperations, ManifestOperations, ManifestsChanged, ManifestUrlOperations } from '../../ports/outbound/manifests.js';
+import type { AgentOperations, OutboundOperations, OutboundPorts } from '../../ports/outbound/outbound-ports.js';
+import type { NodeFacts } from '../containers/node-facts.js';
+import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
+import { type FileSourceSettings, type FileSourceState, fileSourceAddress, fileSourceReplied, manifestsChanged, newFileSource, runFileSource } from '../pod-sources/file-source.js';
+import type { PodSource } from '../pod-sources/pod-config.js';
+import { newUrlSource, runUrlSource, type UrlSourceSettings, type UrlSourceState, urlSourceAddress, urlSourceReplied } from '../pod-sources/url-source.js';
+import { type AgentInput, agentMachine } from './agent.js';
+import { type AgentEvent, type AgentState, newAgentState } from './agent-state.js';
+import type { AgentSettings } from './settings.js';
+
+export type KubeletOperations = AgentOperations & ManifestOperations;
+
+/** The adapters of all that a kubelet asks for. */
+export type KubeletPorts = OutboundPorts & {
+  readonly manifestDirectory: PortOf<ManifestDirectoryOperations>;
+  readonly manifestUrl: PortOf<ManifestUrlOperations>;
+};
+export type KubeletPortName = keyof OutboundOperations | 'manifestDirectory' | 'manifestUrl';
+
+export interface KubeletSettings {
+  /** Its `sources` follow from the two below. */
+  readonly agent: Omit<AgentSettings, 'sources'>;
+  /** null: there is no manifest path. */
+  readonly fileSource: FileSourceSettings | null;
+  /** null: there is no manifest URL. */
+  readonly urlSource: UrlSourceSettings | null;
+}
+
+export interface KubeletState {
+  readonly agent: AgentState;
+  readonly fileSource: FileSourceState | null;
+  readonly urlSource: UrlSourceState | null;
+}
+
+export type KubeletEvent = AgentEvent | ManifestsChanged;
+
+export function newKubeletState(settings: KubeletSettings, nodeFacts: NodeFacts): KubeletState {
+  const sources: PodSource[] = [];
+  if (settings.fileSource !== null) sources.push('file');
+  if (settings.urlSource !== null) sources.push('http');
+  return {
+    agent: newAgentState({ ...settings.agent, sources }, nodeFacts),
+    fileSource: settings.fileSource === null ? null : newFileSource(settings.fileSource),
+    urlSource: settings.urlSource === null ? null : newUrlSource(settings.urlSource),
+  };
+}
+
+type KubeletInput = KubeletEvent | Reply<KubeletOperations> | Wake;
+
+/** Makes the machine for a state; the two belong together for the state's life. */
+export function kubeletMachine(state: KubeletState): Machine<KubeletState, KubeletEvent, KubeletOperations> {
+  const agent = agentMachine(state.agent);
+  return {
+    step(_given: KubeletState, input: KubeletInput, turn: Turn<KubeletOperations>): void {
+      const toAgent = (event: AgentInput): void => agent.step(state.agent, event, turn as Turn<AgentOperations>);
+      const sources = new Sources(state, turn as Turn<ManifestOperations>, toAgent);
+      if (!sources.take(input)) toAgent(input as AgentInput);
+      if (input.type === 'start') sources.run();
+    },
+  };
+}
+
+/** The two sources during one step. */
+class Sources {
+  constructor(
+    private readonly state: KubeletState,
+    private readonly turn: Turn<ManifestOperations>,
+    private readonly toAgent: (event: AgentEvent) => void,
+  ) {}
+
+  run(): void {
+    const { fileSource, urlSource } = this.state;
+    if (fileSource !== null) runFileSource(fileSource, this.context('file'));
+    if (urlSource !== null) runUrlSource(urlSource, this.context('http'));
+  }
+
+  /** False: the input is no source's. */
+  take(input: KubeletInput): boolean {
+    const { fileSource, urlSource } = this.state;
+    if (input.type === 'manifests-changed') {
+      if (fileSource !== null) manifestsChanged(fileSource, input.events, this.context('file'));
+      return true;
+    }
+    if (input.type !== 'reply' && input.type !== 'wake') return false;
+    if (fileSource !== null && input.address.machine === fileSourceAddress.machine) {
+      if (input.type === 'wake') runFileSource(fileSource, this.context('file'));
+      else fileSourceReplied(fileSource, input as Reply<ManifestOperations>, this.context('file'));
+      return true;
+    }
+    if (urlSource !== null && input.address.machine === urlSourceAddress.machine) {
+      if (input.type === 'wake') runUrlSource(urlSource, this.context('http'));
+      else if (input.op === 'manifestUrl.fetch') urlSourceReplied(urlSource, input.outcome, this.context('http'));
+      return true;
+    }
+    return false;
+  }
+
+  private context(source: PodSource) {
+    return { turn: this.turn, emit: (pods: Extract<AgentEvent, { type: 'podSet' }>['pods']) => this.toAgent({ type: 'podSet', source, pods }) };
+  }
+}
