@@ -11,8 +11,8 @@ import { CgroupDriver, RuntimeServiceService } from './gen/cri-runtime-v1.js';
 
 /** Asks both services once. A failure ends the start; its message names the endpoint. */
 export async function validateServices(
-  runtime: { readonly connection: CriConnection; readonly state: CriRuntimeState },
-  image: { readonly connection: CriConnection; readonly images: CriImages },
+  runtime: { readonly connection: CriConnection; readonly state: Pick<CriRuntimeState, 'version'> },
+  image: { readonly connection: CriConnection; readonly images: Pick<CriImages, 'fsInfo'> },
   signal: CancelSignal,
 ): Promise<RuntimeVersion> {
   const version = await naming(runtime.state.version(null, { signal, timeoutMicros: null }), 'runtime', runtime.connection.endpoint);
