@@ -7,7 +7,48 @@ import { noFeatureGates } from './feature-gates.js';
 import { type KubeletConfiguration, settingRows, valueAt } from './schema.js';
 
 /** Dotted paths of settings, as `authentication.anonymous.enabled`. */
-export const actedOn: ReadonlySet<string> = new Set(['failCgroupV1', 'featureGates', 'mergeDefaultEvictionSettings', 'runOnce', 'showHiddenMetricsForVersion']);
+export const actedOn: ReadonlySet<string> = new Set([
+  'authentication.webhook.enabled',
+  'authorization.mode',
+  'cgroupDriver',
+  'cgroupRoot',
+  'cgroupsPerQOS',
+  'clusterDNS',
+  'clusterDomain',
+  'containerRuntimeEndpoint',
+  'cpuCFSQuota',
+  'cpuCFSQuotaPeriod',
+  'crashLoopBackOff.maxContainerRestartPeriod',
+  'failCgroupV1',
+  'failSwapOn',
+  'featureGates',
+  'fileCheckFrequency',
+  'healthzBindAddress',
+  'healthzPort',
+  'httpCheckFrequency',
+  'imageServiceEndpoint',
+  'kubeReserved',
+  'logging.format',
+  'logging.verbosity',
+  'maxOpenFiles',
+  'memorySwap.swapBehavior',
+  'mergeDefaultEvictionSettings',
+  'oomScoreAdj',
+  'podLogsDir',
+  'podPidsLimit',
+  'protectKernelDefaults',
+  'resolvConf',
+  'runOnce',
+  'runtimeRequestTimeout',
+  'seccompDefault',
+  'showHiddenMetricsForVersion',
+  'singleProcessOOMKill',
+  'staticPodPath',
+  'staticPodURL',
+  'staticPodURLHeader',
+  'syncFrequency',
+  'systemReserved',
+]);
 
 /** Settings that differ from their default and that nothing acts on; dotted paths, in the order of the table. */
 export function unusedSettings(configuration: KubeletConfiguration, usesFile: boolean): string[] {

@@ -1,0 +1,41 @@
+// Wiring with types: a token stands for one type, and what is bound to it must be made from exactly what its dependencies' tokens stand for.
+// Invariant: dependencies that are swapped, missing, or of another type don't compile.
+import type { ContainerModuleLoadOptions, ServiceIdentifier } from 'inversify';
+
+declare const tokenOf: unique symbol;
+
+/** Names a dependency of type `T`. `T` stands in both directions, so that neither a wider nor a narrower type passes. */
+export type Token<T> = symbol & { readonly [tokenOf]: (value: T) => T };
+
+export function token<T>(name: string): Token<T> {
+  return Symbol(name) as unknown as Token<T>;
+}
+
+/** Resolves tokens; the typed face of a container. */
+export interface Resolver {
+  get<T>(token: Token<T>): T;
+}
+
+type TokensOf<Dependencies extends readonly unknown[]> = { readonly [Index in keyof Dependencies]: Token<Dependencies[Index]> };
+
+/** What a module binds with. */
+export interface Binder {
+  /** One for the whole container, made when it is first asked for. */
+  to<T, Dependencies extends readonly unknown[]>(token: Token<T>, dependencies: TokensOf<Dependencies>, make: (...dependencies: Dependencies) => T): void;
+  toValue<T>(token: Token<T>, value: T): void;
+}
+
+export function bindTo(options: Pick<ContainerModuleLoadOptions, 'bind'>): Binder {
+  return {
+    to(token, dependencies, make) {
+      const identifiers = dependencies as readonly unknown[] as readonly ServiceIdentifier<unknown>[];
+      options
+        .bind(token as unknown as ServiceIdentifier<unknown>)
+        .toResolvedValue((...resolved: unknown[]) => make(...(resolved as never)), identifiers as never)
+        .inSingletonScope();
+    },
+    toValue(token, value) {
+      options.bind(token as unknown as ServiceIdentifier<unknown>).toConstantValue(value);
+    },
+  };
+}

@@ -1,0 +1,15 @@
+// What a daemon is started with, besides the host that it finds.
+import type { NativeLinux } from '../../adapters/native-linux/index.js';
+import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
+import type { Logger } from '../../ports/outbound/logger.js';
+import type { Clock } from '../tokens.js';
+import type { DaemonProfile } from './daemon-profile.js';
+
+export interface DaemonContext {
+  readonly loaded: LoadedConfiguration;
+  readonly profile: DaemonProfile;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly native: NativeLinux;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}

@@ -1,0 +1,36 @@
+// How a daemon stands on its host: as the node's kubelet, as a second agent beside it, or as a demonstration. The agent is the same in each;
+// what differs is how much of the host it may touch.
+
+export interface DaemonProfile {
+  /** Where log collectors find symlinks to container logs. */
+  readonly containerLogLinks: string;
+  /**
+   * This is the node's kubelet: it owns the runtime with every pod in it, the kernel's tunables and its own place among processes.
+   * Any other agent shares the host, so it sets nothing of the kind and takes a runtime only if that holds no pod it doesn't know.
+   */
+  readonly ownsNode: boolean;
+  /** Take the runtime with the pods it holds: those that nobody here wants are stopped. */
+  readonly takeOver: boolean;
+  /** What is advised where pods of others are in the way. */
+  readonly takeOverAdvice: string;
+  /** Port of the loopback listener in place of the configured one; 0: any free one. null: as configured. */
+  readonly listenPort: number | null;
+  /** NDJSON file that everything that goes into the agent and comes out of it is recorded in; null: none. */
+  readonly flightRecord: FlightRecordSettings | null;
+}
+
+export interface FlightRecordSettings {
+  readonly path: string;
+  /** The record ends when it has grown to this size; the daemon goes on. */
+  readonly bytesMax: number;
+}
+
+export const defaultRootDirectory = '/var/lib/kubelet';
+const nodeLogLinks = '/var/log/containers';
+const takeOverAdvice = `Only the kubelet of the node (--root-dir ${defaultRootDirectory}) takes over what it finds.`;
+
+/** As `kubelet-ts` runs: the node's kubelet with the default root directory, anything else beside it. */
+export function kubeletProfile(rootDirectory: string, flightRecord: FlightRecordSettings | null): DaemonProfile {
+  const ownsNode = rootDirectory === defaultRootDirectory;
+  return { containerLogLinks: ownsNode ? nodeLogLinks : `${rootDirectory}/containers-log`, ownsNode, takeOver: false, takeOverAdvice, listenPort: null, flightRecord };
+}

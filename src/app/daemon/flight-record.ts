@@ -1,0 +1,107 @@
+// A record of everything that went into an agent and came out of it, in a file: a line with what the agent was made of, then a line a step.
+// It holds pod specs as they came in, so the file is for its owner alone. See domain/kernel/flight-recorder.ts for what a replay is.
+//
+//   {"kubeletTs":1,"seed":7,"settings":{...},"facts":{...}}
+//   {"now":1800000000000000,"input":{"type":"start"},"output":"{...}"}
+//
+// Invariants: each line is written before the step's commands are carried out, so a crash leaves the step that led to it; the file stays
+// within its bound: at the bound the record ends with a line that says so, and the agent goes on.
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
+import { type KubeletEvent, type KubeletOperations, type KubeletSettings, type KubeletState, kubeletMachine, newKubeletState } from '../../domain/agent/kubelet.js';
+import type { NodeFacts } from '../../domain/containers/node-facts.js';
+import { canonicalJson, parseCanonicalJson } from '../../domain/kernel/canonical.js';
+import { type Divergence, outputText, type RecordedStep, replay } from '../../domain/kernel/flight-recorder.js';
+import type { Output } from '../../domain/kernel/kernel.js';
+import type { Micros } from '../../ports/micros.js';
+import type { FlightRecordSettings } from './daemon-profile.js';
+
+const formatVersion = 1;
+const endLine = '{"end":"the record has reached its size limit"}\n';
+
+/** What an agent is made of, besides its inputs. */
+export interface Beginning {
+  readonly seed: number;
+  readonly settings: KubeletSettings;
+  readonly facts: NodeFacts;
+}
+
+export class FlightRecorder {
+  private bytesLeft: number;
+  private ended = false;
+
+  private constructor(
+    private readonly fd: number,
+    bytesMax: number,
+    private readonly onEnd: (why: string) => void,
+  ) {
+    this.bytesLeft = bytesMax - endLine.length;
+  }
+
+  /** Begins a new record in the file's place. Throws what the kernel says. `onEnd` hears once that the record ended early, and why. */
+  static begin({ path, bytesMax }: FlightRecordSettings, beginning: Beginning, onEnd: (why: string) => void): FlightRecorder {
+    const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+    const recorder = new FlightRecorder(openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600), bytesMax, onEnd);
+    recorder.write(canonicalJson({ kubeletTs: formatVersion, ...beginning }));
+    return recorder;
+  }
+
+  /** `input` is null for a wake-up. Never throws. */
+  record(now: Micros, input: unknown, output: Output<KubeletOperations>): void {
+    if (!this.ended) this.write(canonicalJson({ now, input, output: outputText(output) }));
+  }
+
+  close(): void {
+    this.ended = true;
+    closeSync(this.fd);
+  }
+
+  private write(text: string): void {
+    const line = Buffer.from(`${text}\n`);
+    try {
+      if (line.length > this.bytesLeft) {
+        this.ended = true;
+        writeSync(this.fd, endLine);
+        this.onEnd('the size limit is reached');
+        return;
+      }
+      this.bytesLeft -= writeSync(this.fd, line);
+    } catch (error) {
+      this.ended = true;
+      this.onEnd(error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+export type ReplayResult =
+  | { readonly kind: 'same'; readonly steps: number }
+  | { readonly kind: 'diverged'; readonly divergence: Divergence }
+  /** Not a record, or one of another version. */
+  | { readonly kind: 'unreadable'; readonly message: string };
+
+/** Runs a record again, without anything around it. A last line that was cut off by a crash is left out. */
+export function replayFile(path: string): ReplayResult {
+  const lines = readFileSync(path, 'utf8').split('\n');
+  lines.pop();
+  try {
+    const header = parseCanonicalJson(lines[0] ?? '') as Beginning & { readonly kubeletTs?: number };
+    if (header.kubeletTs !== formatVersion) return { kind: 'unreadable', message: `line 1: not a flight record of format ${formatVersion}` };
+    return replayed(header, stepsOf(lines.slice(1)));
+  } catch (error) {
+    if (error instanceof SyntaxError) return { kind: 'unreadable', message: `not a flight record: ${error.message}` };
+    throw error;
+  }
+}
+
+function replayed({ seed, settings, facts }: Beginning, steps: Iterable<RecordedStep<KubeletEvent, KubeletOperations>>): ReplayResult {
+  const state = newKubeletState(settings, facts);
+  const result = replay<KubeletState, KubeletEvent, KubeletOperations>(kubeletMachine(state), state, seed, steps);
+  return result.divergence === null ? { kind: 'same', steps: result.steps } : { kind: 'diverged', divergence: result.divergence };
+}
+
+function* stepsOf(lines: readonly string[]): Generator<RecordedStep<KubeletEvent, KubeletOperations>> {
+  for (const line of lines) {
+    const step = parseCanonicalJson(line) as RecordedStep<KubeletEvent, KubeletOperations> | { readonly end: string };
+    if ('end' in step) return;
+    yield step;
+  }
+}

@@ -1,0 +1,62 @@
+// Pods on this host that are somebody else's: in the runtime, in the log directory and among the cgroups that the agent would clean up.
+// Invariant: looking for them changes nothing.
+
+import type { KubeletPorts } from '../../domain/agent/kubelet.js';
+import type { FileSourceSettings } from '../../domain/pod-sources/file-source.js';
+import { newManifestStore, podsOfStore, takeListing } from '../../domain/pod-sources/manifest-store.js';
+import { podUidOfLogDirectory } from '../../domain/values/log-paths.js';
+import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
+import type { Call } from '../../ports/operation.js';
+
+export interface PodsOnHost {
+  readonly listing: RuntimeListing;
+  readonly logDirectories: readonly string[];
+  readonly cgroups: readonly { readonly uid: string; readonly name: readonly string[] }[];
+}
+
+const shownMax = 5;
+const looking: Call = { signal: new AbortController().signal, timeoutMicros: null };
+
+export async function podsOnHost(ports: KubeletPorts, withCgroups: boolean): Promise<PodsOnHost> {
+  const [listing, logDirectories, cgroups] = await Promise.all([
+    ports.runtime.listPods({ uid: null }, looking),
+    ports.podLogs.listDirectories(null, looking),
+    withCgroups ? ports.podCgroups.list(null, looking) : [],
+  ]);
+  return { listing, logDirectories, cgroups };
+}
+
+/** UIDs of which the host has anything. */
+export function uidsOnHost({ listing, logDirectories, cgroups }: PodsOnHost): Set<string> {
+  return new Set([...listing.pods.map(({ uid }) => uid), ...logDirectories.map(podUidOfLogDirectory), ...cgroups.map(({ uid }) => uid)]);
+}
+
+/** UIDs of the pods that the manifest path asks for now: a pod that already runs as one of them is no stranger. */
+export async function uidsOfManifests(ports: KubeletPorts, source: FileSourceSettings | null): Promise<string[]> {
+  if (source === null) return [];
+  const listing = await ports.manifestDirectory.list({ path: source.path }, looking);
+  const files = listing.kind === 'directory' ? listing.files : listing.kind === 'file' ? [listing.file] : [];
+  const store = newManifestStore();
+  takeListing(store, files, source);
+  return podsOfStore(store).flatMap(({ metadata }) => metadata.uid ?? []);
+}
+
+/** What is found of pods that are not in `known`, one text each, and nothing when all are known. */
+export function strangers(host: PodsOnHost, known: ReadonlySet<string>): string[] {
+  const found = new Map<string, string>();
+  for (const { uid, namespace, name } of host.listing.pods) if (!known.has(uid)) found.set(uid, `${namespace}/${name}`);
+  for (const directory of host.logDirectories) {
+    const uid = podUidOfLogDirectory(directory);
+    if (!known.has(uid) && !found.has(uid)) found.set(uid, `logs of ${directory}`);
+  }
+  for (const { uid, name } of host.cgroups) if (!known.has(uid) && !found.has(uid)) found.set(uid, `cgroup /${name.join('/')}`);
+  const { foreign } = host.listing;
+  return [...found.values(), ...(foreign === 0 ? [] : [`${foreign} ${foreign === 1 ? 'container' : 'containers'} of no pod`])];
+}
+
+export function strangersRefusal(found: readonly string[], endpoint: string, advice: string): string | null {
+  if (found.length === 0) return null;
+  const more = found.length - shownMax;
+  const names = `${found.slice(0, shownMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return `the runtime at ${endpoint} is in use: it holds pods that this agent does not know (${names}); nothing was touched. ${advice}`;
+}

@@ -1,0 +1,107 @@
+// What pods are configured from besides their specs: the host as it was read, the configuration, and the two files of the host (hosts,
+// resolv.conf) that pods inherit and that may change at any time.
+
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { HostReading } from '../../adapters/linux/index.js';
+import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
+import { hugePageUnit } from '../../domain/cgroups/huge-page-sizes.js';
+import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
+import type { Reservation, StartupValues } from '../../domain/configuration/startup-checks.js';
+import type { NodeFacts } from '../../domain/containers/node-facts.js';
+import type { NodeAddress } from '../../domain/status/pod-addresses.js';
+import { canonicalQuantity, quantityOf, quantitySign, subtractQuantities, zeroQuantity } from '../../domain/values/quantity.js';
+import { micros, nodeIpsOf } from './kubelet-settings.js';
+
+/** What stays as it is for as long as the agent runs. */
+export interface SteadyFacts {
+  readonly loaded: LoadedConfiguration;
+  readonly host: HostReading;
+  readonly startup: StartupValues;
+  readonly cgroupDriver: CgroupDriver;
+  readonly cpuCount: number;
+}
+
+/** What may change meanwhile. */
+export interface PassingFacts {
+  readonly hostsFile: string;
+  readonly resolvConf: string | null;
+  /** Most preferred first. */
+  readonly addresses: readonly string[];
+}
+
+const hostsPath = '/etc/hosts';
+const unspecified: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFacts {
+  const { loaded, host, cgroupDriver } = steady;
+  const { configuration: c, options } = loaded;
+  const v2 = host.cgroupVersion === 2;
+  return {
+    cgroupVersion: host.cgroupVersion,
+    machineMemoryBytes: host.memoryBytes,
+    cpuCfsQuota: c.cpuCFSQuota,
+    cpuCfsQuotaPeriod: micros(c.cpuCFSQuotaPeriod),
+    singleProcessOomKill: c.singleProcessOOMKill ?? !v2,
+    hugePageSizes: host.hugePageBytes.flatMap((bytes) => {
+      const unit = hugePageUnit(BigInt(bytes));
+      return unit.ok ? [unit.unit] : [];
+    }),
+    swap: { behavior: c.memorySwap.swapBehavior, bytes: host.swapBytes, controllerAvailable: host.swapControllerAvailable },
+    // The gate MemoryQoS is off by default; what it needs of the node's allocatable memory isn't computed yet.
+    memoryQos: null,
+    clusterDns: c.clusterDNS,
+    clusterDomain: c.clusterDomain,
+    resolvConf: passing.resolvConf,
+    resolvConfPath: c.resolvConf,
+    nodeIps: nodeIpsOf(options.nodeIp),
+    rootDirectory: options.rootDir,
+    podLogsDirectory: c.podLogsDir,
+    cgroupRoot: c.cgroupRoot === '' ? '/' : c.cgroupRoot,
+    cgroupDriver,
+    cgroupsPerQos: c.cgroupsPerQOS,
+    podPidsLimit: c.podPidsLimit,
+    hostsFile: passing.hostsFile,
+    seccompDefault: c.seccompDefault || options.seccompDefault,
+    selinuxEnabled: host.selinuxEnabled,
+    thermalThrottlePaths: host.thermalThrottlePaths,
+    runtimeClasses: {},
+    runtimeHandlers: [],
+    nodeAddresses: nodeAddresses(nodeIpsOf(options.nodeIp), passing.addresses),
+    allocatable: allocatable(steady),
+  };
+}
+
+/** Reads what may have changed. A missing hosts file is an empty one; the resolver's file is refused by its reader, pod by pod. */
+export function readPassingFacts(resolvConfPath: string, addresses: readonly string[]): PassingFacts {
+  return { hostsFile: textOf(hostsPath), resolvConf: resolvConfPath === '' ? null : textOf(resolvConfPath), addresses };
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** The addresses asked for, else the first of each family that the host has. */
+function nodeAddresses(asked: readonly string[], found: readonly string[]): NodeAddress[] {
+  const specific = asked.filter((ip) => !unspecified.has(ip));
+  const isV6 = (ip: string): boolean => ip.includes(':');
+  const first = [found.find((ip) => !isV6(ip)), found.find(isV6)].filter((ip) => ip !== undefined);
+  const internal = specific.length > 0 ? specific : asked[0] === '::' ? first.toReversed() : first;
+  return [...internal.map((address) => ({ type: 'InternalIP', address })), { type: 'Hostname', address: hostname() }];
+}
+
+/** Capacity without what is reserved; never below nothing. */
+function allocatable({ host, startup, cpuCount }: SteadyFacts): Readonly<Record<string, string>> {
+  const reserved: readonly Reservation[] = [startup.kubeReserved, startup.systemReserved];
+  const capacity = { cpu: quantityOf(cpuCount), memory: quantityOf(host.memoryBytes, 'BinarySI') };
+  return Object.fromEntries(
+    Object.entries(capacity).map(([resource, whole]) => {
+      const left = reserved.reduce((rest, amounts) => (amounts?.[resource] === undefined ? rest : subtractQuantities(rest, amounts[resource])), whole);
+      return [resource, canonicalQuantity(quantitySign(left) < 0 ? zeroQuantity : left)];
+    }),
+  );
+}

@@ -1,0 +1,64 @@
+// What the machine is told of the configuration: durations in microseconds, paths made absolute, sources by what is set.
+import type { KubeletSettings } from '../../domain/agent/kubelet.js';
+import { featureEnabled } from '../../domain/configuration/feature-gates.js';
+import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
+import { type Nanoseconds, nanosPerMicrosecond } from '../../domain/values/go-duration.js';
+import { formatIp, ipFamily, parseIp } from '../../domain/values/ip-address.js';
+import type { Micros } from '../../ports/micros.js';
+import type { DaemonProfile } from './daemon-profile.js';
+import { StartRefusal } from './start-refusal.js';
+
+/** From the end of one look at a runtime that tells of no changes to the beginning of the next. */
+const relistPeriod: Micros = 1_000_000;
+
+export function kubeletSettings(loaded: LoadedConfiguration, profile: DaemonProfile, nodeName: string, runtimeTellsChanges: boolean): KubeletSettings {
+  const { configuration: c, options, gates } = loaded;
+  const manifests = { nodeName, preventApiReferences: featureEnabled(gates, 'PreventStaticPodAPIReferences') };
+  const maximum = c.crashLoopBackOff.maxContainerRestartPeriod;
+  return {
+    agent: {
+      nodeName,
+      nodeIps: nodeIpsOf(options.nodeIp),
+      podLogsDirectory: c.podLogsDir,
+      containerLogLinks: profile.containerLogLinks,
+      runtimeRequestTimeout: micros(c.runtimeRequestTimeout),
+      relistPeriod,
+      runtimeTellsChanges,
+      syncFrequency: micros(c.syncFrequency),
+      maxContainerRestartPeriod: maximum === null ? null : micros(maximum),
+      containerGc: {
+        minAge: micros(options.minimumContainerTtlDuration),
+        maxPerPodContainer: options.maximumDeadContainersPerContainer,
+        maxContainers: options.maximumDeadContainers,
+      },
+      cgroupsPerQos: c.cgroupsPerQOS,
+    },
+    fileSource: c.staticPodPath === '' ? null : { ...manifests, path: c.staticPodPath, checkPeriod: micros(c.fileCheckFrequency) },
+    urlSource: c.staticPodURL === '' ? null : { ...manifests, url: c.staticPodURL, headers: c.staticPodURLHeader, checkPeriod: micros(c.httpCheckFrequency) },
+  };
+}
+
+export function micros(nanoseconds: Nanoseconds): Micros {
+  return Math.round(nanoseconds / nanosPerMicrosecond);
+}
+
+/** The node's name: the override or the host's name, trimmed, in lower case. */
+export function nodeNameOf(hostnameOverride: string, hostname: string): string {
+  const name = (hostnameOverride.trim() === '' ? hostname : hostnameOverride).trim().toLowerCase();
+  if (name === '') throw new StartRefusal('failed to run Kubelet: empty hostname is invalid');
+  return name;
+}
+
+/** `--node-ip`: one address, or one of each family. What is no address is left out, as ever; the caller logs it. */
+export function nodeIpsOf(text: string): readonly string[] {
+  const addresses = text
+    .split(',')
+    .map((part) => parseIp(part.trim()))
+    .filter((address) => address !== null);
+  const isPair = addresses.length === 2 && ipFamily(addresses[0]!) !== ipFamily(addresses[1]!);
+  const refuse = (why: string) => new StartRefusal(`failed to run Kubelet: bad --node-ip ${JSON.stringify(text)}: ${why}`);
+  if (addresses.length > 1 && !isPair) throw refuse('must contain either a single IP or a dual-stack pair of IPs');
+  const ips = addresses.map(formatIp);
+  if (isPair && ips.some((ip) => ip === '0.0.0.0' || ip === '::')) throw refuse("dual-stack node IP cannot include '0.0.0.0' or '::'");
+  return ips;
+}

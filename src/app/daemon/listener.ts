@@ -1,0 +1,44 @@
+// The loopback listener: /healthz for whoever watches the daemon, and /pods for those on the node who ask, as long as there is no
+// authenticated API. Invariant: pods are told to loopback only; a port that is taken is tried again and never ends the daemon.
+import { healthRoutes, LoopbackHttpServer, pingOnly, podsRoutes } from '../../adapters/http-server/index.js';
+import type { AgentQueries } from '../../ports/inbound/agent-queries.js';
+import type { DaemonContext } from './daemon-context.js';
+import type { Teardown } from './teardown.js';
+
+const retryMillis = 5_000;
+const closeMillis = 200;
+
+/** The address that it listens on, as `host:port`; null when it is switched off or could not be had yet. */
+export async function openListener({ loaded, profile, logger }: DaemonContext, queries: AgentQueries, teardown: Teardown): Promise<string | null> {
+  const { healthzPort, healthzBindAddress: address } = loaded.configuration;
+  const port = profile.listenPort ?? healthzPort;
+  if (port === 0 && profile.listenPort === null) return null;
+  let server: LoopbackHttpServer | null = null;
+  let retry: NodeJS.Timeout | null = null;
+  let closed = false;
+  const listen = async (): Promise<void> => {
+    try {
+      server = await LoopbackHttpServer.listen({
+        address,
+        port,
+        routes: [...healthRoutes(pingOnly), ...podsRoutes(queries)],
+        onError: (error, path) => logger.log('error', 'Request failed', { path, err: String(error) }),
+      });
+      if (closed) await server.close(0);
+    } catch (error) {
+      logger.log('error', 'Failed to start healthz server', { err: error instanceof Error ? error.message : String(error) });
+      if (!closed) retry = setTimeout(() => void listen(), retryMillis).unref();
+    }
+  };
+  teardown.add('listener', async () => {
+    closed = true;
+    if (retry !== null) clearTimeout(retry);
+    await server?.close(closeMillis);
+  });
+  await listen();
+  return server === null ? null : hostPort(address, (server as LoopbackHttpServer).port);
+}
+
+function hostPort(address: string, port: number): string {
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}

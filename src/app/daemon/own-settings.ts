@@ -1,0 +1,56 @@
+// The settings of this implementation, which no kubelet has: a small YAML file named by the environment variable KUBELET_TS_CONFIG.
+//
+//   nativeAddon: required         # or optional (default): whether the agent runs without its addon
+//   flightRecorder:
+//     file: /var/tmp/kubelet.ndjson
+//     maxBytes: 104857600         # the record ends there (default 100 MiB)
+//
+// Invariant: what is unknown or of the wrong type is an error that names the field.
+import { readFileSync } from 'node:fs';
+import { parseYaml } from '../../adapters/yaml/index.js';
+import type { FlightRecordSettings } from './daemon-profile.js';
+import { StartRefusal } from './start-refusal.js';
+
+export interface OwnSettings {
+  readonly nativeAddonRequired: boolean;
+  readonly flightRecord: FlightRecordSettings | null;
+}
+
+export const noOwnSettings: OwnSettings = { nativeAddonRequired: false, flightRecord: null };
+
+const defaultBytesMax = 100 * 1024 * 1024;
+
+/** Reads the file that `path` names; undefined or '': there is none. Throws StartRefusal. */
+export function readOwnSettings(path: string | undefined): OwnSettings {
+  if (path === undefined || path === '') return noOwnSettings;
+  const refuse = (why: string): StartRefusal => new StartRefusal(`KUBELET_TS_CONFIG: ${path}: ${why}`);
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    throw refuse(error instanceof Error ? error.message : String(error));
+  }
+  const document = parseYaml(bytes);
+  if (!document.ok) throw refuse(`line ${document.line}: ${document.message}`);
+  const repeated = document.duplicateKeys[0];
+  if (repeated !== undefined) throw refuse(`${repeated.path} is set twice`);
+  if (document.value === null) return noOwnSettings;
+  const top = fieldsOf(document.value, '', ['nativeAddon', 'flightRecorder'], refuse);
+  const { nativeAddon = 'optional', flightRecorder = null } = top;
+  if (nativeAddon !== 'optional' && nativeAddon !== 'required') throw refuse('nativeAddon: must be optional or required');
+  return { nativeAddonRequired: nativeAddon === 'required', flightRecord: flightRecorder === null ? null : flightRecordOf(flightRecorder, refuse) };
+}
+
+function flightRecordOf(value: unknown, refuse: (why: string) => StartRefusal): FlightRecordSettings {
+  const { file, maxBytes = defaultBytesMax } = fieldsOf(value, 'flightRecorder', ['file', 'maxBytes'], refuse);
+  if (typeof file !== 'string' || !file.startsWith('/')) throw refuse('flightRecorder.file: must be an absolute path');
+  if (typeof maxBytes !== 'number' || !Number.isSafeInteger(maxBytes) || maxBytes <= 0) throw refuse('flightRecorder.maxBytes: must be a positive integer');
+  return { path: file, bytesMax: maxBytes };
+}
+
+function fieldsOf(value: unknown, path: string, known: readonly string[], refuse: (why: string) => StartRefusal): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse(`${path === '' ? 'the document' : path}: must be a map`);
+  const unknown = Object.keys(value).find((key) => !known.includes(key));
+  if (unknown !== undefined) throw refuse(`unknown field ${JSON.stringify(path === '' ? unknown : `${path}.${unknown}`)}`);
+  return value as Record<string, unknown>;
+}

@@ -1,0 +1,57 @@
+// Which pods on this host are this agent's: those that have, or ever had, a mark below its root directory. The mark is made before anything
+// else of the pod is, and it is taken away only when nothing of the pod is left; so an agent that was killed at any point knows its pods again.
+import { mkdirSync, readdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KubeletOperations } from '../../domain/agent/kubelet.js';
+import type { Command } from '../../domain/kernel/machine.js';
+
+const directoryName = 'owned-pods';
+const directoryMode = 0o750;
+const podCgroup = /^pod(.+)$/;
+
+export class OwnedPods {
+  private readonly directory: string;
+  private readonly known: Set<string>;
+
+  /** Throws what the kernel says. */
+  constructor(rootDirectory: string) {
+    this.directory = join(rootDirectory, directoryName);
+    mkdirSync(this.directory, { recursive: true, mode: directoryMode });
+    this.known = new Set(readdirSync(this.directory));
+  }
+
+  get uids(): ReadonlySet<string> {
+    return this.known;
+  }
+
+  /** To be told of each command before it is carried out. */
+  note(command: Command<KubeletOperations>): void {
+    const uid = podOf(command);
+    if (uid === null || this.known.has(uid) || uid.includes('/') || uid === '.' || uid === '..') return;
+    mkdirSync(join(this.directory, uid), { recursive: true, mode: directoryMode });
+    this.known.add(uid);
+  }
+
+  /** Forgets the pods of which nothing is left. */
+  keepOnly(existing: ReadonlySet<string>): void {
+    for (const uid of this.known) {
+      if (existing.has(uid)) continue;
+      rmdirSync(join(this.directory, uid));
+      this.known.delete(uid);
+    }
+  }
+}
+
+/** The pod that a command makes something of; null for commands that make nothing new. */
+function podOf(command: Command<KubeletOperations>): string | null {
+  switch (command.op) {
+    case 'podDirectories.prepare':
+      return command.request.uid;
+    case 'sandboxes.run':
+      return command.request.config.metadata.uid;
+    case 'podCgroups.ensure':
+      return podCgroup.exec(command.request.name.at(-1) ?? '')?.[1] ?? null;
+    default:
+      return null;
+  }
+}

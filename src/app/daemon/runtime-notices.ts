@@ -1,0 +1,60 @@
+// The runtime's notices as events of the agent. Whether the runtime has any is known after its first answer, and the agent is made accordingly.
+// Invariant: a runtime that stops offering notices (it was replaced by an older one) is looked at every second from then on.
+import type { AgentEvent } from '../../domain/agent/agent-state.js';
+import type { RuntimeEvent, RuntimeEventSource } from '../../ports/outbound/runtime-events.js';
+
+/** A runtime that says nothing for so long is treated as one without notices until it speaks. */
+const firstAnswerMillis = 300;
+const lookEveryMillis = 1_000;
+
+export class RuntimeNotices {
+  private deliver: ((event: AgentEvent) => void) | null = null;
+  private answered: ((offers: boolean) => void) | null = null;
+  private poll: NodeJS.Timeout | null = null;
+
+  constructor(private readonly source: RuntimeEventSource) {}
+
+  /** Begins to listen. Resolves to whether the runtime tells of changes; what it tells before `connect` is dropped: the agent begins with a look. */
+  open(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.answered?.(false), firstAnswerMillis);
+      this.answered = (offers) => {
+        clearTimeout(timer);
+        this.answered = null;
+        resolve(offers);
+      };
+      this.source.start((event) => this.take(event));
+    });
+  }
+
+  connect(deliver: (event: AgentEvent) => void): void {
+    this.deliver = deliver;
+  }
+
+  stop(): void {
+    this.deliver = null;
+    if (this.poll !== null) clearInterval(this.poll);
+    this.source.stop();
+  }
+
+  private take(event: RuntimeEvent): void {
+    this.answered?.(event.kind !== 'unsupported');
+    switch (event.kind) {
+      case 'changed':
+        this.deliver?.({ type: 'runtimeChanged', uids: [event.podUid] });
+        return;
+      case 'lost':
+        this.deliver?.({ type: 'runtimeChangesLost' });
+        return;
+      case 'unsupported':
+        this.lookByOurselves();
+        return;
+    }
+  }
+
+  private lookByOurselves(): void {
+    if (this.deliver === null) return;
+    this.poll ??= setInterval(() => this.deliver?.({ type: 'runtimeChangesLost' }), lookEveryMillis);
+    this.poll.unref();
+  }
+}

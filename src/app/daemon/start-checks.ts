@@ -1,0 +1,84 @@
+// What is checked of the configuration and the host before anything is started, in the order in which a kubelet does it.
+// Invariant: nothing is changed here; a refusal is the whole line that the process ends with.
+import { availableParallelism } from 'node:os';
+import { type HostReading, readTunables } from '../../adapters/linux/index.js';
+import { unusedSettings } from '../../domain/configuration/acted-on.js';
+import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
+import { checkStartup, type StartupValues } from '../../domain/configuration/startup-checks.js';
+import { cloudProviderRefusal, type HostFacts, planTunables, privilegeWarning, requiredTunables, swapRefusal } from '../../domain/configuration/startup-refusals.js';
+import { parseCpuSet } from '../../domain/values/cpu-set.js';
+import { cleanPath } from '../../domain/values/slash-paths.js';
+import type { Logger } from '../../ports/outbound/logger.js';
+import { type DaemonProfile, defaultRootDirectory } from './daemon-profile.js';
+import { StartRefusal } from './start-refusal.js';
+import { checkWatchdog } from './watchdog.js';
+
+/** What the configuration alone decides. */
+export function checkConfiguration(loaded: LoadedConfiguration, host: HostReading, environment: Readonly<Record<string, string | undefined>>): StartupValues {
+  const { configuration, options } = loaded;
+  const online = parseCpuSet(host.onlineCpus);
+  const cpus = online.ok ? online.value : Array.from({ length: availableParallelism() }, (_, cpu) => cpu);
+  const startup = checkStartup(configuration, options, cpus);
+  if (!startup.ok) throw new StartRefusal(startup.error);
+  checkWatchdog(environment);
+  if (options.kubeconfig === '') {
+    const without = 'failed to run Kubelet: no client provided, cannot use webhook';
+    if (configuration.authentication.webhook.enabled) throw new StartRefusal(`${without} authentication`);
+    if (configuration.authorization.mode === 'Webhook') throw new StartRefusal(`${without} authorization`);
+  }
+  const cloud = cloudProviderRefusal(options.cloudProvider);
+  if (cloud !== null) throw new StartRefusal(`failed to run Kubelet: ${cloud}`);
+  const canonical = cleanPath(options.rootDir);
+  if (canonical !== options.rootDir || !canonical.startsWith('/')) {
+    throw new StartRefusal(`failed to run Kubelet: rootDirectory not in canonical form: expected ${canonical}, was ${options.rootDir}`);
+  }
+  return startup.values;
+}
+
+/** Swap and kernel tunables. The tunables that have to be set are the answer; empty where they are right, or not this agent's to set. */
+export function checkHost(loaded: LoadedConfiguration, host: HostReading, profile: DaemonProfile, logger: Logger): Readonly<Record<string, number>> {
+  const { configuration } = loaded;
+  const facts: HostFacts = {
+    swapOn: host.swapOn,
+    cgroupVersion: host.cgroupVersion,
+    effectiveUserId: process.geteuid?.() ?? 0,
+    tunables: readTunables(Object.keys(requiredTunables)),
+  };
+  const swap = swapRefusal(configuration, facts);
+  if (swap !== null) throw new StartRefusal(`failed to run Kubelet: ${swap}`);
+  const plan = planTunables(configuration, facts);
+  if (plan.kind === 'refuse') throw new StartRefusal(`failed to run Kubelet: ${plan.error}`);
+  if (profile.ownsNode) return plan.values;
+  if (Object.keys(plan.values).length > 0) {
+    logger.log('debug', 'Kernel tunables are left as they are, since this is not the kubelet of the node', {
+      rootDirectory: defaultRootDirectory,
+      differing: Object.keys(plan.values),
+    });
+  }
+  return {};
+}
+
+/** What people should know of their configuration, once each. */
+export function logNotes(loaded: LoadedConfiguration, logger: Logger): void {
+  const { configuration, options } = loaded;
+  const privilege = privilegeWarning({ swapOn: false, cgroupVersion: 2, effectiveUserId: process.geteuid?.() ?? 0, tunables: {} });
+  if (privilege !== null) logger.log('error', privilege);
+  if (loaded.strictDecodingError !== null) logger.log('warn', 'Using lenient decoding as strict decoding failed', { err: loaded.strictDecodingError });
+  for (const warning of loaded.gateWarnings) logger.log('warn', warning);
+  for (const path of loaded.skippedDropIns) logger.log('debug', 'Skipping file in the drop-in directory that does not end in .conf', { path });
+  for (const setting of unusedSettings(configuration, options.config !== '')) logger.log('warn', 'Setting is not acted on by this kubelet yet', { setting });
+  for (const flag of unusedOptions(loaded)) logger.log('warn', 'Flag is not acted on by this kubelet yet', { flag });
+}
+
+function unusedOptions({ options }: LoadedConfiguration): string[] {
+  const given: readonly (readonly [string, boolean])[] = [
+    ['--kubeconfig', options.kubeconfig !== ''],
+    ['--bootstrap-kubeconfig', options.bootstrapKubeconfig !== ''],
+    ['--cloud-provider', options.cloudProvider !== ''],
+    ['--image-credential-provider-config', options.imageCredentialProviderConfig !== ''],
+    ['--image-credential-provider-bin-dir', options.imageCredentialProviderBinDir !== ''],
+    ['--node-labels', Object.keys(options.nodeLabels).length > 0],
+    ['--runtime-cgroups', options.runtimeCgroups !== ''],
+  ];
+  return given.flatMap(([flag, isGiven]) => (isGiven ? [flag] : []));
+}

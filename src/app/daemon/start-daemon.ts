@@ -1,0 +1,251 @@
+// Starts a kubelet as a daemon: checks, locks, the runtime's hand-shake, the parts, the first event. Each step adds what undoes it, so that
+// a start that fails half-way is undone like a stop.
+//
+// | step                                             | refuses                                                     |
+// |--------------------------------------------------|-------------------------------------------------------------|
+// | configuration, lock file, root directory         | bad values, another agent on the same root                  |
+// | hand-shake with the runtime, cgroup driver       | a runtime that doesn't answer or speaks another version     |
+// | host                                             | swap, kernel tunables                                       |
+// | pods on the host                                 | pods of somebody else, unless this agent owns the node      |
+// | agent, notices, listener, service manager        | a record that can't be written, a port that is taken        |
+import { randomInt } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { runtimeCgroupDriver, validateServices } from '../../adapters/cri/index.js';
+import { hostAddresses, readHost } from '../../adapters/linux/index.js';
+import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
+import type { AgentQueries } from '../../ports/inbound/agent-queries.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { PortError } from '../../ports/port-error.js';
+import type { Resolver } from '../bind-to.js';
+import { daemonContainer } from '../modules.js';
+import { type Recording, tokens } from '../tokens.js';
+import type { DaemonContext } from './daemon-context.js';
+import { FlightRecorder } from './flight-record.js';
+import { podsOnHost, strangers, strangersRefusal, uidsOfManifests, uidsOnHost } from './foreign-pods.js';
+import { nodeFactsOf, readPassingFacts, type SteadyFacts } from './host-node-facts.js';
+import { kubeletSettings, nodeIpsOf, nodeNameOf } from './kubelet-settings.js';
+import { openListener } from './listener.js';
+import { settleProcess } from './own-process.js';
+import { OwnedPods } from './owned-pods.js';
+import { watchPassingFacts } from './passing-facts.js';
+import { holdLockFile, lockRootDirectory } from './process-locks.js';
+import { checkConfiguration, checkHost, logNotes } from './start-checks.js';
+import { StartRefusal } from './start-refusal.js';
+import { Teardown } from './teardown.js';
+import { Watchdog } from './watchdog.js';
+
+export type DaemonEnd =
+  /** A failed assertion, or something else that leaves no state to trust. */
+  | { readonly kind: 'failed'; readonly error: unknown }
+  /** Another process wants the lock file. */
+  | { readonly kind: 'contended' };
+
+export interface Daemon {
+  readonly queries: AgentQueries;
+  /** Where the loopback listener listens, e.g. `127.0.0.1:10248`; null: nowhere. */
+  readonly address: string | null;
+  readonly nodeName: string;
+  /** Resolves when the daemon ends by itself; it is still to be stopped then. */
+  readonly ended: Promise<DaemonEnd>;
+  /** UIDs that this agent marked as its own; null where it owns the node. */
+  ownedUids(): ReadonlySet<string> | null;
+  /** Everything the agent is wired from, for those who take it apart. */
+  readonly resolver: Resolver;
+  /** Gives the agent no pods any more, whatever its manifests say: for demonstrations that clean up. */
+  withdrawPods(): void;
+  /** Stops the agent. Containers go on running. Idempotent, never rejects, within 3 s. */
+  stop(): Promise<void>;
+}
+
+const calling = (): { readonly signal: AbortSignal; readonly timeoutMicros: null } => ({ signal: new AbortController().signal, timeoutMicros: null });
+
+/** Throws StartRefusal, with nothing left running. */
+export async function startDaemon(context: DaemonContext): Promise<Daemon> {
+  const teardown = new Teardown(context.logger);
+  try {
+    return await new DaemonStart(context, teardown).run();
+  } catch (error) {
+    await teardown.run();
+    throw error;
+  }
+}
+
+class DaemonStart {
+  private readonly container;
+  private readonly resolver: Resolver;
+  private end: (end: DaemonEnd) => void = () => {};
+  private readonly ended: Promise<DaemonEnd>;
+
+  constructor(
+    private readonly context: DaemonContext,
+    private readonly teardown: Teardown,
+  ) {
+    const { loaded, profile, logger, clock, native } = context;
+    this.ended = new Promise((resolve) => {
+      this.end = resolve;
+    });
+    this.container = daemonContainer((bind) => {
+      bind.toValue(tokens.configuration, loaded);
+      bind.toValue(tokens.profile, profile);
+      bind.toValue(tokens.logger, logger);
+      bind.toValue(tokens.clock, clock);
+      bind.toValue(tokens.native, native);
+      bind.toValue(tokens.teardown, teardown);
+      bind.toValue(tokens.ending, { fatal: (error) => this.fail(error) });
+    });
+    this.resolver = this.container.resolver;
+  }
+
+  async run(): Promise<Daemon> {
+    const { loaded, profile, logger, native, environment } = this.context;
+    const { configuration, options } = loaded;
+    const host = readHost();
+    const startup = checkConfiguration(loaded, host, environment);
+    logNotes(loaded, logger);
+    for (const degradation of native.degradations) logger.log('warn', 'Running without the native addon', { reason: native.reason, degradation });
+    if (options.lockFile !== '') {
+      const onContention = options.exitOnLockContention ? () => this.end({ kind: 'contended' }) : null;
+      await holdLockFile(options.lockFile, native, this.teardown, onContention);
+    }
+    const nodeName = nodeNameOf(options.hostnameOverride, hostname());
+    nodeIpsOf(options.nodeIp);
+    await lockRootDirectory(options.rootDir, native, this.teardown);
+    const [cgroupDriver, tellsChanges] = await Promise.all([this.shakeHands(), this.resolver.get(tokens.notices).open()]);
+    const tunables = checkHost(loaded, host, profile, logger);
+    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges);
+    const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, cpuCount: Math.max(1, onlineCount(host.onlineCpus)) };
+    const passing = readPassingFacts(configuration.resolvConf, hostAddresses());
+    this.container.add((bind) => {
+      bind.toValue(tokens.settings, settings);
+      bind.toValue(tokens.facts, nodeFactsOf(steady, passing));
+      bind.toValue(tokens.seed, { seed: randomInt(0, 2 ** 31) });
+    });
+    const owned = await this.admit();
+    if (profile.ownsNode) settleProcess(configuration, tunables, native, logger);
+    this.container.add((bind) => {
+      bind.toValue(tokens.ownership, { pods: owned });
+      bind.toValue(tokens.recording, this.recording());
+    });
+    return this.begin(nodeName, steady, owned);
+  }
+
+  /** Both services of the runtime, and the cgroup driver that counts. */
+  private async shakeHands(): Promise<CgroupDriver> {
+    const { loaded, logger } = this.context;
+    const connection = this.resolver.get(tokens.runtimeService).runtimeService;
+    const imageConnection = this.resolver.get(tokens.imageService).imageService;
+    const state = this.resolver.get(tokens.runtime);
+    const images = this.resolver.get(tokens.images);
+    try {
+      const version = await validateServices({ connection, state }, { connection: imageConnection, images }, calling().signal);
+      const fromRuntime = await runtimeCgroupDriver(connection, calling().signal, (micros) => delay(micros / 1000));
+      logger.log('info', 'Container runtime connected', { runtime: version.runtimeName, version: version.runtimeVersion, endpoint: connection.endpoint });
+      const driver = fromRuntime ?? (loaded.configuration.cgroupDriver as CgroupDriver);
+      if (fromRuntime === null) logger.log('info', 'CRI implementation should be updated to support RuntimeConfig. Falling back to using cgroupDriver from kubelet config.');
+      if (driver === 'systemd' && loaded.configuration.cgroupsPerQOS) {
+        throw new StartRefusal('failed to run Kubelet: the cgroup driver systemd is not supported yet: set cgroupfs in the runtime and in cgroupDriver, or cgroupsPerQOS: false');
+      }
+      return driver;
+    } catch (error) {
+      throw error instanceof PortError ? new StartRefusal(`failed to run Kubelet: ${error.message}`) : error;
+    }
+  }
+
+  /** That the host holds no pods of others. Null where this agent owns the node. */
+  private async admit(): Promise<OwnedPods | null> {
+    const { loaded, profile, logger } = this.context;
+    if (profile.ownsNode) return null;
+    const ports = this.resolver.get(tokens.ports);
+    const { fileSource } = this.resolver.get(tokens.settings);
+    const found = await podsOnHost(ports, loaded.configuration.cgroupsPerQOS);
+    const owned = new OwnedPods(loaded.options.rootDir);
+    const directories = await ports.podDirectories.list(null, calling());
+    const known = new Set([...owned.uids, ...directories, ...(await uidsOfManifests(ports, fileSource))]);
+    const others = strangers(found, known);
+    const advice = profile.takeOverAdvice;
+    const refusal = strangersRefusal(others, loaded.configuration.containerRuntimeEndpoint, advice);
+    if (refusal !== null && !profile.takeOver) throw new StartRefusal(`failed to run Kubelet: ${refusal}`);
+    if (refusal !== null) logger.log('warn', 'Taking over a runtime with pods that this agent does not know', { pods: others });
+    owned.keepOnly(new Set([...uidsOnHost(found), ...directories]));
+    return owned;
+  }
+
+  private recording(): Recording {
+    const { profile, logger } = this.context;
+    if (profile.flightRecord === null) return { recorder: null };
+    const beginning = { ...this.resolver.get(tokens.seed), settings: this.resolver.get(tokens.settings), facts: this.resolver.get(tokens.facts) };
+    try {
+      const recorder = FlightRecorder.begin(profile.flightRecord, beginning, (why) => logger.log('warn', 'The flight record has ended', { why }));
+      this.teardown.add('flight record', () => recorder.close());
+      logger.log('warn', 'Every input is recorded, pod specs with their environment included', { file: profile.flightRecord.path });
+      return { recorder };
+    } catch (error) {
+      throw new StartRefusal(`failed to run Kubelet: flight record: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  private async begin(nodeName: string, steady: SteadyFacts, owned: OwnedPods | null): Promise<Daemon> {
+    const { native, logger } = this.context;
+    const { resolver, teardown } = this;
+    const shell = resolver.get(tokens.shell);
+    const queries = resolver.get(tokens.queries);
+    teardown.add('agent', () => shell.stop());
+    let withdrawn = false;
+    resolver.get(tokens.inbox).connect((event) => {
+      if (!withdrawn) shell.deliver(event);
+    });
+    resolver.get(tokens.notices).connect((event) => shell.deliver(event));
+    const address = await openListener(this.context, queries, teardown);
+    await resolver.get(tokens.events).record(startingEvent(nodeName), calling());
+    shell.deliver({ type: 'start' });
+    teardown.add(
+      'node facts',
+      watchPassingFacts(steady.loaded.configuration.resolvConf, (passing) => shell.deliver({ type: 'nodeFacts', facts: nodeFactsOf(steady, passing) })),
+    );
+    const watchdog = new Watchdog(native.serviceManager, () => queries.health(), logger);
+    watchdog.start();
+    teardown.add('watchdog', () => watchdog.stop());
+    this.notifyReady();
+    return {
+      queries,
+      address,
+      nodeName,
+      ended: this.ended,
+      resolver,
+      ownedUids: () => owned?.uids ?? null,
+      withdrawPods: () => {
+        withdrawn = true;
+        const none: readonly Pod[] = [];
+        const { fileSource, urlSource } = resolver.get(tokens.settings);
+        if (fileSource !== null) shell.deliver({ type: 'podSet', source: 'file', pods: none });
+        if (urlSource !== null) shell.deliver({ type: 'podSet', source: 'http', pods: none });
+      },
+      stop: () => teardown.run(),
+    };
+  }
+
+  private notifyReady(): void {
+    try {
+      this.context.native.serviceManager.notify(['READY=1']);
+    } catch (error) {
+      this.context.logger.log('warn', 'Unable to send systemd daemon successful start message', { err: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  private fail(error: unknown): void {
+    this.context.logger.log('error', 'The agent failed and ends', { err: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    this.end({ kind: 'failed', error });
+  }
+}
+
+function onlineCount(online: string): number {
+  return online.split(',').reduce((sum, range) => {
+    const [first = 0, last = first] = range.split('-').map(Number);
+    return sum + last - first + 1;
+  }, 0);
+}
+
+function startingEvent(nodeName: string) {
+  return { involvedObject: { kind: 'Node', name: nodeName, uid: nodeName }, type: 'Normal', reason: 'Starting', message: 'Starting kubelet.' } as const;
+}

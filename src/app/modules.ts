@@ -1,0 +1,122 @@
+// The modules of a daemon: the runtime behind its sockets, the host's files, and the agent on top of both.
+// Invariant: making a part costs no I/O but opening its own directories; what has to be given back is added to the teardown where it is made.
+import { Container, ContainerModule } from 'inversify';
+import { CriConnection, CriContainers, CriImages, CriRuntimeEvents, CriRuntimeState, CriSandboxes } from '../adapters/cri/index.js';
+import { failingPort } from '../adapters/decorators/index.js';
+import { CgroupfsPodCgroups, HttpManifestUrl, LinuxManifestDirectory } from '../adapters/linux/index.js';
+import { LoggingEventSink } from '../adapters/logging/index.js';
+import { FilePodDirectories, FilePodLogs } from '../adapters/storage/index.js';
+import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
+import { nodeAllocatableCgroup } from '../domain/cgroups/pod-cgroup-name.js';
+import { Kernel } from '../domain/kernel/kernel.js';
+import { type Binder, bindTo, type Resolver } from './bind-to.js';
+import { agentQueries } from './daemon/agent-queries.js';
+import { Inbox } from './daemon/inbox.js';
+import { micros } from './daemon/kubelet-settings.js';
+import { LoopHealth } from './daemon/loop-health.js';
+import { performer } from './daemon/performer.js';
+import { RuntimeNotices } from './daemon/runtime-notices.js';
+import { Shell } from './shell/shell.js';
+import { tokens } from './tokens.js';
+
+function module(fill: (binder: Binder) => void): ContainerModule {
+  return new ContainerModule((options) => fill(bindTo(options)));
+}
+
+const runtimeModule = module((bind) => {
+  bind.to(tokens.runtimeService, [tokens.configuration, tokens.teardown], ({ configuration }, teardown) => {
+    const runtimeService = new CriConnection({ endpoint: configuration.containerRuntimeEndpoint, requestTimeoutMicros: micros(configuration.runtimeRequestTimeout) });
+    teardown.add('runtime connection', () => runtimeService.close());
+    return { runtimeService };
+  });
+  bind.to(tokens.imageService, [tokens.configuration, tokens.teardown], ({ configuration }, teardown) => {
+    const endpoint = configuration.imageServiceEndpoint === '' ? configuration.containerRuntimeEndpoint : configuration.imageServiceEndpoint;
+    const imageService = new CriConnection({ endpoint, requestTimeoutMicros: micros(configuration.runtimeRequestTimeout) });
+    teardown.add('image service connection', () => imageService.close());
+    return { imageService };
+  });
+  bind.to(tokens.runtime, [tokens.runtimeService, tokens.clock], ({ runtimeService }, clock) => new CriRuntimeState(runtimeService, () => clock.now()));
+  bind.to(tokens.sandboxes, [tokens.runtimeService], ({ runtimeService }) => new CriSandboxes(runtimeService));
+  bind.to(tokens.containers, [tokens.runtimeService], ({ runtimeService }) => new CriContainers(runtimeService));
+  bind.to(tokens.images, [tokens.imageService], ({ imageService }) => new CriImages(imageService));
+  bind.to(tokens.notices, [tokens.runtimeService, tokens.teardown], ({ runtimeService }, teardown) => {
+    const notices = new RuntimeNotices(new CriRuntimeEvents(runtimeService));
+    teardown.add('runtime notices', () => notices.stop());
+    return notices;
+  });
+});
+
+const hostModule = module((bind) => {
+  bind.to(tokens.inbox, [], () => new Inbox());
+  bind.to(tokens.podDirectories, [tokens.configuration, tokens.teardown], ({ configuration, options }, teardown) => {
+    const directories = FilePodDirectories.open({ rootDirectory: options.rootDir, podLogsDirectory: configuration.podLogsDir });
+    teardown.add('pod directories', () => directories.close());
+    return directories;
+  });
+  bind.to(tokens.podLogs, [tokens.configuration, tokens.profile, tokens.teardown], ({ configuration }, profile, teardown) => {
+    const logs = FilePodLogs.open({ podLogsDirectory: configuration.podLogsDir, linksDirectory: profile.containerLogLinks });
+    teardown.add('pod logs', () => logs.close());
+    return logs;
+  });
+  bind.to(tokens.podCgroups, [tokens.configuration], ({ configuration: { cgroupsPerQOS, cgroupRoot } }) =>
+    cgroupsPerQOS
+      ? new CgroupfsPodCgroups({ podsCgroup: nodeAllocatableCgroup(cgroupRoot, true) })
+      : failingPort('podCgroups', 'failed-precondition', 'pods have no cgroups of their own (cgroupsPerQOS is false)'),
+  );
+  bind.to(tokens.events, [tokens.logger, tokens.clock], (logger, clock) => new LoggingEventSink(logger.named('event'), () => clock.now()));
+  bind.to(tokens.manifestDirectory, [tokens.native, tokens.inbox, tokens.teardown], (native, inbox, teardown) => {
+    const directory = new LinuxManifestDirectory({ openFileWatch: (listener) => native.openFileWatch(listener), deliver: (event) => inbox.deliver(event) });
+    teardown.add('manifest watch', () => directory.close());
+    return directory;
+  });
+  bind.to(tokens.manifestUrl, [], () => new HttpManifestUrl());
+});
+
+const agentModule = module((bind) => {
+  bind.to(
+    tokens.ports,
+    [
+      tokens.runtime,
+      tokens.sandboxes,
+      tokens.containers,
+      tokens.images,
+      tokens.podDirectories,
+      tokens.podLogs,
+      tokens.podCgroups,
+      tokens.events,
+      tokens.manifestDirectory,
+      tokens.manifestUrl,
+    ],
+    (runtime, sandboxes, containers, images, podDirectories, podLogs, podCgroups, events, manifestDirectory, manifestUrl) => {
+      return { runtime, sandboxes, containers, images, podDirectories, podLogs, podCgroups, events, manifestDirectory, manifestUrl };
+    },
+  );
+  bind.to(tokens.kernel, [tokens.settings, tokens.facts, tokens.seed], (settings, facts, { seed }) => {
+    const state = newKubeletState(settings, facts);
+    return new Kernel<KubeletState, KubeletEvent, KubeletOperations>(kubeletMachine(state), state, seed);
+  });
+  bind.to(
+    tokens.shell,
+    [tokens.kernel, tokens.ports, tokens.ownership, tokens.recording, tokens.clock, tokens.logger, tokens.ending],
+    (kernel, ports, { pods }, { recorder }, clock, logger, ending) => {
+      const own = logger.named('kubelet');
+      return new Shell<KubeletState, KubeletEvent, KubeletOperations>(kernel, {
+        perform: performer(ports, pods),
+        now: () => clock.now(),
+        log: (level, message, fields) => own.log(level, message, fields),
+        ...(recorder === null ? {} : { record: (now, input, output) => recorder.record(now, input, output) }),
+        fatal: (error) => ending.fatal(error),
+      });
+    },
+  );
+  bind.to(tokens.loopHealth, [tokens.kernel, tokens.clock], (kernel, clock) => new LoopHealth(kernel.state.agent, () => clock.now()));
+  bind.to(tokens.queries, [tokens.kernel, tokens.loopHealth], (kernel, health) => agentQueries(kernel.state.agent, health));
+});
+
+/** A container with all that a daemon can be made of; `fill` binds what this start decides. */
+export function daemonContainer(fill: (binder: Binder) => void): { readonly resolver: Resolver; add(fill: (binder: Binder) => void): void } {
+  const container = new Container();
+  container.load(module(fill), runtimeModule, hostModule, agentModule);
+  const resolver: Resolver = { get: (token) => container.get(token as never) };
+  return { resolver, add: (more) => container.load(module(more)) };
+}

@@ -1,0 +1,83 @@
+// The parts that a daemon is wired from. One token a role; two roles of one technology have types of their own, so that they can't be mixed up.
+import type { CriConnection } from '../adapters/cri/index.js';
+import type { NativeLinux } from '../adapters/native-linux/index.js';
+import type { KubeletEvent, KubeletOperations, KubeletPorts, KubeletSettings, KubeletState } from '../domain/agent/kubelet.js';
+import type { LoadedConfiguration } from '../domain/configuration/load-configuration.js';
+import type { NodeFacts } from '../domain/containers/node-facts.js';
+import type { Kernel } from '../domain/kernel/kernel.js';
+import type { AgentQueries } from '../ports/inbound/agent-queries.js';
+import type { Micros } from '../ports/micros.js';
+import type { Logger } from '../ports/outbound/logger.js';
+import { type Token, token } from './bind-to.js';
+import type { DaemonProfile } from './daemon/daemon-profile.js';
+import type { FlightRecorder } from './daemon/flight-record.js';
+import type { Inbox } from './daemon/inbox.js';
+import type { LoopHealth } from './daemon/loop-health.js';
+import type { OwnedPods } from './daemon/owned-pods.js';
+import type { RuntimeNotices } from './daemon/runtime-notices.js';
+import type { Teardown } from './daemon/teardown.js';
+import type { Shell } from './shell/shell.js';
+
+export interface Clock {
+  /** Never less than before. */
+  now(): Micros;
+}
+export interface RuntimeService {
+  readonly runtimeService: CriConnection;
+}
+export interface ImageService {
+  readonly imageService: CriConnection;
+}
+/** null: this agent owns the node, and every pod in its runtime. */
+export interface Ownership {
+  readonly pods: OwnedPods | null;
+}
+export interface Recording {
+  readonly recorder: FlightRecorder | null;
+}
+export interface Seed {
+  readonly seed: number;
+}
+export interface Ending {
+  /** A programmer error: the daemon is over. */
+  fatal(error: unknown): void;
+}
+
+type PortToken<Name extends keyof KubeletPorts> = Token<KubeletPorts[Name]>;
+
+export const tokens = {
+  configuration: token<LoadedConfiguration>('configuration'),
+  profile: token<DaemonProfile>('profile'),
+  logger: token<Logger>('logger'),
+  clock: token<Clock>('clock'),
+  native: token<NativeLinux>('native'),
+  ending: token<Ending>('ending'),
+  teardown: token<Teardown>('teardown'),
+  inbox: token<Inbox>('inbox'),
+
+  runtimeService: token<RuntimeService>('runtimeService'),
+  imageService: token<ImageService>('imageService'),
+  notices: token<RuntimeNotices>('notices'),
+  runtime: token('runtime') as PortToken<'runtime'>,
+  sandboxes: token('sandboxes') as PortToken<'sandboxes'>,
+  containers: token('containers') as PortToken<'containers'>,
+  images: token('images') as PortToken<'images'>,
+
+  podDirectories: token('podDirectories') as PortToken<'podDirectories'>,
+  podLogs: token('podLogs') as PortToken<'podLogs'>,
+  podCgroups: token('podCgroups') as PortToken<'podCgroups'>,
+  events: token('events') as PortToken<'events'>,
+  manifestDirectory: token('manifestDirectory') as PortToken<'manifestDirectory'>,
+  manifestUrl: token('manifestUrl') as PortToken<'manifestUrl'>,
+  ports: token<KubeletPorts>('ports'),
+
+  settings: token<KubeletSettings>('settings'),
+  facts: token<NodeFacts>('facts'),
+  seed: token<Seed>('seed'),
+  ownership: token<Ownership>('ownership'),
+  recording: token<Recording>('recording'),
+  kernel: token<Kernel<KubeletState, KubeletEvent, KubeletOperations>>('kernel'),
+  shell: token<Shell<KubeletState, KubeletEvent, KubeletOperations>>('shell'),
+  loopHealth: token<LoopHealth>('loopHealth'),
+  queries: token<AgentQueries>('queries'),
+} as const;
