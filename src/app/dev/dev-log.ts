@@ -1,0 +1,42 @@
+// The daemon's log in a demonstration: what a person should see as short lines (warnings, errors, Kubernetes events that warn), and everything
+// only when asked for.
+import { PinoLogger, redactedText, standardErrorDestination } from '../../adapters/logging/index.js';
+import type { LogFields, Logger, LogLevel } from '../../ports/outbound/logger.js';
+import type { Clock } from '../tokens.js';
+
+export class DevLog implements Logger {
+  private constructor(
+    private readonly show: (line: string) => void,
+    private readonly full: Logger | null,
+  ) {}
+
+  /** `show` gets the short lines. With `everything`, all lines go to standard error as a daemon writes them. */
+  static create(show: (line: string) => void, everything: boolean, clock: Clock): DevLog {
+    if (!everything) return new DevLog(show, null);
+    const options = { format: 'text', verbosity: 4, now: () => clock.now(), pid: process.pid, destination: standardErrorDestination(() => {}) } as const;
+    return new DevLog(show, PinoLogger.create(options, 'kubelet'));
+  }
+
+  log(level: LogLevel, message: string, fields: LogFields = {}): void {
+    if (this.full !== null) this.full.log(level, message, fields);
+    else if (level === 'error' || level === 'warn') this.show(shortLine(level, message, fields));
+  }
+
+  shows(level: LogLevel): boolean {
+    return this.full !== null || level === 'error' || level === 'warn';
+  }
+
+  named(source: string): Logger {
+    return new DevLog(this.show, this.full?.named(source) ?? null);
+  }
+}
+
+function shortLine(level: LogLevel, message: string, fields: LogFields): string {
+  const text = message === 'Event occurred' ? `${String(fields.object)}: ${String(fields.reason)}: ${String(fields.message)}` : `${level}: ${message}${detail(fields)}`;
+  return redactedText(text.replace(/\s+/g, ' '));
+}
+
+function detail(fields: LogFields): string {
+  const shown = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  return shown.map(([key, value]) => (key === 'err' ? `: ${String(value)}` : ` ${key}=${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)).join('');
+}

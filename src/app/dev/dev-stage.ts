@@ -1,0 +1,85 @@
+// Where a demonstration plays: private directories, the pods' manifests, a configuration that touches nothing else, and the mock runtime.
+// Invariant: everything is below one directory that is this process's alone, and goes with it.
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { FileConfigurationSource } from '../../adapters/config-files/index.js';
+import { readHost } from '../../adapters/linux/index.js';
+import { type MockCriServer, startMockCri } from '../../adapters/mock-cri/index.js';
+import { type LoadedConfiguration, loadConfiguration } from '../../domain/configuration/load-configuration.js';
+import { packageDirectory } from '../cli/version.js';
+import type { DaemonProfile } from '../daemon/daemon-profile.js';
+import { StartRefusal } from '../daemon/start-refusal.js';
+import type { DevOptions } from './dev-options.js';
+
+const nodeName = 'dev';
+export const devCgroup = 'kubelet-ts-dev';
+/** The examples' images are small, so that a demonstration is not about waiting. */
+const mockImages = [{ reference: 'docker.io/library/busybox:1.36', sizeBytes: 4_300_000 }];
+const mockPullBytesPerSecond = 20_000_000;
+
+export class DevStage {
+  readonly directory: string;
+  readonly manifests: string;
+
+  /** Throws StartRefusal when the manifests aren't there. */
+  constructor(private readonly options: DevOptions) {
+    const given = options.manifests === null ? null : resolve(options.manifests);
+    if (given !== null && !existsSync(given)) throw new StartRefusal(`${given}: no such directory`);
+    if (given !== null && !statSync(given).isDirectory()) throw new StartRefusal(`${given}: not a directory`);
+    this.directory = mkdtempSync(join(tmpdir(), 'kubelet-ts-dev-'));
+    this.manifests = given ?? join(this.directory, 'manifests');
+    if (given === null) cpSync(join(packageDirectory(), 'examples', 'pods'), this.manifests, { recursive: true });
+    mkdirSync(this.logsDirectory);
+  }
+
+  get rootDirectory(): string {
+    return join(this.directory, 'root');
+  }
+
+  get logsDirectory(): string {
+    return join(this.directory, 'logs');
+  }
+
+  /** Path from the root of the cgroup trees; pods have none of their own unless asked for. */
+  get cgroupRoot(): string {
+    return `/${devCgroup}/${process.pid}`;
+  }
+
+  /** null when a real runtime is used. */
+  async startRuntime(): Promise<MockCriServer | null> {
+    if (this.options.runtime !== null) return null;
+    const listen = `unix://${join(this.directory, 'runtime.sock')}`;
+    return startMockCri({ listen, seed: 1, registry: 'any', images: mockImages, pullBytesPerSecond: mockPullBytesPerSecond });
+  }
+
+  configuration(endpoint: string): LoadedConfiguration {
+    const words = [`--root-dir=${this.rootDirectory}`, `--hostname-override=${nodeName}`, '--fail-swap-on=false', '--fail-cgroupv1=false'];
+    const loaded = loadConfiguration(words, new FileConfigurationSource(), { cgroupVersion: readHost().cgroupVersion });
+    if (loaded.kind !== 'loaded') throw new Error(loaded.kind === 'refused' ? loaded.error : `unexpected: ${loaded.kind}`);
+    const configuration = {
+      ...loaded.configuration,
+      staticPodPath: this.manifests,
+      podLogsDir: this.logsDirectory,
+      containerRuntimeEndpoint: endpoint,
+      cgroupsPerQOS: this.options.cgroups,
+      cgroupRoot: this.options.cgroups ? this.cgroupRoot : '',
+    };
+    return { ...loaded, configuration };
+  }
+
+  profile(): DaemonProfile {
+    return {
+      containerLogLinks: join(this.directory, 'container-logs'),
+      ownsNode: false,
+      takeOver: this.options.takeOver,
+      takeOverAdvice: 'Say --take-over to take it all the same: those pods are STOPPED then.',
+      listenPort: 0,
+      flightRecord: null,
+    };
+  }
+
+  remove(): void {
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,132 @@
+// `kubelet-ctl dev`: a runtime, a kubelet and a view of its pods in one process, until Ctrl-C.
+//
+// | ends by                              | exit code | what is left                                        |
+// |--------------------------------------|-----------|-----------------------------------------------------|
+// | the first SIGINT or SIGTERM          | 0         | nothing                                             |
+// | a second one                         | 1         | what there was no time for, on a real runtime       |
+// | a refusal, or the agent's failure    | 1         | nothing                                             |
+
+import type { MockCriServer } from '../../adapters/mock-cri/index.js';
+import { openNativeLinux } from '../../adapters/native-linux/index.js';
+import { WallAnchoredClock } from '../../adapters/time/index.js';
+import { podRows } from '../cli/pod-rows.js';
+import { type Daemon, startDaemon } from '../daemon/start-daemon.js';
+import { StartRefusal } from '../daemon/start-refusal.js';
+import { removeCgroups, removePods } from './dev-cleanup.js';
+import { DevLog } from './dev-log.js';
+import { type DevOptions, devUsage, parseDevOptions } from './dev-options.js';
+import { DevStage } from './dev-stage.js';
+import { type PodView, podView, type ViewOutput } from './pod-view.js';
+
+const lookEveryMillis = 200;
+const quickStopMillis = 2_800;
+
+export async function runDev(words: readonly string[], output: ViewOutput, error: ViewOutput): Promise<number> {
+  const parsed = parseDevOptions(words);
+  if (parsed.kind === 'help') {
+    output.write(devUsage);
+    return 0;
+  }
+  if (parsed.kind === 'error') {
+    error.write(`kubelet-ctl dev: ${parsed.message}\n\n${devUsage}`);
+    return 2;
+  }
+  try {
+    return await new Demonstration(parsed.options, output).run();
+  } catch (refusal) {
+    if (!(refusal instanceof StartRefusal)) throw refusal;
+    error.write(`kubelet-ctl dev: ${refusal.message}\n`);
+    return 1;
+  }
+}
+
+class Demonstration {
+  private readonly view: PodView;
+  private readonly clock = new WallAnchoredClock(() => {});
+  private readonly stage: DevStage;
+  private readonly interrupted: Promise<'interrupted'>;
+  private mock: MockCriServer | null = null;
+
+  constructor(
+    private readonly options: DevOptions,
+    private readonly output: ViewOutput,
+  ) {
+    this.stage = new DevStage(options);
+    this.view = podView(output);
+    this.interrupted = this.listenForSignals();
+  }
+
+  async run(): Promise<number> {
+    try {
+      this.mock = await this.stage.startRuntime();
+      const daemon = await this.start();
+      return await this.play(daemon);
+    } finally {
+      this.view.end();
+      await this.mock?.stop();
+      this.stage.remove();
+    }
+  }
+
+  private start(): Promise<Daemon> {
+    const loaded = this.stage.configuration(this.mock?.endpoint ?? this.options.runtime ?? '');
+    const native = openNativeLinux({ kernelLogPath: '/dev/kmsg', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } }, false);
+    const logger = DevLog.create((line) => this.view.note(line), this.options.verbose, this.clock);
+    return startDaemon({ loaded, profile: this.stage.profile(), logger, clock: this.clock, native, environment: {} });
+  }
+
+  private async play(daemon: Daemon): Promise<number> {
+    const runtime = this.mock === null ? this.options.runtime : 'a mock container runtime (nothing really runs)';
+    this.output.write(`A kubelet runs the pods of ${this.stage.manifests}\non ${runtime}. Edit, add or remove manifests there; Ctrl-C ends it.\n`);
+    this.output.write(`For another terminal: kubelet-ctl ps --agent http://${daemon.address}\n\n`);
+    const look = (): void => this.view.show(podRows(daemon.queries.pods().items ?? [], this.clock.now()));
+    const timer = setInterval(look, lookEveryMillis);
+    const end = await Promise.race([daemon.ended, this.interrupted]);
+    const isFailed = end !== 'interrupted';
+    if (this.options.runtime === null || isFailed) {
+      clearInterval(timer);
+      this.view.end();
+      setTimeout(() => this.leave(isFailed ? 1 : 0), quickStopMillis).unref();
+      await daemon.stop();
+      if (isFailed) this.output.write('The agent failed; the last lines above say why.\n');
+      return isFailed ? 1 : 0;
+    }
+    return this.cleanUp(daemon, timer);
+  }
+
+  /** A real runtime is left as it was found. */
+  private async cleanUp(daemon: Daemon, timer: NodeJS.Timeout): Promise<number> {
+    this.view.note('Stopping and removing the pods, up to 15 s; Ctrl-C again leaves them.');
+    const left: string[] = [];
+    try {
+      left.push(...(await removePods(daemon)));
+    } catch (error) {
+      left.push(`the runtime does not answer: ${error instanceof Error ? error.message : String(error)}`);
+    }
+    clearInterval(timer);
+    this.view.end();
+    if (this.options.cgroups) await removeCgroups(daemon, this.stage.cgroupRoot).catch((error: unknown) => left.push(`cgroup ${this.stage.cgroupRoot}: ${String(error)}`));
+    await daemon.stop();
+    this.output.write(left.length === 0 ? 'Everything is removed.\n' : `Left behind: ${left.join(', ')}\n`);
+    return left.length === 0 ? 0 : 1;
+  }
+
+  private listenForSignals(): Promise<'interrupted'> {
+    return new Promise((resolve) => {
+      let came = false;
+      const signal = (): void => {
+        if (came) this.leave(1);
+        came = true;
+        resolve('interrupted');
+      };
+      process.on('SIGINT', signal);
+      process.on('SIGTERM', signal);
+    });
+  }
+
+  /** At once: only what takes no waiting is still removed. */
+  private leave(code: number): never {
+    this.stage.remove();
+    process.exit(code);
+  }
+}
