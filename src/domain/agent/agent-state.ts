@@ -46,8 +46,8 @@ export interface RelistState {
   listing: boolean;
   /** Looks at single pods that are under way, by uid: when the runtime was asked. */
   readonly looks: Map<string, Micros>;
-  /** Looks that were answered while a full one was between its list and its last inspection. */
-  readonly held: PodLook[];
+  /** A look at everything waits for the looks at single pods to end. */
+  due: boolean;
   /** On-demand requests, by uid: when each was made. */
   readonly requests: Map<string, Micros>;
   /** The newest listing of everything. */
@@ -119,7 +119,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     awaitingStatus: new Map(),
     pleg: newPleg(),
     cache: newPodCache(),
-    relist: { listing: false, looks: new Map(), held: [], requests: new Map(), newest: null },
+    relist: { listing: false, due: false, looks: new Map(), requests: new Map(), newest: null },
     readiness: newRuntimeReadiness(),
     statuses: new Map(),
     computed: new Map(),

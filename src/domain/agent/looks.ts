@@ -6,12 +6,17 @@ export const relistAddress = { machine: 'relist', key: '' } as const;
 /** Pods looked at side by side; more wait. */
 const maxLooks = 32;
 
-/** Begins a look at everything, unless one is under way: then the next one begins when that is over. */
+/**
+ * Begins a look at everything. It and looks at single pods keep out of each other's way: what an older answer says must never replace
+ * what a newer one said, and a pod that is missing from an older list must not look gone.
+ */
 export function beginRelist(context: AgentContext): void {
   const { relist, settings, pleg } = context.state;
   if (relist.listing || pleg.round !== null) return;
-  relist.listing = true;
   context.turn.wakeAt(relistAddress, null);
+  relist.due = relist.looks.size > 0;
+  if (relist.due) return;
+  relist.listing = true;
   context.turn.ask('runtime.listPods', relistAddress, 'list', { uid: null }, settings.runtimeRequestTimeout);
 }
 
@@ -21,10 +26,12 @@ export function requestPodRelist(context: AgentContext, uid: string): void {
   beginLooks(context);
 }
 
-/** Begins the looks that wait, as many as may go on at once. */
+/** Begins what waits: a full look that is due, else the looks at single pods, as many as may go on at once. */
 export function beginLooks(context: AgentContext): void {
   const { state, turn } = context;
   const { relist, pleg } = state;
+  if (relist.due && relist.looks.size === 0) beginRelist(context);
+  if (relist.due || relist.listing || pleg.round !== null) return;
   for (const [uid, requestedAt] of relist.requests) {
     if (relist.looks.size >= maxLooks) return;
     if (relist.looks.has(uid)) continue;

@@ -2,9 +2,9 @@
 // somebody asks. What is found changed goes to the cache, to the workers that wait for it, and to the sync loop.
 //
 //   full look:  list everything -> inspect the pods that changed -> over, the next one is planned
-//   pod look:   inspect one pod -> over; several go on at once, and beside a full look
+//   pod look:   inspect one pod -> over; several go on at once, none beside a full look
 //
-// Invariant: what a look found is taken in only while no full look is between its list and its last inspection.
+// Invariant: answers are taken in in the order in which the runtime was asked; what is older never replaces what is newer.
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod, RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -31,13 +31,12 @@ export function relistReplied(context: AgentContext, reply: Reply<AgentOperation
 }
 
 function looked(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime.inspectPod'>): void {
-  const { relist, pleg } = context.state;
+  const { relist } = context.state;
   const uid = reply.slot.slice('look/'.length);
   const askedAt = relist.looks.get(uid) ?? context.turn.now;
   relist.looks.delete(uid);
-  if (!reply.outcome.ok) lookFailed(context, uid, reply.outcome.error.message);
-  else if (pleg.round === null) takeLook(context, { uid, askedAt, found: reply.outcome.value });
-  else relist.held.push({ uid, askedAt, found: reply.outcome.value });
+  if (reply.outcome.ok) takeLook(context, { uid, askedAt, found: reply.outcome.value });
+  else lookFailed(context, uid, reply.outcome.error.message);
   // A look that began in the very moment in which its worker began to wait is not newer than that.
   if (reply.outcome.ok && context.state.awaitingStatus.has(uid)) relist.requests.set(uid, context.turn.now);
   beginLooks(context);
@@ -71,29 +70,20 @@ function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
   if (!reply.outcome.ok) {
     turn.log('error', 'GenericPLEG: Unable to retrieve pods', { err: reply.outcome.error.message });
     turn.wakeAt(relistAddress, turn.now + state.settings.relistPeriod);
+    beginLooks(context);
     return;
   }
   const listing = reply.outcome.value;
   if (isOtherSet(relist.newest, listing)) state.housekeeping.dirty = true;
   relist.newest = listing;
-  apply(context, relisted(pleg, cache, listing.pods, listing.observedAt));
+  take(context, relisted(pleg, cache, listing.pods, listing.observedAt));
 }
 
 function podInspected(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime.inspectPod'>): void {
   const { pleg, cache } = context.state;
   const uid = reply.slot.slice('inspect/'.length);
-  if (reply.outcome.ok) apply(context, inspected(pleg, cache, uid, reply.outcome.value));
-  else apply(context, inspectionFailed(pleg, cache, uid, reply.outcome.error, pleg.round?.startedAt ?? context.turn.now));
-}
-
-function apply(context: AgentContext, outcome: RelistOutcome): void {
-  take(context, outcome);
-  const { pleg, relist } = context.state;
-  while (pleg.round === null) {
-    const held = relist.held.shift();
-    if (held === undefined) return;
-    takeLook(context, held);
-  }
+  if (reply.outcome.ok) take(context, inspected(pleg, cache, uid, reply.outcome.value));
+  else take(context, inspectionFailed(pleg, cache, uid, reply.outcome.error, pleg.round?.startedAt ?? context.turn.now));
 }
 
 function take(context: AgentContext, outcome: RelistOutcome): void {
@@ -106,6 +96,7 @@ function take(context: AgentContext, outcome: RelistOutcome): void {
     for (const uids of [outcome.updated, outcome.deleted, outcome.observed]) if (uids.length > 0) resumeAwaiting(context, uids);
   }
   dispatchEvents(context);
+  beginLooks(context);
 }
 
 function dispatchEvents(context: AgentContext): void {
