@@ -1,6 +1,6 @@
 // Sets of CPU numbers in the kernel's list format: `0-3,5`.
-// Invariant: a CpuSet is ascending and without duplicates.
-import { type GoParse, goQuote, parseGoInt } from './go-text.js';
+// Invariant: a CpuSet is ascending and without duplicates, so that equal sets are equal arrays and each operation is one linear pass.
+import { type GoParse, goQuote, parseGoAtoi } from './go-text.js';
 
 export type CpuSet = readonly number[];
 
@@ -20,9 +20,9 @@ export function parseCpuSet(text: string): GoParse<CpuSet> {
     if (bounds.length > 2) return { ok: false, error: `invalid range ${goQuote(range)}` };
     const numbers: number[] = [];
     for (const bound of bounds) {
-      const parsed = parseGoInt(bound, 10, 32);
-      if (!parsed.ok) return { ok: false, error: parsed.error.replace('ParseInt', 'Atoi') };
-      numbers.push(Number(parsed.value));
+      const parsed = parseGoAtoi(bound);
+      if (!parsed.ok) return parsed;
+      numbers.push(parsed.value);
     }
     const first = numbers[0] as number;
     const last = numbers[1] ?? first;
@@ -47,7 +47,42 @@ export function formatCpuSet(cpus: CpuSet): string {
   return ranges.join(',');
 }
 
+export function cpuSetUnion(a: CpuSet, b: CpuSet): CpuSet {
+  if (a.length === 0) return b;
+  if (b.length === 0) return a;
+  const joined: number[] = [];
+  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
+    const left = a[i] ?? Number.POSITIVE_INFINITY;
+    const right = b[j] ?? Number.POSITIVE_INFINITY;
+    joined.push(Math.min(left, right));
+    if (left <= right) i++;
+    if (right <= left) j++;
+  }
+  return joined;
+}
+
+export function cpuSetIntersection(a: CpuSet, b: CpuSet): CpuSet {
+  return membersBy(a, b, true);
+}
+
+/** What is in `a` and not in `b`. */
+export function cpuSetDifference(a: CpuSet, b: CpuSet): CpuSet {
+  return b.length === 0 ? a : membersBy(a, b, false);
+}
+
 export function isCpuSubset(part: CpuSet, whole: CpuSet): boolean {
-  const all = new Set(whole);
-  return part.every((cpu) => all.has(cpu));
+  return cpuSetDifference(part, whole).length === 0;
+}
+
+export function equalCpuSets(a: CpuSet, b: CpuSet): boolean {
+  return a.length === b.length && a.every((cpu, index) => b[index] === cpu);
+}
+
+/** Members of `a` that are, or are not, in `b`. */
+function membersBy(a: CpuSet, b: CpuSet, wanted: boolean): CpuSet {
+  let j = 0;
+  return a.filter((cpu) => {
+    while (j < b.length && b[j]! < cpu) j++;
+    return (b[j] === cpu) === wanted;
+  });
 }

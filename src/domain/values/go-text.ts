@@ -53,6 +53,12 @@ export function parseGoInt(text: string, base: 0 | 10, bits: number): GoParse<bi
   return value >= -limit && value < limit ? { ok: true, value } : rangeError('ParseInt', text);
 }
 
+/** A decimal integer as `strconv.Atoi` reads it. Beyond what a double holds exactly it is out of range, as beyond an int64 in Go. */
+export function parseGoAtoi(text: string): GoParse<number> {
+  const parsed = parseGoInt(text, 10, 54);
+  return parsed.ok ? { ok: true, value: Number(parsed.value) } : { ok: false, error: parsed.error.replace('ParseInt', 'Atoi') };
+}
+
 /** An unsigned decimal integer of that many bits; no sign is accepted. */
 export function parseGoUint(text: string, bits: number): GoParse<bigint> {
   if (!/^[0-9]+$/.test(text)) return syntaxError('ParseUint', text);

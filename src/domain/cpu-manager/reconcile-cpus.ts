@@ -1,0 +1,46 @@
+// Telling the runtime which CPUs running containers may use: after a container took CPUs for itself, everybody else's set shrinks.
+// Invariant: a container is told only what differs from what it was last told; after a restart of the agent, everyone is told once.
+
+import type { Pod } from '../../ports/model/pod.js';
+import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
+import { type CpuSet, equalCpuSets } from '../values/cpu-set.js';
+import { parseContainerId } from '../values/pod-references.js';
+import { type CpuManager, containerCpus } from './cpu-manager.js';
+
+export type CpuReconcileItem =
+  /** The container has what it should have. */
+  | { readonly kind: 'current'; readonly pod: Pod; readonly containerName: string; readonly containerId: string }
+  /** Tell the runtime, then `noteCpuUpdate`. */
+  | { readonly kind: 'update'; readonly pod: Pod; readonly containerName: string; readonly containerId: string; readonly cpus: CpuSet }
+  /** Not known well enough yet; the next round looks again. `containerName` null: nothing is known of the pod. */
+  | { readonly kind: 'unknown'; readonly pod: Pod; readonly containerName: string | null };
+
+/** In the order of `pods`, init containers first. Ended containers are left out: they may start again and keep their CPUs. */
+export function cpuReconcileItems(manager: CpuManager, pods: readonly Pod[], statusOf: (podUid: string) => PodStatus | null): CpuReconcileItem[] {
+  if (manager.policy === null) return [];
+  return pods.flatMap((pod): CpuReconcileItem[] => {
+    const status = statusOf(pod.metadata.uid ?? '');
+    if (status === null) return [{ kind: 'unknown', pod, containerName: null }];
+    const statuses = [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])];
+    return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap(({ name }) => containerItem(manager, pod, name, statuses));
+  });
+}
+
+function containerItem(manager: CpuManager, pod: Pod, containerName: string, statuses: readonly ContainerStatus[]): CpuReconcileItem[] {
+  const status = statuses.find(({ name }) => name === containerName);
+  const parsed = parseContainerId(status?.containerID ?? '');
+  const containerId = parsed.kind === 'ok' ? parsed.value.id : '';
+  if (status === undefined || containerId === '') return [{ kind: 'unknown', pod, containerName }];
+  if (status.state?.terminated !== undefined) return [];
+  const podUid = pod.metadata.uid ?? '';
+  const cpus = containerCpus(manager, podUid, containerName);
+  if (status.state?.running === undefined || cpus.length === 0) return [{ kind: 'unknown', pod, containerName }];
+  if (equalCpuSets(cpus, manager.lastUpdates.get(podUid)?.get(containerName) ?? [])) return [{ kind: 'current', pod, containerName, containerId }];
+  return [{ kind: 'update', pod, containerName, containerId, cpus }];
+}
+
+/** The runtime has accepted the set, or the container was created with it. */
+export function noteCpuUpdate(manager: CpuManager, podUid: string, containerName: string, cpus: CpuSet): void {
+  const ofPod = manager.lastUpdates.get(podUid) ?? new Map<string, CpuSet>();
+  manager.lastUpdates.set(podUid, ofPod.set(containerName, cpus));
+}

@@ -1,0 +1,58 @@
+// The memory manager's topology hints: on which sets of NUMA nodes a request could be served now. All kinds of memory of a request
+// come from the same nodes, so there is one list for all of them.
+import { forEachSubset } from '../topology-manager/numa-mask.js';
+import type { TopologyHint } from '../topology-manager/topology-hint.js';
+import { type MachineState, sameNodes, sumOver } from './machine-memory.js';
+
+/** Kind of memory -> bytes. */
+export type MemoryRequest = ReadonlyMap<string, number>;
+
+/** A hint that names its nodes. */
+export interface MemoryHint extends TopologyHint {
+  readonly numaNodes: readonly number[];
+}
+
+/** `reusable`: bytes that the pod's finished init containers leave on exactly these nodes. */
+export function memoryHints(machine: MachineState, request: MemoryRequest, reusable: (nodes: readonly number[], type: string) => number): MemoryHint[] {
+  const nodes = [...machine.keys()].sort((a, b) => a - b);
+  let fewest = nodes.length;
+  const fitting: (readonly number[])[] = [];
+  forEachSubset(nodes, (subset) => {
+    if ([...request].some(([type, bytes]) => sumOver(machine, subset, type, 'allocatable') < bytes)) return;
+    fewest = Math.min(fewest, subset.length);
+    if (!mayBeUsedTogether(machine, subset)) return;
+    if ([...request].every(([type, bytes]) => sumOver(machine, subset, type, 'free') + reusable(subset, type) >= bytes)) fitting.push(subset);
+  });
+  return fitting.map((numaNodes) => ({ numaNodes, preferred: numaNodes.length === fewest }));
+}
+
+/** A node serves containers alone or in one group, never both at a time. */
+function mayBeUsedTogether(machine: MachineState, nodes: readonly number[]): boolean {
+  if (nodes.length === 1) return machine.get(nodes[0]!)!.cells.length <= 1;
+  return !breaksGroups(machine, nodes);
+}
+
+/** Whether several nodes can't be used together because one of them is in use alone, or in another group. */
+export function breaksGroups(machine: MachineState, nodes: readonly number[]): boolean {
+  if (nodes.length === 1) return false;
+  return nodes.some((id) => {
+    const node = machine.get(id)!;
+    return node.numberOfAssignments > 0 && (node.cells.length === 1 || !sameNodes(node.cells, nodes));
+  });
+}
+
+/** Preferred ones first, then fewer nodes, then lower ones. Lists as made by `memoryHints`: smaller sets first. null: there is none. */
+export function bestMemoryHint(hints: readonly MemoryHint[]): MemoryHint | null {
+  let best: MemoryHint | null = null;
+  for (const hint of hints) {
+    if (best === null || (hint.preferred && !best.preferred) || (hint.preferred === best.preferred && isNarrower(hint.numaNodes, best.numaNodes))) best = hint;
+  }
+  return best;
+}
+
+/** With equal sizes, by the value of the masks: the highest node that differs decides. */
+function isNarrower(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return a.length < b.length;
+  for (let i = a.length - 1; i >= 0; i--) if (a[i] !== b[i]) return a[i]! < b[i]!;
+  return false;
+}

@@ -1,0 +1,19 @@
+// What a resource manager tells the topology manager: where a container's (or pod's) resources could come from.
+// Invariant: node ids of a hint are ascending and unique; null means any node.
+import type { CpuSet } from '../values/cpu-set.js';
+
+export interface TopologyHint {
+  /** NUMA node ids; null: no affinity. */
+  readonly numaNodes: CpuSet | null;
+  /** Whether no placement on fewer nodes could ever serve the request. */
+  readonly preferred: boolean;
+}
+
+/**
+ * One provider's answer, resource -> hints. A null list is "no preference", an empty list "no possible placement";
+ * null or empty as a whole: the provider has nothing to say.
+ */
+export type ProviderHints = ReadonlyMap<string, readonly TopologyHint[] | null>;
+
+/** What is known of a container that no hint was stored for. */
+export const noHint: TopologyHint = { numaNodes: null, preferred: false };
