@@ -88,6 +88,8 @@ export interface AgentState {
   readonly pleg: Pleg;
   readonly cache: PodCache;
   readonly relist: RelistState;
+  /** Pods that lived when the runtime was first looked at, until they are found dead: UID -> full name. */
+  readonly inherited: Map<string, string>;
   readonly readiness: RuntimeReadiness;
   readonly statuses: Map<string, StatusRecord>;
   /** What the kept status was computed from, to tell by identity that it still holds. */
@@ -120,6 +122,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     pleg: newPleg(),
     cache: newPodCache(),
     relist: { listing: false, due: false, looks: new Map(), requests: new Map(), newest: null },
+    inherited: new Map(),
     readiness: newRuntimeReadiness(),
     statuses: new Map(),
     computed: new Map(),

@@ -12,7 +12,9 @@ import type { Reply } from '../kernel/machine.js';
 import { areAllSourcesReady } from '../pod-sources/pod-config.js';
 import { type KnownPod, syncKnownPods } from '../pod-workers/known-pods.js';
 import { isTerminalPhase } from '../status/phase.js';
+import { podFullName } from '../values/pod-references.js';
 import type { AgentContext } from './agent-context.js';
+import { orphanGraceSeconds } from './inherited-pods.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { forgetUnknown } from './pod-statuses.js';
 import { activePods, loopProblem } from './sync-loop.js';
@@ -20,8 +22,6 @@ import { dispatchUpdate, syncAddress, withEffects } from './worker-effects.js';
 
 export const housekeepingAddress = { machine: 'housekeeping', key: '' } as const;
 const period: Micros = 2_000_000;
-/** Grace of pods that only the runtime knows, seconds. */
-const orphanGraceSeconds = 1;
 
 /** Plans the next pass if something asks for one. */
 export function planHousekeeping(context: AgentContext): void {
@@ -104,7 +104,8 @@ function killUnknown(context: AgentContext, known: ReadonlyMap<string, KnownPod>
   for (const { uid, name, namespace } of running) {
     if (known.has(uid) || context.state.workers.records.has(uid)) continue;
     context.turn.log('info', 'Clean up containers for orphaned pod we had not seen before', { podUID: uid, pod: `${namespace}/${name}` });
-    const killOptions = { evict: false, gracePeriodOverride: orphanGraceSeconds, statusChange: null, completion: null };
+    const gracePeriodOverride = orphanGraceSeconds(context, podFullName(name, namespace));
+    const killOptions = { evict: false, gracePeriodOverride, statusChange: null, completion: null };
     dispatchUpdate(context, { type: 'kill', pod: null, mirrorPod: null, runningPod: { uid, name, namespace }, killOptions, startTime: context.turn.now });
     context.state.housekeeping.dirty = true;
   }

@@ -13,11 +13,9 @@ import { networkNotReadyText, type RunResult, runFinished } from '../pod-workers
 import { podOfRunning } from '../pod-workers/update-pod.js';
 import { isTerminalPhase } from '../status/phase.js';
 import type { AgentContext } from './agent-context.js';
+import { endPredecessors } from './inherited-pods.js';
 import { computeStatus, refreshStatus, setStatus, terminateStatus, withTermination } from './pod-statuses.js';
 import { missingFeature } from './unsupported.js';
-
-/** Grace of a pod that only the runtime knows, seconds. */
-const orphanGraceSeconds = 1;
 
 export function beginOperation(context: AgentContext, uid: string, operation: PodOperation, effects: PodWorkerEffect[]): void {
   assert(!context.state.runs.has(uid), `pod ${uid} has a run already`);
@@ -40,7 +38,7 @@ export function beginOperation(context: AgentContext, uid: string, operation: Po
     startedAt: context.turn.now,
   };
   context.state.runs.set(uid, run);
-  run.steps = firstSteps(context, run, operation);
+  run.steps = firstSteps(context, run, operation, effects);
   if (advanceRun(run, context)) finish(context, run, effects);
 }
 
@@ -64,10 +62,10 @@ export function cancelOperation(context: AgentContext, uid: string, effects: Pod
   if (advanceRun(run, context)) finish(context, run, effects);
 }
 
-function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation): SyncStep[] {
+function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation, effects: PodWorkerEffect[]): SyncStep[] {
   switch (operation.op) {
     case 'syncPod':
-      return syncSteps(context, run);
+      return syncSteps(context, run, effects);
     case 'syncTerminatingPod': {
       const status = computeStatus(context, run.pod, run.status, false);
       setStatus(context, run.pod, operation.statusChange === null ? status : withTermination(status, run.pod, operation.statusChange));
@@ -77,7 +75,7 @@ function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation
       ];
     }
     case 'syncTerminatingRuntimePod':
-      return [{ kind: 'kill', kill: beginPodKill(run.pod, run.status, orphanGraceSeconds, context) }];
+      return [{ kind: 'kill', kill: beginPodKill(run.pod, run.status, operation.gracePeriodSeconds, context) }];
     case 'syncTerminatedPod':
       setStatus(context, run.pod, computeStatus(context, run.pod, run.status, true));
       return [{ kind: 'destroyCgroup', phase: 'ask' }];
@@ -86,7 +84,7 @@ function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation
   }
 }
 
-function syncSteps(context: AgentContext, run: SyncRun): SyncStep[] {
+function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[]): SyncStep[] {
   const { state } = context;
   const { pod } = run;
   const status = refreshStatus(context, pod, run.status);
@@ -105,6 +103,11 @@ function syncSteps(context: AgentContext, run: SyncRun): SyncStep[] {
     run.failure = missing.message;
     if (state.toldMissing.get(run.uid) !== missing.message) context.event(pod, null, 'Warning', missing.reason, missing.message);
     state.toldMissing.set(run.uid, missing.message);
+    return [];
+  }
+  const predecessors = endPredecessors(context, pod, effects);
+  if (predecessors.length > 0) {
+    run.failure = `the earlier pod of this name has not ended yet: ${predecessors.join(', ')}`;
     return [];
   }
   return [{ kind: 'cgroup', phase: 'check', kill: null }, { kind: 'directories', phase: 'ask' }, { kind: 'plan' }];

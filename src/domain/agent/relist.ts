@@ -15,6 +15,7 @@ import { emptyPodStatus, setPodCache } from '../pod-cache/pod-cache.js';
 import type { AgentContext } from './agent-context.js';
 import type { PodLook } from './agent-state.js';
 import { collectAfterDeath } from './dead-containers.js';
+import { inheritPods, successorOf } from './inherited-pods.js';
 import { beginLooks, relistAddress } from './looks.js';
 import { syncPods } from './sync-loop.js';
 import { resumeAwaiting } from './worker-effects.js';
@@ -74,6 +75,7 @@ function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
     return;
   }
   const listing = reply.outcome.value;
+  if (relist.newest === null) inheritPods(context, listing.pods);
   if (isOtherSet(relist.newest, listing)) state.housekeeping.dirty = true;
   relist.newest = listing;
   take(context, relisted(pleg, cache, listing.pods, listing.observedAt));
@@ -106,6 +108,8 @@ function dispatchEvents(context: AgentContext): void {
   for (const event of takePlegEvents(state.pleg)) {
     if (event.type === 'ContainerDied') collectAfterDeath(context, event.uid, event.containerId);
     if (event.type !== 'ContainerRemoved' && state.pods.pods.has(event.uid)) changed.add(event.uid);
+    const successor = successorOf(context, event.uid);
+    if (successor !== null) changed.add(successor);
     if (!state.workers.records.has(event.uid)) state.housekeeping.dirty = true;
     state.collection.dirty = true;
   }

@@ -7,7 +7,7 @@ import type { PodUpdateType, RunningPod, TerminationStatus } from './pod-worker-
 export type PodOperation =
   | { readonly op: 'syncPod'; readonly type: PodUpdateType; readonly pod: Pod; readonly mirrorPod: Pod | null }
   | { readonly op: 'syncTerminatingPod'; readonly pod: Pod; readonly gracePeriodSeconds: number | null; readonly statusChange: TerminationStatus | null }
-  | { readonly op: 'syncTerminatingRuntimePod'; readonly runningPod: RunningPod }
+  | { readonly op: 'syncTerminatingRuntimePod'; readonly runningPod: RunningPod; readonly gracePeriodSeconds: number }
   | { readonly op: 'syncTerminatedPod'; readonly pod: Pod };
 
 export type PodWorkerEffect =

@@ -91,7 +91,7 @@ function operationOf(record: PodWorkerRecord, update: PodUpdate): PodOperation {
   const state = record.run?.state ?? stateOf(record);
   if (state === 'terminating') {
     record.startedTerminating = true;
-    if (update.runningPod !== null) return { op: 'syncTerminatingRuntimePod', runningPod: update.runningPod };
+    if (update.runningPod !== null) return { op: 'syncTerminatingRuntimePod', runningPod: update.runningPod, gracePeriodSeconds: record.gracePeriodSeconds };
     const statusChange = record.statusChanges.at(-1) ?? null;
     return { op: 'syncTerminatingPod', pod: update.pod as Pod, gracePeriodSeconds: update.killOptions?.gracePeriodOverride ?? null, statusChange };
   }

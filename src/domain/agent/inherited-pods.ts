@@ -1,0 +1,55 @@
+// Pods that ran before this agent did. A static pod whose manifest was changed meanwhile has a new UID, and its earlier self still runs: it
+// is led to its end, within the grace period of its successor, before anything of the successor is made. No API is needed for that.
+//
+// Invariant: an entry goes once the runtime shows nothing of it alive; pods begun by this agent never get in, their workers keep the order.
+import type { Pod } from '../../ports/model/pod.js';
+import type { ListedPod } from '../../ports/model/runtime-listing.js';
+import type { PodWorkerEffect } from '../pod-workers/effects.js';
+import { updatePod } from '../pod-workers/update-pod.js';
+import { isStaticPod } from '../values/pod-kind.js';
+import { podFullName, podFullNameOf } from '../values/pod-references.js';
+import type { AgentContext } from './agent-context.js';
+import { uidOf } from './pod-index.js';
+
+/** Takes in what the first look at the runtime found. */
+export function inheritPods(context: AgentContext, pods: readonly ListedPod[]): void {
+  for (const pod of pods) if (isAlive(pod)) context.state.inherited.set(pod.uid, podFullName(pod.name, pod.namespace));
+}
+
+/** Has the earlier selves of a static pod ended that are still alive. Returns their UIDs; none: the pod may be started. */
+export function endPredecessors(context: AgentContext, pod: Pod, effects: PodWorkerEffect[]): string[] {
+  const { inherited, pods, workers } = context.state;
+  if (inherited.size === 0 || !isStaticPod(pod)) return [];
+  const fullName = podFullNameOf(pod);
+  const uids = [...inherited].flatMap(([uid, name]) => (name === fullName && uid !== uidOf(pod) && !pods.pods.has(uid) ? [uid] : []));
+  const { now } = context.turn;
+  for (const uid of uids) {
+    if (workers.records.has(uid)) continue;
+    const runningPod = { uid, name: pod.metadata.name, namespace: pod.metadata.namespace ?? '' };
+    const killOptions = { evict: false, gracePeriodOverride: orphanGraceSeconds(context, fullName), statusChange: null, completion: null };
+    updatePod(workers, { type: 'kill', pod: null, mirrorPod: null, runningPod, killOptions, startTime: now }, now, () => true, effects);
+  }
+  return uids;
+}
+
+/** Something happened to the pod in the runtime. Returns the UID of the pod that waited for its end, if it has come. */
+export function successorOf(context: AgentContext, uid: string): string | null {
+  const { inherited, pods, pleg } = context.state;
+  const fullName = inherited.get(uid);
+  if (fullName === undefined) return null;
+  const listed = pleg.records.get(uid)?.listed ?? null;
+  if (listed !== null && isAlive(listed)) return null;
+  inherited.delete(uid);
+  const successor = pods.podsByFullName.get(fullName);
+  return successor === undefined || uidOf(successor) === uid ? null : uidOf(successor);
+}
+
+/** How long a pod that only the runtime knows gets: as long as the static pod that takes its place, else the least there is. Seconds. */
+export function orphanGraceSeconds(context: AgentContext, fullName: string): number {
+  const successor = context.state.pods.podsByFullName.get(fullName);
+  return successor !== undefined && isStaticPod(successor) ? Math.max(successor.spec.terminationGracePeriodSeconds ?? 1, 1) : 1;
+}
+
+function isAlive({ containers, sandboxes }: { readonly containers: readonly { readonly state: string }[]; readonly sandboxes: readonly { readonly state: string }[] }): boolean {
+  return containers.some(({ state }) => state === 'running') || sandboxes.some(({ state }) => state === 'ready');
+}
