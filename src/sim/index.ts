@@ -1,5 +1,8 @@
 // The embeddable world: virtual time and the models of what surrounds a node. No Node module and no package below here.
 
+export { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine } from '../domain/agent/kubelet.js';
+export { allCheckers } from './checkers/all-checkers.js';
+export { type AnyChecker, anyChecker, type CheckedNode, type Checker, type Observation, type Violation } from './checkers/checker.js';
 export { type FaultAction, type FaultMoment, FaultPlan, type FaultRule, type FaultTrigger } from './faults/fault-plan.js';
 export { worldFaults } from './faults/world-faults.js';
 export type { SimHostLatencies, SimHostOptions } from './host/host-options.js';
@@ -16,3 +19,6 @@ export {
   type RuntimePorts,
   SimContainerRuntime,
 } from './runtime/sim-container-runtime.js';
+export { SimCluster, type SimSnapshot } from './sim-cluster.js';
+export type { SimClusterNode } from './sim-cluster-node.js';
+export { type KubeletMachine, manifestDirectory, type SimClusterOptions } from './sim-cluster-options.js';

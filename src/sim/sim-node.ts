@@ -1,14 +1,16 @@
-// The outside of one simulated node: a container runtime, the host's files and cgroups, a list of events; all of them models that answer
-// at once and say how long it takes. Faults come between the command and its model.
+// The outside of one simulated node: a container runtime, the host's files and cgroups, manifests, a list of events; all of them models
+// that answer at once and say how long it takes. Faults come between the command and its model.
 //
-// Invariants: each command is answered once; a cancelled stop or pull is answered at once, anything else when it is done; what happens
-// in the runtime by itself is told to the agent, unless the node's runtime tells nothing.
-import type { AgentEvent } from '../domain/agent/agent-state.js';
+// Invariants: a cancelled stop or pull is answered at once, anything else when it is done; what happens in the runtime by itself is told to
+// the agent, unless the node's runtime tells nothing; a runtime that is down refuses everything and tells nothing, its containers go on.
+
+import type { KubeletEvent, KubeletOperations } from '../domain/agent/kubelet.js';
 import { assert } from '../domain/kernel/assert.js';
 import type { Command } from '../domain/kernel/machine.js';
 import type { Micros } from '../ports/micros.js';
 import type { AgentOperations } from '../ports/outbound/outbound-ports.js';
 import type { Outcome, PortErrorKind } from '../ports/port-error.js';
+import type { ManifestOperationName, SimManifests } from './manifests/sim-manifests.js';
 import type { Answer } from './runtime/answers.js';
 import type { RuntimeOperationName, SimContainerRuntime } from './runtime/sim-container-runtime.js';
 import type { NodeModel, Outside } from './world.js';
@@ -19,79 +21,107 @@ export type Fault =
   | { readonly kind: 'delay'; readonly by: Micros };
 
 /** Decides on each command, in order; null: no fault. */
-export type FaultPlan = (command: Command<AgentOperations>, now: Micros) => Fault | null;
+export type FaultDecision = (command: Command<KubeletOperations>, now: Micros) => Fault | null;
 
 /** A model of some ports: answers the operations it knows. */
 export interface PortModel {
-  knows(op: keyof AgentOperations): boolean;
-  handle(op: keyof AgentOperations, request: unknown, now: Micros): Answer<unknown>;
+  knows(op: string): boolean;
+  handle(op: never, request: never, now: Micros): Answer<unknown>;
 }
 
 export interface SimNodeParts {
   readonly runtime: SimContainerRuntime;
   readonly host: PortModel;
+  /** Where the agent has no source of static pods inside, there are none. */
+  readonly manifests?: SimManifests;
   /** The runtime tells the agent of changes; else the agent has to look. */
   readonly runtimeTellsChanges: boolean;
-  readonly faults?: FaultPlan;
+  readonly faults?: FaultDecision;
+  /** Sees each command before it is performed. */
+  readonly watch?: (command: Command<KubeletOperations>, now: Micros) => void;
 }
 
 const runtimePorts: ReadonlySet<string> = new Set(['runtime', 'sandboxes', 'containers', 'images']);
+const refusalLatency: Micros = 1_000;
 
-export class SimNode implements NodeModel<AgentEvent, AgentOperations> {
-  faults: FaultPlan | null;
+export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
+  faults: FaultDecision | null;
   /** Commands that were performed, for coverage: operation -> count. */
   readonly performed = new Map<string, number>();
-  private readonly open = new Set<number>();
+  /** Faults that struck, for coverage: `<operation> <fault>` -> count. */
+  readonly struck = new Map<string, number>();
 
-  constructor(readonly parts: SimNodeParts) {
+  /** @param downUntil the runtime is down until then; null: it is up */
+  constructor(
+    readonly parts: SimNodeParts,
+    public downUntil: Micros | null = null,
+  ) {
     this.faults = parts.faults ?? null;
   }
 
-  perform(command: Command<AgentOperations>, outside: Outside<AgentEvent, AgentOperations>): void {
-    this.performed.set(command.op, (this.performed.get(command.op) ?? 0) + 1);
-    if (command.answered) this.open.add(command.id);
-    const fault = this.faults?.(command, outside.now) ?? null;
-    if (fault?.kind === 'fail' && !fault.committed) {
-      this.reply(command, outside, 1000, failure(command, fault.error, fault.message));
-      return;
-    }
-    const { after, outcome } = this.handle(command, outside.now);
-    if (fault?.kind === 'fail') this.reply(command, outside, after, failure(command, fault.error, fault.message));
-    else this.reply(command, outside, after + (fault?.kind === 'delay' ? fault.by : 0), outcome);
-    this.tellChanges(outside);
+  perform(command: Command<AgentOperations> | Command<KubeletOperations>, outside: Outside<KubeletEvent, KubeletOperations>): void {
+    this.carryOut(command as Command<KubeletOperations>, outside);
   }
 
-  cancel(command: Command<AgentOperations>, outside: Outside<AgentEvent, AgentOperations>): void {
-    if (command.op !== 'containers.stop' && command.op !== 'images.pull') return;
-    if (!this.open.delete(command.id)) return;
-    outside.reply(command, 0, failure(command, 'cancelled', 'context canceled'));
+  cancel(command: Command<KubeletOperations>, outside: Outside<KubeletEvent, KubeletOperations>): void {
+    if (command.op === 'containers.stop' || command.op === 'images.pull') outside.reply(command, 0, failure(command, 'cancelled', 'context canceled'));
   }
 
   nextAt(): Micros | null {
-    return this.parts.runtime.nextAt();
+    const next = this.parts.runtime.nextAt();
+    if (this.downUntil === null) return next;
+    return next === null ? this.downUntil : Math.min(next, this.downUntil);
   }
 
-  advance(outside: Outside<AgentEvent, AgentOperations>): void {
+  advance(outside: Outside<KubeletEvent, KubeletOperations>): void {
+    if (this.downUntil !== null && this.downUntil <= outside.now) {
+      this.downUntil = null;
+      if (this.parts.runtimeTellsChanges) outside.event(0, { type: 'runtimeChangesLost' });
+    }
     this.tellChanges(outside);
   }
 
-  private reply(command: Command<AgentOperations>, outside: Outside<AgentEvent, AgentOperations>, after: Micros, outcome: Outcome<unknown>): void {
-    outside.reply(command, after, outcome);
+  private carryOut(command: Command<KubeletOperations>, outside: Outside<KubeletEvent, KubeletOperations>): void {
+    count(this.performed, command.op);
+    this.parts.watch?.(command, outside.now);
+    const fault = this.faults?.(command, outside.now) ?? null;
+    if (fault !== null) count(this.struck, `${command.op} ${nameOf(fault, command)}`);
+    if (fault?.kind === 'fail' && !fault.committed) {
+      outside.reply(command, refusalLatency, failure(command, fault.error, fault.message));
+      return;
+    }
+    const { after, outcome } = this.handle(command, outside.now);
+    if (fault?.kind === 'fail') outside.reply(command, after, failure(command, fault.error, fault.message));
+    else outside.reply(command, after + (fault?.kind === 'delay' ? fault.by : 0), outcome);
+    this.tellChanges(outside);
   }
 
-  private handle(command: Command<AgentOperations>, now: Micros): Answer<unknown> {
-    const port = command.op.slice(0, command.op.indexOf('.'));
-    if (runtimePorts.has(port)) return this.parts.runtime.handle(command.op as RuntimeOperationName, command.request as never, now);
-    assert(this.parts.host.knows(command.op), `no model knows ${command.op}`);
-    return this.parts.host.handle(command.op, command.request, now);
+  private handle(command: Command<KubeletOperations>, now: Micros): Answer<unknown> {
+    const { runtime, host, manifests } = this.parts;
+    if (runtimePorts.has(command.op.slice(0, command.op.indexOf('.')))) {
+      if (this.downUntil !== null && now < this.downUntil) return { after: refusalLatency, outcome: failure(command, 'unavailable', 'dial unix: connect: connection refused') };
+      return runtime.handle(command.op as RuntimeOperationName, command.request as never, now);
+    }
+    if (manifests?.knows(command.op) === true) return manifests.handle(command.op as ManifestOperationName, command.request as never);
+    assert(host.knows(command.op), `no model knows ${command.op}`);
+    return host.handle(command.op as never, command.request as never, now);
   }
 
-  private tellChanges(outside: Outside<AgentEvent, AgentOperations>): void {
+  private tellChanges(outside: Outside<KubeletEvent, KubeletOperations>): void {
     const uids = this.parts.runtime.advance(outside.now);
-    if (uids.length > 0 && this.parts.runtimeTellsChanges) outside.event(0, { type: 'runtimeChanged', uids });
+    if (uids.length > 0 && this.parts.runtimeTellsChanges && this.downUntil === null) outside.event(0, { type: 'runtimeChanged', uids });
   }
 }
 
-function failure(command: Command<AgentOperations>, kind: PortErrorKind, message: string): Outcome<unknown> {
+function failure(command: Command<KubeletOperations>, kind: PortErrorKind, message: string): Outcome<unknown> {
   return { ok: false, error: { kind, message, operation: command.op, subject: command.slot, retryAfterMicros: null } };
+}
+
+function nameOf(fault: Fault, { timeoutMicros }: Command<KubeletOperations>): string {
+  if (fault.kind === 'fail') return fault.committed ? 'fails after' : 'fails before';
+  return timeoutMicros !== null && fault.by >= timeoutMicros ? 'hangs' : 'is late';
+}
+
+function count(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
 }

@@ -5,7 +5,7 @@
 // heap with commands in flight is a failure that says who waits for what.
 import { assert } from '../domain/kernel/assert.js';
 import { canonicalJson, hashText } from '../domain/kernel/canonical.js';
-import type { Kernel, Output } from '../domain/kernel/kernel.js';
+import type { Kernel, KernelData, Output } from '../domain/kernel/kernel.js';
 import type { Command, LogLevel, Reply } from '../domain/kernel/machine.js';
 import { TimeHeap } from '../domain/kernel/time-heap.js';
 import type { Micros } from '../ports/micros.js';
@@ -14,7 +14,7 @@ import type { Outcome } from '../ports/port-error.js';
 /** What a model of the outside may do: answer later, and make things happen. */
 export interface Outside<Event, Ops> {
   readonly now: Micros;
-  /** Answers a command after a time; each answered command is answered exactly once. */
+  /** Answers a command after a time. The answer that comes first counts, a later one (of what was cancelled meanwhile) is dropped. */
   reply(command: Command<Ops>, after: Micros, outcome: Outcome<unknown>): void;
   /** Something happens to the node after a time. */
   event(after: Micros, event: Event): void;
@@ -35,8 +35,10 @@ interface WorldNode<State, Event extends { readonly type: string }, Ops> {
   readonly name: string;
   kernel: Kernel<State, Event, Ops>;
   readonly model: NodeModel<Event, Ops>;
-  /** Counts restarts of the agent: what was due for an earlier life is dropped. */
+  /** Counts starts and stops of the agent: what was due for an earlier life is dropped. */
   life: number;
+  /** False: the agent was killed and not started again; its surroundings go on. */
+  running: boolean;
   wakeScheduled: Micros;
   modelScheduled: Micros;
 }
@@ -47,13 +49,38 @@ type Due<State, Event extends { readonly type: string }, Ops> =
   | { readonly kind: 'call'; readonly call: () => void };
 
 export interface WorldOptions {
-  /** Called with each step's time, node and output, before the commands are performed: checkers, traces. */
-  readonly observe?: (node: string, now: Micros, output: Output<unknown>) => void;
+  /** Called with each step's node, time, input (null: a wake-up) and output, before the commands are performed: checkers, traces, records. */
+  readonly observe?: (node: string, now: Micros, input: unknown, output: Output<unknown>) => void;
   /** Keep a hash over (time, node, commands): what two runs with one seed are compared by. It costs most of the speed. */
   readonly hash?: boolean;
   /** The first moment of the world, microseconds since the epoch. */
   readonly start?: Micros;
   readonly log?: (node: string, now: Micros, level: LogLevel, message: string) => void;
+}
+
+/** Something that is due, as data. */
+export interface DueData<Event, Ops> {
+  readonly at: Micros;
+  readonly kind: 'input' | 'wake' | 'model';
+  readonly node: string;
+  readonly life: number;
+  readonly input: Event | Reply<Ops> | null;
+}
+
+/** A world without its nodes' states and models, as data. It belongs to the world still: whoever keeps it makes a copy. */
+export interface WorldData<Event, Ops> {
+  readonly now: Micros;
+  readonly digest: string;
+  readonly stepsOfPastLives: number;
+  readonly due: readonly DueData<Event, Ops>[];
+  readonly nodes: readonly {
+    readonly name: string;
+    readonly kernel: KernelData<Ops>;
+    readonly life: number;
+    readonly running: boolean;
+    readonly wakeScheduled: Micros;
+    readonly modelScheduled: Micros;
+  }[];
 }
 
 export class World<State, Event extends { readonly type: string }, Ops> {
@@ -67,21 +94,71 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     this.now = options.start ?? 0;
   }
 
+  /** Goes on from a copy of another world's data; `revive` makes a node's kernel and model from copies of its state. */
+  static from<State, Event extends { readonly type: string }, Ops>(
+    data: WorldData<Event, Ops>,
+    options: WorldOptions,
+    revive: (name: string, kernel: KernelData<Ops>) => { readonly kernel: Kernel<State, Event, Ops>; readonly model: NodeModel<Event, Ops> },
+  ): World<State, Event, Ops> {
+    const world = new World<State, Event, Ops>(options);
+    world.now = data.now;
+    world.digest = data.digest;
+    world.stepsOfPastLives = data.stepsOfPastLives;
+    for (const { name, life, running, wakeScheduled, modelScheduled, kernel } of data.nodes) {
+      world.nodes.set(name, { name, life, running, wakeScheduled, modelScheduled, ...revive(name, kernel) });
+    }
+    for (const { at, kind, node: name, life, input } of data.due) {
+      const node = world.node(name);
+      world.heap.push(at, kind === 'input' ? { kind, node, life, input: input as Event | Reply<Ops> } : { kind, node, life });
+    }
+    return world;
+  }
+
+  /** What was asked for with `at` is code and can't be kept: there must be none. */
+  data(): WorldData<Event, Ops> {
+    const due = this.heap.entries().map(({ at, value }): DueData<Event, Ops> => {
+      assert(value.kind !== 'call', 'a world with calls to come can not be kept as data');
+      return { at, kind: value.kind, node: value.node.name, life: value.life, input: value.kind === 'input' ? value.input : null };
+    });
+    const nodes = [...this.nodes.values()].map(({ name, kernel, life, running, wakeScheduled, modelScheduled }) => {
+      return { name, kernel: kernel.data(), life, running, wakeScheduled, modelScheduled };
+    });
+    return { now: this.now, digest: this.digest, stepsOfPastLives: this.stepsOfPastLives, due, nodes };
+  }
+
   add(name: string, kernel: Kernel<State, Event, Ops>, model: NodeModel<Event, Ops>): void {
     assert(!this.nodes.has(name), `the world has a node ${name} already`);
-    const node = { name, kernel, model, life: 0, wakeScheduled: Number.POSITIVE_INFINITY, modelScheduled: Number.POSITIVE_INFINITY };
+    const node = { name, kernel, model, life: 0, running: true, wakeScheduled: Number.POSITIVE_INFINITY, modelScheduled: Number.POSITIVE_INFINITY };
     this.nodes.set(name, node);
     this.schedule(node);
   }
 
-  /** Replaces a node's agent by a fresh one: kill -9 and start. Answers to the old one's commands are lost, the outside stays as it is. */
+  /** kill -9: the agent does nothing any more, and answers to its commands are lost. What is outside goes on. */
+  stop(name: string): void {
+    const node = this.node(name);
+    node.running = false;
+    node.life++;
+    // The model's own entry in the heap counts whatever the life is; the agent's does not.
+    node.wakeScheduled = Number.POSITIVE_INFINITY;
+  }
+
+  /** Replaces a node's agent by a fresh one, killing the old one if it runs. The outside stays as it is. */
   restart(name: string, kernel: Kernel<State, Event, Ops>): void {
+    this.stop(name);
     const node = this.node(name);
     this.stepsOfPastLives += node.kernel.steps;
     node.kernel = kernel;
-    node.life++;
-    node.wakeScheduled = Number.POSITIVE_INFINITY;
+    node.running = true;
     this.schedule(node);
+  }
+
+  /** A node's model was changed from outside: something may happen sooner than was thought. */
+  refresh(name: string): void {
+    this.schedule(this.node(name));
+  }
+
+  isRunning(name: string): boolean {
+    return this.node(name).running;
   }
 
   send(name: string, event: Event, at: Micros = this.now): void {
@@ -135,9 +212,11 @@ export class World<State, Event extends { readonly type: string }, Ops> {
 
   assertNobodyWaits(): void {
     const waiting: string[] = [];
-    for (const node of this.nodes.values())
+    for (const node of this.nodes.values()) {
+      if (!node.running) continue;
       for (const command of node.kernel.inFlight.values())
         waiting.push(`${node.name}: ${String(command.op)} for ${command.address.machine}/${command.address.key} ${command.slot}`);
+    }
     assert(waiting.length === 0, `nothing is due and these wait for an answer: ${waiting.join('; ')}`);
   }
 
@@ -152,7 +231,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     }
     const { node } = due;
     if (due.kind === 'model') this.advanceModel(node);
-    else if (due.life === node.life) this.stepKernel(node, due);
+    else if (node.running && due.life === node.life) this.stepKernel(node, due);
     this.schedule(node);
   }
 
@@ -163,16 +242,17 @@ export class World<State, Event extends { readonly type: string }, Ops> {
 
   private stepKernel(node: WorldNode<State, Event, Ops>, due: Exclude<Due<State, Event, Ops>, { kind: 'call' }>): void {
     if (due.kind === 'input') {
-      this.carryOut(node, node.kernel.deliver(due.input, this.now));
+      if (isReply<Event, Ops>(due.input) && !node.kernel.inFlight.has(due.input.id)) return;
+      this.carryOut(node, due.input, node.kernel.deliver(due.input, this.now));
       return;
     }
     node.wakeScheduled = Number.POSITIVE_INFINITY;
     const output = node.kernel.wake(this.now);
-    if (output !== null) this.carryOut(node, output);
+    if (output !== null) this.carryOut(node, null, output);
   }
 
-  private carryOut(node: WorldNode<State, Event, Ops>, output: Output<Ops>): void {
-    this.options.observe?.(node.name, this.now, output as Output<unknown>);
+  private carryOut(node: WorldNode<State, Event, Ops>, input: Event | Reply<Ops> | null, output: Output<Ops>): void {
+    this.options.observe?.(node.name, this.now, input, output as Output<unknown>);
     if (this.options.log !== undefined) for (const line of output.log) this.options.log(node.name, this.now, line.level, line.message);
     if (this.options.hash === true && (output.commands.length > 0 || output.cancelled.length > 0)) {
       this.digest = hashText(`${this.digest}${this.now}${node.name}${canonicalJson(output.commands)}${canonicalJson(output.cancelled)}`);
@@ -202,7 +282,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
   }
 
   private schedule(node: WorldNode<State, Event, Ops>): void {
-    const wake = node.kernel.nextWakeAt();
+    const wake = node.running ? node.kernel.nextWakeAt() : null;
     if (wake !== null && wake < node.wakeScheduled) {
       node.wakeScheduled = wake;
       this.push(wake, { kind: 'wake', node, life: node.life });
@@ -223,6 +303,10 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     assert(node !== undefined, `the world has no node ${name}`);
     return node;
   }
+}
+
+function isReply<Event extends { readonly type: string }, Ops>(input: Event | Reply<Ops>): input is Reply<Ops> {
+  return input.type === 'reply';
 }
 
 function deadlineExceeded<Ops>(command: Command<Ops>): Outcome<unknown> {

@@ -1,7 +1,7 @@
 // A fault plan on the commands of a simulated node.
 import t from 'tap';
+import type { KubeletOperations } from '../../src/domain/agent/kubelet.js';
 import type { Command } from '../../src/domain/kernel/machine.js';
-import type { AgentOperations } from '../../src/ports/outbound/outbound-ports.js';
 import { type FaultAction, FaultPlan, worldFaults } from '../../src/sim/index.js';
 
 const rows: readonly (readonly [action: FaultAction, timeoutMicros: number | null, want: object])[] = [
@@ -15,8 +15,8 @@ const rows: readonly (readonly [action: FaultAction, timeoutMicros: number | nul
 t.test('what a planned fault is for a command', async (t) => {
   for (const [action, timeoutMicros, want] of rows) {
     const faults = worldFaults(new FaultPlan([{ operation: 'containers.*', trigger: { nth: 2 }, action }], 1, 0));
-    const command = (op: keyof AgentOperations) =>
-      ({ id: 1, op, address: { machine: 'm', key: '' }, slot: '', request: null, timeoutMicros, answered: true }) as unknown as Command<AgentOperations>;
+    const command = (op: keyof KubeletOperations) =>
+      ({ id: 1, op, address: { machine: 'm', key: '' }, slot: '', request: null, timeoutMicros, answered: true }) as unknown as Command<KubeletOperations>;
     t.equal(faults(command('containers.start'), 1), null, 'the first call');
     t.equal(faults(command('sandboxes.stop'), 1), null, 'another operation');
     t.strictSame(faults(command('containers.start'), 1), want);

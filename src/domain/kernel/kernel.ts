@@ -27,6 +27,18 @@ export interface Output<Ops> {
   readonly log: LogLine[];
 }
 
+/** What a kernel keeps beside its machine's state, as data: with a copy of both, a kernel goes on where another one is. */
+export interface KernelData<Ops> {
+  readonly seed: number;
+  readonly pending: ReadonlyMap<number, Command<Ops>>;
+  readonly draws: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** Addresses and times, in the order in which they are due. */
+  readonly wakes: readonly (readonly [string, Micros])[];
+  readonly nextId: number;
+  readonly lastNow: Micros;
+  readonly steps: number;
+}
+
 export class Kernel<State, Event extends { readonly type: string }, Ops> {
   private readonly turn: KernelTurn<Ops>;
   private readonly pending = new Map<number, Command<Ops>>();
@@ -34,12 +46,25 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
   private lastNow: Micros = 0;
   steps = 0;
 
+  /** A new kernel by its seed, or one that goes on from another one's data. */
   constructor(
     private readonly machine: Machine<State, Event, Ops>,
     readonly state: State,
-    seed: number,
+    from: number | KernelData<Ops>,
   ) {
+    const seed = typeof from === 'number' ? from : from.seed;
     this.turn = new KernelTurn(seed, this.pending, this.wakes);
+    if (typeof from === 'number') return;
+    for (const [id, command] of from.pending) this.pending.set(id, command);
+    for (const [address, at] of from.wakes) this.wakes.set(address, at);
+    this.turn.goOn(from);
+    this.lastNow = from.lastNow;
+    this.steps = from.steps;
+  }
+
+  /** Belongs to this kernel still: whoever keeps it makes a copy. */
+  data(): KernelData<Ops> {
+    return { ...this.turn.data(), pending: this.pending, wakes: this.wakes.entries(), lastNow: this.lastNow, steps: this.steps };
   }
 
   /** Runs one step with an event or a reply. A reply to a command that is not in flight is a failed assertion. */
@@ -92,6 +117,16 @@ class KernelTurn<Ops> implements Turn<Ops> {
     private readonly pending: Map<number, Command<Ops>>,
     private readonly wakes: WakeQueue,
   ) {}
+
+  goOn({ draws, nextId }: KernelData<Ops>): void {
+    for (const [id, command] of this.pending) this.slots.set(slotText(command.address, command.slot), id);
+    for (const [key, purposes] of draws) this.draws.set(key, new Map(purposes));
+    this.nextId = nextId;
+  }
+
+  data(): Pick<KernelData<Ops>, 'seed' | 'draws' | 'nextId'> {
+    return { seed: this.seed, draws: this.draws, nextId: this.nextId };
+  }
 
   begin(now: Micros): Output<Ops> {
     this.now = now;

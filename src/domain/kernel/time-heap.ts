@@ -60,6 +60,12 @@ export class TimeHeap<T> {
     return this.values;
   }
 
+  /** The entries in the order in which they come out. */
+  entries(): TimedValue<T>[] {
+    const entries = this.values.map((value, i) => ({ at: this.times[i]!, sequence: this.sequences[i]!, value }));
+    return entries.sort((a, b) => a.at - b.at || a.sequence - b.sequence);
+  }
+
   private sink(at: Micros, sequence: number, value: T, n: number): void {
     let i = 0;
     for (;;) {

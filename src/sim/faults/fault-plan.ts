@@ -34,16 +34,27 @@ export interface FaultRule {
   readonly action: FaultAction;
 }
 
+/** A plan with what it has counted, as data. */
+export interface FaultPlanData {
+  readonly rules: readonly FaultRule[];
+  readonly seed: number;
+  readonly start: Micros;
+  readonly calls: ReadonlyMap<string, number>;
+  readonly fired: readonly number[];
+}
+
 export class FaultPlan {
-  private readonly calls = new Map<string, number>();
+  private readonly calls: Map<string, number>;
   private readonly fired: number[];
 
   constructor(
     private readonly rules: readonly FaultRule[],
     private readonly seed: number,
     private readonly start: Micros,
+    counted: Pick<FaultPlanData, 'calls' | 'fired'> = { calls: new Map(), fired: rules.map(() => 0) },
   ) {
-    this.fired = rules.map(() => 0);
+    this.calls = new Map(counted.calls);
+    this.fired = [...counted.fired];
     for (const { trigger } of rules) {
       const { nth = 1, probability = 1 } = trigger;
       assert(Number.isInteger(nth) && nth >= 1 && probability >= 0 && probability <= 1, `fault trigger ${JSON.stringify(trigger)} can't be`);
@@ -61,6 +72,10 @@ export class FaultPlan {
       actions.push(rule.action);
     }
     return actions;
+  }
+
+  data(): FaultPlanData {
+    return { rules: this.rules, seed: this.seed, start: this.start, calls: this.calls, fired: this.fired };
   }
 
   /** How often each rule fired, in the order of the rules: a rule at 0 tested nothing. */

@@ -1,7 +1,8 @@
 // A fault plan as a simulated node takes it: one decision on each command.
+
+import type { KubeletOperations } from '../../domain/agent/kubelet.js';
 import type { Command } from '../../domain/kernel/machine.js';
 import type { Micros } from '../../ports/micros.js';
-import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Fault } from '../sim-node.js';
 import type { FaultAction, FaultPlan } from './fault-plan.js';
 
@@ -9,14 +10,14 @@ import type { FaultAction, FaultPlan } from './fault-plan.js';
 const hangMicros: Micros = 3_600_000_000;
 
 /** The first action that a command meets is what happens to it. A delay is the same before and after: models answer at once. */
-export function worldFaults(plan: FaultPlan): (command: Command<AgentOperations>, now: Micros) => Fault | null {
+export function worldFaults(plan: FaultPlan): (command: Command<KubeletOperations>, now: Micros) => Fault | null {
   return (command, now) => {
     const [action] = plan.strike(command.op, now);
     return action === undefined ? null : faultOf(action, command);
   };
 }
 
-function faultOf(action: FaultAction, { timeoutMicros }: Command<AgentOperations>): Fault {
+function faultOf(action: FaultAction, { timeoutMicros }: Command<KubeletOperations>): Fault {
   switch (action.kind) {
     case 'error':
       return { kind: 'fail', error: action.error, committed: action.moment === 'after', message: action.message };

@@ -1,0 +1,23 @@
+// Every checker there is. A new one belongs in here, beside a planted bug that trips it.
+import { type AnyChecker, anyChecker } from './checker.js';
+import { graceOnlyShrinks } from './grace-only-shrinks.js';
+import { noCommandAfterStop } from './no-command-after-stop.js';
+import { oneLiveContainer } from './one-live-container.js';
+import { onePodOfAName } from './one-pod-of-a-name.js';
+import { sandboxOutlivesContainers } from './sandbox-outlives-containers.js';
+import { staticPodsTakeTurns } from './static-pods-take-turns.js';
+import { terminalPhaseStays } from './terminal-phase-stays.js';
+import { terminatedStaysDown } from './terminated-stays-down.js';
+import { usedImageStays } from './used-image-stays.js';
+
+export const allCheckers: readonly AnyChecker[] = [
+  anyChecker(oneLiveContainer),
+  anyChecker(onePodOfAName),
+  anyChecker(terminatedStaysDown),
+  anyChecker(graceOnlyShrinks),
+  anyChecker(terminalPhaseStays),
+  anyChecker(usedImageStays),
+  anyChecker(noCommandAfterStop),
+  anyChecker(sandboxOutlivesContainers),
+  anyChecker(staticPodsTakeTurns),
+];

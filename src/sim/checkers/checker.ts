@@ -1,0 +1,46 @@
+// What has to hold in every world at every moment, whatever goes wrong around the agent. A checker sees what passes and says what must not be.
+// Invariant: a checker's memory is plain data, one a node, so that a forked world goes on being checked.
+import type { AgentState } from '../../domain/agent/agent-state.js';
+import type { KubeletOperations } from '../../domain/agent/kubelet.js';
+import type { Command } from '../../domain/kernel/machine.js';
+import type { Micros } from '../../ports/micros.js';
+import type { SimRuntimeEvent, SimRuntimeState } from '../runtime/runtime-state.js';
+
+/** A node at the moment of an observation. The agent's state is the newest one where the agent is down. */
+export interface CheckedNode {
+  readonly name: string;
+  readonly now: Micros;
+  readonly running: boolean;
+  readonly agent: AgentState;
+  readonly runtime: SimRuntimeState;
+}
+
+export type Observation =
+  /** The agent commands something, before it is done. */
+  | { readonly kind: 'command'; readonly command: Command<KubeletOperations> }
+  /** Something changed in the runtime. */
+  | { readonly kind: 'runtime'; readonly event: SimRuntimeEvent }
+  /** The agent made a step. */
+  | { readonly kind: 'step' }
+  /** A fresh agent begins: it remembers nothing. */
+  | { readonly kind: 'started' };
+
+export interface Checker<Memory> {
+  readonly name: string;
+  fresh(): Memory;
+  look(memory: Memory, what: Observation, node: CheckedNode, report: (message: string) => void): void;
+}
+/** A checker whose memory is its own business. */
+export type AnyChecker = Checker<unknown>;
+
+export interface Violation {
+  readonly checker: string;
+  readonly node: string;
+  readonly at: Micros;
+  readonly message: string;
+}
+
+/** Forgets what its type of memory is. */
+export function anyChecker<Memory>(checker: Checker<Memory>): AnyChecker {
+  return { name: checker.name, fresh: () => checker.fresh(), look: (memory, what, node, report) => checker.look(memory as Memory, what, node, report) };
+}

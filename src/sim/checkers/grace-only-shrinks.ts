@@ -1,0 +1,30 @@
+// The grace period of a pod that is to go never grows, and no container of it is given more.
+import { minStopTimeoutSeconds } from '../../domain/pod-sync/kill-grace.js';
+import type { Checker } from './checker.js';
+
+/** uid -> seconds, of pods whose grace period is decided. */
+type Memory = Map<string, number>;
+
+export const graceOnlyShrinks: Checker<Memory> = {
+  name: 'grace-only-shrinks',
+  fresh: () => new Map(),
+  look(memory, what, { agent, runtime }, report) {
+    if (what.kind === 'started') memory.clear();
+    if (what.kind === 'step') {
+      for (const uid of memory.keys()) if (!agent.workers.records.has(uid)) memory.delete(uid);
+      for (const { uid, gracePeriodSeconds } of agent.workers.records.values()) {
+        if (gracePeriodSeconds === 0) continue;
+        const before = memory.get(uid) ?? gracePeriodSeconds;
+        if (gracePeriodSeconds > before) report(`the grace period of pod ${uid} grew from ${before} to ${gracePeriodSeconds} s`);
+        memory.set(uid, gracePeriodSeconds);
+      }
+    }
+    if (what.kind !== 'command' || what.command.op !== 'containers.stop') return;
+    const { containerId, gracePeriodSeconds } = what.command.request;
+    const uid = runtime.containers.get(containerId)?.podUid ?? '';
+    const record = agent.workers.records.get(uid);
+    if (record?.startedTerminating !== true || record.gracePeriodSeconds === 0) return;
+    const most = Math.max(record.gracePeriodSeconds, minStopTimeoutSeconds);
+    if (gracePeriodSeconds > most) report(`a container of pod ${uid} is given ${gracePeriodSeconds} s, the pod has ${most} s`);
+  },
+};

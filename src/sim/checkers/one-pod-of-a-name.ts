@@ -1,0 +1,21 @@
+// Never containers of two pods of one namespace and name at the same time: they would fight over ports and files.
+// Only static pods can come to it (the API keeps names apart), and only across a change of a manifest.
+import { containerLabels } from '../../domain/values/container-labels.js';
+import type { Checker } from './checker.js';
+
+export const onePodOfAName: Checker<null> = {
+  name: 'one-pod-of-a-name',
+  fresh: () => null,
+  look(_memory, what, { runtime }, report) {
+    if (what.kind !== 'runtime' || what.event.kind !== 'started') return;
+    const started = runtime.containers.get(what.event.containerId);
+    if (started?.state !== 'running') return;
+    const { podName, podNamespace } = containerLabels;
+    const { labels } = started.config;
+    for (const other of runtime.containers.values()) {
+      if (other.state !== 'running' || other.podUid === started.podUid) continue;
+      if (other.config.labels[podName] !== labels[podName] || other.config.labels[podNamespace] !== labels[podNamespace]) continue;
+      report(`${labels[podNamespace]}/${labels[podName]} runs as ${other.podUid} and as ${started.podUid}`);
+    }
+  },
+};

@@ -1,0 +1,14 @@
+// No image is removed that a container was made of, dead or alive.
+import type { Checker } from './checker.js';
+
+export const usedImageStays: Checker<null> = {
+  name: 'used-image-stays',
+  fresh: () => null,
+  look(_memory, what, { runtime }, report) {
+    if (what.kind !== 'command' || what.command.op !== 'images.remove') return;
+    const { image } = what.command.request.image;
+    const removed = [...runtime.images.values()].find(({ id, repoTags, repoDigests }) => id === image || repoTags.includes(image) || repoDigests.includes(image));
+    const user = [...runtime.containers.values()].find(({ imageId }) => imageId === removed?.id);
+    if (user !== undefined) report(`image ${image} is removed, container ${user.id} is made of it`);
+  },
+};

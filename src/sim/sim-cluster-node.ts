@@ -1,0 +1,234 @@
+// One simulated node of a world: its agent and everything around it, what can be done to it and what can be seen of it.
+// Invariant: a fresh agent knows only what is on disk and in the runtime; all that lives longer than an agent is in the models' states.
+import type { AgentState } from '../domain/agent/agent-state.js';
+import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
+import { defaultSettings } from '../domain/agent/settings.js';
+import { nodeFacts } from '../domain/containers/default-node-facts.js';
+import { outputText, type RecordedStep } from '../domain/kernel/flight-recorder.js';
+import { Kernel, type KernelData, type Output } from '../domain/kernel/kernel.js';
+import { clonePlain } from '../domain/kernel/plain-clone.js';
+import { streamOf } from '../domain/kernel/random.js';
+import type { Micros } from '../ports/micros.js';
+import type { Pod } from '../ports/model/pod.js';
+import type { PodStatus } from '../ports/model/pod-status.js';
+import type { ManifestContent, ManifestsChanged } from '../ports/outbound/manifests.js';
+import type { Observation } from './checkers/checker.js';
+import { FaultPlan, type FaultPlanData, type FaultRule } from './faults/fault-plan.js';
+import { worldFaults } from './faults/world-faults.js';
+import type { SimEvent, SimHostState } from './host/host-state.js';
+import { emptyHostState } from './host/host-state.js';
+import { SimHost } from './host/sim-host.js';
+import { emptyManifestsState, SimManifests, type SimManifestsState } from './manifests/sim-manifests.js';
+import { emptyRuntimeState, type SimContainer, type SimRuntimeEvent, type SimRuntimeState, type SimSandbox } from './runtime/runtime-state.js';
+import { SimContainerRuntime } from './runtime/sim-container-runtime.js';
+import { defaultFileCheckPeriod, manifestDirectory, type SimClusterOptions } from './sim-cluster-options.js';
+import { SimNode } from './sim-node.js';
+import type { World } from './world.js';
+
+/** Everything of a node but its kernel, as data. */
+export interface SimNodeData {
+  readonly name: string;
+  /** How many agents it has had. */
+  readonly lives: number;
+  readonly agent: KubeletState;
+  readonly runtime: SimRuntimeState;
+  readonly host: SimHostState;
+  readonly manifests: SimManifestsState;
+  readonly faults: FaultPlanData;
+  readonly downUntil: Micros | null;
+}
+
+type SimWorld = World<KubeletState, KubeletEvent, KubeletOperations>;
+type SimKernel = Kernel<KubeletState, KubeletEvent, KubeletOperations>;
+
+export function newNodeData(name: string, options: SimClusterOptions, now: Micros): SimNodeData {
+  const manifests = emptyManifestsState();
+  manifests.directories.add(manifestDirectory);
+  const faults = new FaultPlan(options.faults ?? [], streamOf(options.seed, 'faults', name), now).data();
+  return { name, lives: 1, agent: freshAgent(name, options), runtime: emptyRuntimeState(), host: emptyHostState(), manifests, faults, downUntil: null };
+}
+
+function freshAgent(name: string, options: SimClusterOptions): KubeletState {
+  const agent = { ...defaultSettings, ...options.settings, nodeName: name, runtimeTellsChanges: options.runtimeTellsChanges === true };
+  const source = { nodeName: name, preventApiReferences: true, checkPeriod: options.fileCheckPeriod ?? defaultFileCheckPeriod };
+  const fileSource = { ...source, path: manifestDirectory };
+  const urlSource = options.manifestUrl === undefined ? null : { ...source, url: options.manifestUrl, headers: {} };
+  return newKubeletState({ agent, fileSource, urlSource }, nodeFacts(options.facts));
+}
+
+export class SimClusterNode {
+  readonly name: string;
+  readonly runtime: SimContainerRuntime;
+  readonly host: SimHost;
+  readonly manifests: SimManifests;
+  readonly model: SimNode;
+  state: KubeletState;
+  lives: number;
+  private faultPlan: FaultPlan;
+  private steps: RecordedStep<KubeletEvent, KubeletOperations>[] = [];
+
+  constructor(
+    data: SimNodeData,
+    private readonly options: SimClusterOptions,
+    private readonly world: () => SimWorld,
+    private readonly observe: (what: Observation) => void,
+  ) {
+    this.name = data.name;
+    this.lives = data.lives;
+    this.state = data.agent;
+    const seed = (purpose: string) => streamOf(options.seed, purpose, data.name);
+    this.host = new SimHost({ seed: seed('host') }, data.host);
+    this.runtime = new SimContainerRuntime({ registry: 'any', ...options.runtime, seed: seed('runtime') }, data.runtime, (event) => this.runtimeChanged(event));
+    this.manifests = new SimManifests(data.manifests);
+    const { rules, start } = data.faults;
+    this.faultPlan = new FaultPlan(rules, data.faults.seed, start, data.faults);
+    const parts = { runtime: this.runtime, host: this.host, manifests: this.manifests, runtimeTellsChanges: options.runtimeTellsChanges === true };
+    this.model = new SimNode({ ...parts, faults: worldFaults(this.faultPlan), watch: (command) => observe({ kind: 'command', command }) }, data.downUntil);
+  }
+
+  data(): SimNodeData {
+    const { name, lives, state, runtime, host, manifests, model } = this;
+    return { name, lives, agent: state, runtime: runtime.state, host: host.state, manifests: manifests.state, faults: this.faultPlan.data(), downUntil: model.downUntil };
+  }
+
+  // What happens to it.
+
+  /** Writes a manifest, new or in place of the old one. */
+  put(file: string, pod: Pod): void {
+    const value = clonePlain({ apiVersion: 'v1', kind: 'Pod', ...pod });
+    this.putContent(file, { kind: 'document', value, notes: [] });
+  }
+
+  /** Writes a file with any content. */
+  putContent(file: string, content: ManifestContent): void {
+    this.tell(this.manifests.put(`${manifestDirectory}/${file}`, content));
+  }
+
+  remove(file: string): void {
+    this.tell(this.manifests.remove(`${manifestDirectory}/${file}`));
+  }
+
+  /** kill -9 of the agent. */
+  kill(): void {
+    this.world().stop(this.name);
+    this.manifests.state.watched.clear();
+  }
+
+  /** A fresh agent, in place of the old one if that still runs. */
+  start(): void {
+    this.kill();
+    this.lives++;
+    this.state = freshAgent(this.name, this.options);
+    this.steps = [];
+    this.world().restart(this.name, this.newKernel());
+    this.observe({ kind: 'started' });
+    this.world().send(this.name, { type: 'start' });
+  }
+
+  /** Something happens to the agent: an event of its vocabulary, e.g. pods of another source. */
+  send(event: KubeletEvent): void {
+    this.world().send(this.name, event);
+  }
+
+  /** The runtime refuses everything for this long; containers go on. */
+  runtimeDown(micros: Micros): void {
+    this.model.downUntil = this.world().now + micros;
+    this.world().refresh(this.name);
+  }
+
+  setNetworkReady(ready: boolean): void {
+    this.runtime.state.networkReady = ready ? { status: true, reason: '', message: '' } : { status: false, reason: 'NetworkPluginNotReady', message: 'cni plugin not initialized' };
+  }
+
+  /** From now on these faults, in place of the ones before. */
+  setFaults(rules: readonly FaultRule[]): void {
+    this.faultPlan = new FaultPlan(rules, streamOf(this.options.seed, 'faults', `${this.name}/${this.world().now}`), this.world().now);
+    this.model.faults = worldFaults(this.faultPlan);
+  }
+
+  // What can be seen of it.
+
+  get agent(): AgentState {
+    return this.state.agent;
+  }
+
+  /** The pods of the manifests that the agent knows, by the name that the manifest gives. */
+  pod(name: string): Pod | null {
+    for (const pod of this.agent.pods.pods.values()) if (pod.metadata.name === `${name}-${this.name}` || pod.metadata.name === name) return pod;
+    return null;
+  }
+
+  /** What the agent says of the pod; null while it has said nothing. */
+  status(name: string): PodStatus | null {
+    return this.agent.statuses.get(this.pod(name)?.metadata.uid ?? '')?.status ?? null;
+  }
+
+  statusOf(uid: string): PodStatus | null {
+    return this.agent.statuses.get(uid)?.status ?? null;
+  }
+
+  /** Events of a pod, oldest first; of everything where no name is given. */
+  events(name?: string): readonly SimEvent[] {
+    return this.host.state.events.filter(({ record }) => name === undefined || record.involvedObject.name === name || record.involvedObject.name === `${name}-${this.name}`);
+  }
+
+  /** The runtime's containers, oldest first; of one pod where its uid is given. */
+  containers(uid?: string): SimContainer[] {
+    return [...this.runtime.state.containers.values()].filter(({ podUid }) => uid === undefined || podUid === uid);
+  }
+
+  sandboxes(uid?: string): SimSandbox[] {
+    return [...this.runtime.state.sandboxes.values()].filter(({ config }) => uid === undefined || config.metadata.uid === uid);
+  }
+
+  /** What the present agent was given and what it commanded; empty unless asked for in the options. */
+  get recorded(): { readonly seed: number; readonly steps: readonly RecordedStep<KubeletEvent, KubeletOperations>[] } {
+    return { seed: this.kernelSeed(), steps: this.steps };
+  }
+
+  /** The state that an agent of this node begins with. */
+  freshState(): KubeletState {
+    return freshAgent(this.name, this.options);
+  }
+
+  // For the world that it is in.
+
+  newKernel(): SimKernel {
+    return new Kernel(this.machine(), this.state, this.kernelSeed());
+  }
+
+  revivedKernel(data: KernelData<KubeletOperations>): SimKernel {
+    return new Kernel(this.machine(), this.state, data);
+  }
+
+  stepped(now: Micros, input: unknown, output: Output<unknown>): void {
+    if (this.options.record === true) {
+      const step = { now, input, output: outputText(output) } as RecordedStep<KubeletEvent, KubeletOperations>;
+      this.steps.push(clonePlain(step));
+    }
+    this.observe({ kind: 'step' });
+    this.options.observe?.(this.name, input, this.state);
+  }
+
+  private machine() {
+    return (this.options.agent ?? kubeletMachine)(this.state);
+  }
+
+  private kernelSeed(): number {
+    return streamOf(this.options.seed, 'agent', `${this.name}/${this.lives}`);
+  }
+
+  private tell(event: ManifestsChanged | null): void {
+    if (event !== null) this.world().send(this.name, event);
+  }
+
+  /** A container's log file is there from its start on. */
+  private runtimeChanged(event: SimRuntimeEvent): void {
+    const container = this.runtime.state.containers.get(event.containerId);
+    const directory = this.runtime.state.sandboxes.get(event.sandboxId)?.config.logDirectory ?? '';
+    if (event.kind === 'started' && container !== undefined && directory !== '' && container.config.logPath !== '') {
+      this.host.logs.writeLog(`${directory}/${container.config.logPath}`);
+    }
+    this.observe({ kind: 'runtime', event });
+  }
+}

@@ -1,0 +1,46 @@
+// What a world of simulated nodes is made of. Everything is drawn from the seed; everything else has a default that suits a small node.
+
+import type { KubeletEvent, KubeletOperations, KubeletState } from '../domain/agent/kubelet.js';
+import type { AgentSettings } from '../domain/agent/settings.js';
+import type { NodeFacts } from '../domain/containers/node-facts.js';
+import type { LogLevel, Machine } from '../domain/kernel/machine.js';
+import type { Micros } from '../ports/micros.js';
+import type { AnyChecker } from './checkers/checker.js';
+import type { FaultRule } from './faults/fault-plan.js';
+import type { SimRuntimeOptions } from './runtime/runtime-options.js';
+
+export type KubeletMachine = Machine<KubeletState, KubeletEvent, KubeletOperations>;
+
+export interface SimClusterOptions {
+  readonly seed: number;
+  /** Names of the nodes; one called `node` by default. */
+  readonly nodes?: readonly string[];
+  /** The first moment, microseconds since the epoch. */
+  readonly start?: Micros;
+  readonly runtime?: Omit<SimRuntimeOptions, 'seed'>;
+  /** The runtime tells of changes; else the agent looks once a second. */
+  readonly runtimeTellsChanges?: boolean;
+  readonly settings?: Partial<Omit<AgentSettings, 'nodeName' | 'sources' | 'runtimeTellsChanges'>>;
+  /** A second source of static pods beside the manifest directory; nothing answers there until a node's `manifests` serve it. */
+  readonly manifestUrl?: string;
+  readonly facts?: Partial<NodeFacts>;
+  /** In force from the start, on every node. */
+  readonly faults?: readonly FaultRule[];
+  /** How often the manifest directory is listed, whatever its watch says. */
+  readonly fileCheckPeriod?: Micros;
+  /** All by default. */
+  readonly checkers?: readonly AnyChecker[];
+  /** Keep the hash of all commands: costs about as much as the rest. */
+  readonly hash?: boolean;
+  /** Keep what each agent was given and what it commanded, for `replay`. */
+  readonly record?: boolean;
+  /** The agent of a node; another machine than the project's own where one is to be tried. */
+  readonly agent?: (state: KubeletState) => KubeletMachine;
+  readonly log?: (node: string, now: Micros, level: LogLevel, message: string) => void;
+  /** Called with what each node's agent was given, after the step: coverage, traces. Null: a wake-up. */
+  readonly observe?: (node: string, input: unknown, state: KubeletState) => void;
+}
+
+export const manifestDirectory = '/etc/kubernetes/manifests';
+export const defaultStart: Micros = 1_800_000_000_000_000;
+export const defaultFileCheckPeriod: Micros = 20_000_000;

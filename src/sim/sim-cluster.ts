@@ -1,0 +1,157 @@
+// The public face of the world: simulated nodes, each with the project's own agent, on virtual time. A scenario gives manifests, lets time
+// pass, breaks things and looks at what became of it; the same seed and the same calls give the same run.
+//
+//   const cluster = new SimCluster({ seed: 1 });
+//   cluster.node().put('web.yaml', pod);
+//   cluster.run(30_000_000);
+//   cluster.node().status('web')?.phase                       // 'Running'
+//   const other = cluster.fork();                             // goes on by itself, from the same moment
+//
+// Invariants: what checkers find is kept in `violations`, never thrown; everything a fork needs is plain data and copied in one piece.
+
+import type { KubeletEvent, KubeletOperations, KubeletState } from '../domain/agent/kubelet.js';
+import { canonicalJson, hashText } from '../domain/kernel/canonical.js';
+import { clonePlain } from '../domain/kernel/plain-clone.js';
+import type { Micros } from '../ports/micros.js';
+import { allCheckers } from './checkers/all-checkers.js';
+import type { AnyChecker, CheckedNode, Observation, Violation } from './checkers/checker.js';
+import { newNodeData, SimClusterNode, type SimNodeData } from './sim-cluster-node.js';
+import { defaultStart, type SimClusterOptions } from './sim-cluster-options.js';
+import { World, type WorldData } from './world.js';
+
+const maxViolations = 100;
+
+interface ClusterData {
+  readonly world: WorldData<KubeletEvent, KubeletOperations>;
+  readonly nodes: readonly SimNodeData[];
+  /** One a node and checker, in their order. */
+  readonly memories: readonly (readonly unknown[])[];
+  readonly violations: readonly Violation[];
+}
+
+/** A moment of a world, to be gone on from as often as one likes. */
+export interface SimSnapshot {
+  readonly options: SimClusterOptions;
+  readonly data: ClusterData;
+}
+
+export class SimCluster {
+  readonly world: World<KubeletState, KubeletEvent, KubeletOperations>;
+  readonly violations: Violation[] = [];
+  private readonly nodes = new Map<string, SimClusterNode>();
+  private readonly memories = new Map<string, readonly unknown[]>();
+  private readonly checkers: readonly AnyChecker[];
+
+  constructor(options: SimClusterOptions);
+  /** Goes on from a snapshot, of which it takes a copy. */
+  constructor(options: SimClusterOptions, from: SimSnapshot);
+  constructor(
+    readonly options: SimClusterOptions,
+    from: SimSnapshot | null = null,
+  ) {
+    this.checkers = options.checkers ?? allCheckers;
+    const start = options.start ?? defaultStart;
+    const worldOptions = {
+      start,
+      hash: options.hash === true,
+      ...(options.log === undefined ? {} : { log: options.log }),
+      observe: (name: string, now: Micros, input: unknown, output: Parameters<SimClusterNode['stepped']>[2]) => this.node(name).stepped(now, input, output),
+    };
+    if (from === null) {
+      this.world = new World(worldOptions);
+      for (const name of options.nodes ?? ['node']) {
+        const node = this.addNode(newNodeData(name, options, start));
+        this.world.add(name, node.newKernel(), node.model);
+        this.observe(node, { kind: 'started' });
+        this.world.send(name, { type: 'start' });
+      }
+      return;
+    }
+    const data = clonePlain(from.data);
+    this.violations.push(...data.violations);
+    const known = new Map(data.nodes.map((node, i) => [node.name, { node, memories: data.memories[i] ?? [] }]));
+    this.world = World.from(data.world, worldOptions, (name, kernel) => {
+      const { node, memories } = known.get(name) as { node: SimNodeData; memories: readonly unknown[] };
+      const revived = this.addNode(node, memories);
+      return { kernel: revived.revivedKernel(kernel), model: revived.model };
+    });
+  }
+
+  get now(): Micros {
+    return this.world.now;
+  }
+
+  /** The node of that name; the first one by default. */
+  node(name?: string): SimClusterNode {
+    const node = name === undefined ? this.nodes.values().next().value : this.nodes.get(name);
+    if (node === undefined) throw new Error(`there is no node ${name ?? 'at all'}`);
+    return node;
+  }
+
+  get nodeNames(): string[] {
+    return [...this.nodes.keys()];
+  }
+
+  /** Lets this much time pass. */
+  run(micros: Micros): void {
+    this.world.runUntil(this.now + micros);
+  }
+
+  /** Lets time pass until it holds, at most this long. Returns whether it held. */
+  runUntil(holds: () => boolean, atMost: Micros): boolean {
+    return this.world.runUntilTrue(holds, this.now + atMost);
+  }
+
+  /** Over every command so far, with its time: what two runs are compared by. '' unless asked for in the options. */
+  get hash(): string {
+    return this.world.hash;
+  }
+
+  /** Over everything there is at this moment. */
+  stateHash(): string {
+    return hashText(canonicalJson(this.data()));
+  }
+
+  snapshot(): SimSnapshot {
+    return { options: this.options, data: clonePlain(this.data()) };
+  }
+
+  /** Another world that goes on from this moment, independently. */
+  fork(): SimCluster {
+    return new SimCluster(this.options, { options: this.options, data: this.data() });
+  }
+
+  static from(snapshot: SimSnapshot): SimCluster {
+    return new SimCluster(snapshot.options, snapshot);
+  }
+
+  private data(): ClusterData {
+    const nodes = [...this.nodes.values()];
+    return { world: this.world.data(), nodes: nodes.map((node) => node.data()), memories: nodes.map(({ name }) => this.memories.get(name) ?? []), violations: this.violations };
+  }
+
+  private addNode(data: SimNodeData, memories: readonly unknown[] = this.checkers.map((checker) => checker.fresh())): SimClusterNode {
+    const node: SimClusterNode = new SimClusterNode(
+      data,
+      this.options,
+      () => this.world,
+      (what) => this.observe(node, what),
+    );
+    this.nodes.set(data.name, node);
+    this.memories.set(data.name, memories);
+    return node;
+  }
+
+  private observe(node: SimClusterNode, what: Observation): void {
+    if (this.checkers.length === 0) return;
+    const { name } = node;
+    const at = this.world.now;
+    const view: CheckedNode = { name, now: at, running: this.world.isRunning(name), agent: node.state.agent, runtime: node.runtime.state };
+    const memories = this.memories.get(name) ?? [];
+    for (const [i, checker] of this.checkers.entries()) {
+      checker.look(memories[i], what, view, (message) => {
+        if (this.violations.length < maxViolations) this.violations.push({ checker: checker.name, node: name, at, message });
+      });
+    }
+  }
+}
