@@ -29,11 +29,12 @@ const recorded: readonly (readonly [string, string, (text: string) => string | n
   ],
   [
     'allocated resources',
-    '{"data":"{\\"entries\\":{\\"6287591835d55682e8af25e213704261\\":{\\"ContainerResources\\":{\\"app\\":{\\"limits\\":{\\"cpu\\":\\"200m\\",\\"memory\\":\\"64Mi\\"},\\"requ' +
-      'ests\\":{\\"cpu\\":\\"20m\\",\\"memory\\":\\"16Mi\\"}},\\"setup\\":{},\\"side\\":{}},\\"PodLevelResources\\":null},\\"9adc80db125436ec50da5e7d3b3b9515\\":{\\"ContainerR' +
-      'esources\\":{\\"pause\\":{\\"limits\\":{\\"cpu\\":\\"10m\\",\\"memory\\":\\"10Mi\\"},\\"requests\\":{\\"cpu\\":\\"10m\\",\\"memory\\":\\"10Mi\\"}}},\\"PodLevelResources\\":nul' +
-      'l},\\"dea50542a36d2eb675b92b558e397b4f\\":{\\"ContainerResources\\":{\\"bad\\":{},\\"live\\":{},\\"noimage\\":{}},\\"PodLevelResources\\":null}}}","checksum":2585' +
-      '172970}',
+    '{"data":"{\\"entries\\":{\\"6287591835d55682e8af25e213704261\\":{\\"ContainerResources\\":{\\"app\\":{\\"limits\\":{\\"cp' +
+      'u\\":\\"200m\\",\\"memory\\":\\"64Mi\\"},\\"requests\\":{\\"cpu\\":\\"20m\\",\\"memory\\":\\"16Mi\\"}},\\"setup\\":{},\\"side\\":{}' +
+      '},\\"PodLevelResources\\":null},\\"9adc80db125436ec50da5e7d3b3b9515\\":{\\"ContainerResources\\":{\\"pause\\":{\\"limit' +
+      's\\":{\\"cpu\\":\\"10m\\",\\"memory\\":\\"10Mi\\"},\\"requests\\":{\\"cpu\\":\\"10m\\",\\"memory\\":\\"10Mi\\"}}},\\"PodLevelResou' +
+      'rces\\":null},\\"dea50542a36d2eb675b92b558e397b4f\\":{\\"ContainerResources\\":{\\"bad\\":{},\\"live\\":{},\\"noimage\\":' +
+      '{}},\\"PodLevelResources\\":null}}}","checksum":2585172970}',
     (text) => again(readPodResourcesCheckpoint(text), writePodResourcesCheckpoint),
   ],
 ];
