@@ -1,4 +1,6 @@
 // What the agent settles with the runtime before it starts: that both services answer, and whose cgroup driver counts.
+
+import type { ServiceError } from '@grpc/grpc-js';
 import { goQuote } from '../../domain/values/go-text.js';
 import type { Micros } from '../../ports/micros.js';
 import type { CancelSignal } from '../../ports/operation.js';
@@ -8,6 +10,7 @@ import type { CriConnection } from './connection.js';
 import type { CriImages } from './cri-images.js';
 import type { CriRuntimeState } from './cri-runtime-state.js';
 import { CgroupDriver, RuntimeServiceService } from './gen/cri-runtime-v1.js';
+import { goErrorText } from './grpc-errors.js';
 
 /** Asks both services once. A failure ends the start; its message names the endpoint. */
 export async function validateServices(
@@ -25,9 +28,15 @@ async function naming<T>(answer: Promise<T>, service: 'runtime' | 'image', endpo
     return await answer;
   } catch (error) {
     if (!(error instanceof PortError)) throw error;
-    const message = `validate service connection: validate CRI v1 ${service} API for endpoint ${goQuote(endpoint)}: ${error.message}`;
+    // A call that failed is told with its code: that is what people look for when a runtime is down or has its CRI plugin switched off.
+    const reason = isServiceError(error.cause) ? goErrorText(error.cause) : error.message;
+    const message = `validate service connection: validate CRI v1 ${service} API for endpoint ${goQuote(endpoint)}: ${reason}`;
     throw new PortError({ ...error.toFailure(), message, cause: error });
   }
+}
+
+function isServiceError(cause: unknown): cause is ServiceError {
+  return cause instanceof Error && 'code' in cause && 'details' in cause;
 }
 
 /** Upper bound of tries, and the pause between them. */
