@@ -11,6 +11,8 @@ export interface DaemonProfile {
   readonly ownsNode: boolean;
   /** Take the runtime with the pods it holds: those that nobody here wants are stopped. */
   readonly takeOver: boolean;
+  /** A pod that is found counts as known also when a manifest asks for it: an agent whose root directory was lost finds its pods again. */
+  readonly adoptsByManifest: boolean;
   /** What is advised where pods of others are in the way. */
   readonly takeOverAdvice: string;
   /** Port of the loopback listener in place of the configured one; 0: any free one. null: as configured. */
@@ -32,5 +34,13 @@ const takeOverAdvice = `Only the kubelet of the node (--root-dir ${defaultRootDi
 /** As `kubelet-ts` runs: the node's kubelet with the default root directory, anything else beside it. */
 export function kubeletProfile(rootDirectory: string, flightRecord: FlightRecordSettings | null): DaemonProfile {
   const ownsNode = rootDirectory === defaultRootDirectory;
-  return { containerLogLinks: ownsNode ? nodeLogLinks : `${rootDirectory}/containers-log`, ownsNode, takeOver: false, takeOverAdvice, listenPort: null, flightRecord };
+  return {
+    containerLogLinks: ownsNode ? nodeLogLinks : `${rootDirectory}/containers-log`,
+    ownsNode,
+    takeOver: false,
+    adoptsByManifest: true,
+    takeOverAdvice,
+    listenPort: null,
+    flightRecord,
+  };
 }

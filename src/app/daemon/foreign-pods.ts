@@ -5,6 +5,7 @@ import type { KubeletPorts } from '../../domain/agent/kubelet.js';
 import type { FileSourceSettings } from '../../domain/pod-sources/file-source.js';
 import { newManifestStore, podsOfStore, takeListing } from '../../domain/pod-sources/manifest-store.js';
 import { podUidOfLogDirectory } from '../../domain/values/log-paths.js';
+import { byCodeUnits } from '../../domain/values/text-order.js';
 import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { Call } from '../../ports/operation.js';
 
@@ -44,7 +45,10 @@ export async function uidsOfManifests(ports: KubeletPorts, source: FileSourceSet
 /** What is found of pods that are not in `known`, one text each, and nothing when all are known. */
 export function strangers(host: PodsOnHost, known: ReadonlySet<string>): string[] {
   const found = new Map<string, string>();
-  for (const { uid, namespace, name } of host.listing.pods) if (!known.has(uid)) found.set(uid, `${namespace}/${name}`);
+  const pods = host.listing.pods
+    .map(({ uid, namespace, name }) => ({ uid, name: `${namespace}/${name}` }))
+    .sort((a, b) => byCodeUnits(a.name, b.name) || byCodeUnits(a.uid, b.uid));
+  for (const { uid, name } of pods) if (!known.has(uid)) found.set(uid, name);
   for (const directory of host.logDirectories) {
     const uid = podUidOfLogDirectory(directory);
     if (!known.has(uid) && !found.has(uid)) found.set(uid, `logs of ${directory}`);

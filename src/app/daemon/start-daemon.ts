@@ -161,7 +161,7 @@ class DaemonStart {
     const found = await podsOnHost(ports, loaded.configuration.cgroupsPerQOS);
     const owned = new OwnedPods(loaded.options.rootDir);
     const directories = await ports.podDirectories.list(null, calling());
-    const known = new Set([...owned.uids, ...directories, ...(await uidsOfManifests(ports, fileSource))]);
+    const known = new Set([...owned.uids, ...directories, ...(profile.adoptsByManifest ? await uidsOfManifests(ports, fileSource) : [])]);
     const others = strangers(found, known);
     const advice = profile.takeOverAdvice;
     const refusal = strangersRefusal(others, loaded.configuration.containerRuntimeEndpoint, advice);

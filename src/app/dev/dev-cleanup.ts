@@ -1,5 +1,6 @@
-// Takes a demonstration's pods out of a real runtime: by the agent, which stops them as it stops any pod, and what it doesn't manage in time
-// by hand. Invariant: only pods that this agent marked as its own are touched.
+// Takes a demonstration's pods out of a real runtime: the agent stops them as it stops any pod; what is left then (it would collect dead
+// sandboxes within a minute) and what it doesn't stop in time is removed by hand.
+// Invariant: only pods that this agent marked as its own are touched.
 
 import { rmdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,11 +21,10 @@ export async function removePods(daemon: Daemon): Promise<string[]> {
   daemon.withdrawPods();
   const deadline = Date.now() + agentMillis;
   let left = await ownPods(daemon);
-  while (left.length > 0 && Date.now() < deadline) {
+  while (left.some(isRunning) && Date.now() < deadline) {
     await delay(lookEveryMillis);
     left = await ownPods(daemon);
   }
-  if (left.length === 0) return [];
   await Promise.all(left.map((pod) => removeByHand(daemon, pod)));
   return (await ownPods(daemon)).map(({ namespace, name }) => `pod ${namespace}/${name}`);
 }
@@ -33,6 +33,10 @@ async function ownPods(daemon: Daemon): Promise<readonly ListedPod[]> {
   const owned = daemon.ownedUids() ?? new Set<string>();
   const { pods } = await daemon.resolver.get(tokens.runtime).listPods({ uid: null }, within(byHandMillis));
   return pods.filter(({ uid }) => owned.has(uid));
+}
+
+function isRunning({ sandboxes, containers }: ListedPod): boolean {
+  return sandboxes.some(({ state }) => state === 'ready') || containers.some(({ state }) => state === 'running');
 }
 
 async function removeByHand(daemon: Daemon, { sandboxes }: ListedPod): Promise<void> {

@@ -73,6 +73,8 @@ export class DevStage {
       containerLogLinks: join(this.directory, 'container-logs'),
       ownsNode: false,
       takeOver: this.options.takeOver,
+      // The root directory is always new, so pods of the same manifests are those of another demonstration.
+      adoptsByManifest: false,
       takeOverAdvice: 'Say --take-over to take it all the same: those pods are STOPPED then.',
       listenPort: 0,
       flightRecord: null,

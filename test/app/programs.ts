@@ -1,0 +1,44 @@
+// The programs as processes of their own, as people start them.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const boundMillis = 30_000;
+
+export class Program {
+  out = '';
+  err = '';
+  private readonly child: ChildProcess;
+  private readonly exited: Promise<number | NodeJS.Signals>;
+
+  constructor(name: 'kubelet-ts' | 'kubelet-ctl', words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+    const file = fileURLToPath(new URL(`../../src/app/cli/${name}.js`, import.meta.url));
+    this.child = spawn(process.execPath, [file, ...words], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...environment },
+      timeout: boundMillis,
+      killSignal: 'SIGKILL',
+    });
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.out += text;
+    });
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.err += text;
+    });
+    this.exited = new Promise((resolve) => {
+      this.child.once('close', (code, signal) => resolve(code ?? signal ?? 'SIGKILL'));
+    });
+  }
+
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
+  /** The exit code, or the signal that ended it. */
+  end(): Promise<number | NodeJS.Signals> {
+    return this.exited;
+  }
+}
