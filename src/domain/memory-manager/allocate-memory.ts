@@ -13,7 +13,7 @@ import type { ProviderHints, TopologyHint } from '../topology-manager/topology-h
 import { exactInt64 } from '../values/quantity.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { chargeMemory, isMemoryResource, type MemoryBlock, sameNodes, sumOver } from './machine-memory.js';
-import { bestMemoryHint, breaksGroups, type MemoryHint, type MemoryRequest, memoryHints } from './memory-hints.js';
+import { bestMemoryHint, breaksGroups, isPartOfGroup, type MemoryHint, type MemoryRequest, memoryHints } from './memory-hints.js';
 import { collectStaleMemory, type MemoryManager } from './memory-manager.js';
 
 /** User-visible: each is the text of an admission error. */
@@ -154,7 +154,9 @@ function chooseNodes(manager: MemoryManager, pod: Pod, request: MemoryRequest, h
     best = fallback;
   }
   let nodes = best.numaNodes ?? [];
-  if ([...request].some(([type, bytes]) => sumOver(machine, nodes, type, 'free') < bytes)) {
+  const lacksMemory = [...request].some(([type, bytes]) => sumOver(machine, nodes, type, 'free') < bytes);
+  // Other resources may have narrowed the choice to one node of a group: the container joins the group.
+  if (lacksMemory || isPartOfGroup(machine, nodes)) {
     const extended = bestMemoryHint(own().filter(({ numaNodes }) => nodes.every((id) => numaNodes.includes(id))));
     if (extended === null) return errors.noExtension;
     if (!extended.preferred && best.preferred) return errors.noPreferredExtension;

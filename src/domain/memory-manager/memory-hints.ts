@@ -28,8 +28,12 @@ export function memoryHints(machine: MachineState, request: MemoryRequest, reusa
 
 /** A node serves containers alone or in one group, never both at a time. */
 function mayBeUsedTogether(machine: MachineState, nodes: readonly number[]): boolean {
-  if (nodes.length === 1) return machine.get(nodes[0]!)!.cells.length <= 1;
-  return !breaksGroups(machine, nodes);
+  return !isPartOfGroup(machine, nodes) && !breaksGroups(machine, nodes);
+}
+
+/** Whether this is a single node that serves containers together with others. */
+export function isPartOfGroup(machine: MachineState, nodes: readonly number[]): boolean {
+  return nodes.length === 1 && machine.get(nodes[0]!)!.cells.length > 1;
 }
 
 /** Whether several nodes can't be used together because one of them is in use alone, or in another group. */

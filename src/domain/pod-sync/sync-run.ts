@@ -26,7 +26,7 @@ export type SyncStep =
   | { readonly kind: 'plan' }
   | { readonly kind: 'kill'; readonly kill: PodKill }
   | { readonly kind: 'remove'; readonly containers: readonly ContainerToRemove[]; phase: 'ask' | 'logs' | 'containers' | 'done' }
-  | { readonly kind: 'sandbox'; readonly attempt: number; phase: 'run' | 'inspect' | 'done'; sandboxId: string }
+  | { readonly kind: 'sandbox'; readonly attempt: number; phase: 'run' | 'inspect' | 'done' | 'failed'; sandboxId: string }
   | { readonly kind: 'start'; readonly start: ContainerStart }
   /** Reads the pod from the runtime itself, after its containers were stopped for good. */
   | { readonly kind: 'verify'; phase: 'ask' | 'done' }

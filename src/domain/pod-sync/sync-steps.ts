@@ -185,6 +185,7 @@ type SandboxStep = Extract<SyncStep, { kind: 'sandbox' }>;
 function decideSandbox(step: SandboxStep, run: SyncRun, context: SyncContext): StepOutcome {
   const { turn, settings, configs } = context;
   if (step.phase === 'done') return 'done';
+  if (step.phase === 'failed') return 'ended';
   if (step.phase === 'inspect') {
     return asked(run, () => turn.ask('runtime.inspectPod', podAddress(run.uid), 'inspect', { uid: run.uid }, settings.runtimeRequestTimeout));
   }
@@ -204,6 +205,7 @@ function decideSandbox(step: SandboxStep, run: SyncRun, context: SyncContext): S
 function applySandbox(step: SandboxStep, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
   if (reply.op === 'sandboxes.run') {
     if (!reply.outcome.ok) {
+      step.phase = 'failed';
       sandboxFailed(run, reply.outcome.error.message, context);
       return;
     }

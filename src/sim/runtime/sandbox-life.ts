@@ -17,14 +17,14 @@ export class SandboxLife {
     const { state, options, latencies, view } = this.parts;
     const { name: podName, namespace, uid, attempt } = config.metadata;
     const fail = (message: string) => refused('unknown', message, 'sandboxes.run', uid, latencies.runSandbox);
-    if (!state.networkReady.status) return fail('failed to setup network for sandbox: cni plugin not initialized');
+    const onHostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
+    if (!state.networkReady.status && !onHostNetwork) return fail('failed to setup network for sandbox: cni plugin not initialized');
     if (runtimeHandler !== '' && options.runtimeHandlers?.includes(runtimeHandler) !== true) {
       return fail(`failed to get sandbox runtime: no runtime for "${runtimeHandler}" is configured`);
     }
     const name = `${podName}_${namespace}_${uid}_${attempt}`;
     const holder = state.names.get(name);
     if (holder !== undefined) return fail(`failed to reserve sandbox name "${name}": name "${name}" is reserved for "${holder}"`);
-    const onHostNetwork = config.linux?.securityContext?.namespaceOptions?.network === 'NODE';
     const sandbox: SimSandbox = {
       id: hexId(options.seed, 'sandbox-id', `${name}@${now}`),
       name,
