@@ -131,7 +131,8 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
     case 'syncTerminatingRuntimePod': {
       if (error === null) {
         if (run.operation.op === 'syncTerminatingPod') setStatus(context, run.pod, computeStatus(context, run.pod, run.status, true));
-        return result;
+        // Whoever waits for the end of a pod that only the runtime knows sees it there.
+        return run.operation.op === 'syncTerminatingRuntimePod' ? { ...result, postSync: true } : result;
       }
       if (error.cancelled) return result;
       context.event(run.pod, null, 'Warning', 'FailedKillPod', `error killing pod: ${error.message}`);
