@@ -346,3 +346,14 @@ scenario('a broken manifest leaves the other pods alone', {}, (stage) => {
   stage.run(minute);
   t.strictSame(stage.running('a'), before, 'a half-written file stops nothing');
 });
+
+scenario('after an hour in which nothing happens, a change is acted on at once', {}, (stage) => {
+  const { t, node } = stage;
+  node.put('a.yaml', podOf('a', { uid: 'a' }));
+  for (let i = 0; i < 6; i++) {
+    stage.run(10 * minute + i * 17 * second);
+    node.put('b.yaml', podOf('b', { uid: `b${i}` }));
+    const took = stage.until(`b${i} runs`, () => stage.running(`b${i}`).length === 1, minute);
+    t.ok(took < 5 * second, `after ${took / second} s`);
+  }
+});

@@ -16,7 +16,7 @@ import { newCrashLoopBackoff } from '../backoff/crash-loop-backoff.js';
 import { type ImagePullBackoff, newImagePullBackoff } from '../backoff/image-pull-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
 import type { NodeFacts } from '../containers/node-facts.js';
-import { newPleg, type Pleg } from '../pleg/pleg.js';
+import { eventedHealthThreshold, healthThreshold, newPleg, type Pleg, plegEventQueueCapacity } from '../pleg/pleg.js';
 import { newPodCache, type PodCache } from '../pod-cache/pod-cache.js';
 import { newPodConfig, type PodConfigState, type PodDelivery, type PodSource } from '../pod-sources/pod-config.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
@@ -66,6 +66,8 @@ export interface HousekeepingState {
 export interface CollectionState {
   phase: 'idle' | 'listContainers' | 'removeContainers' | 'listSandboxes' | 'removeSandboxes' | 'logs';
   outstanding: number;
+  /** A round has its time. */
+  planned: boolean;
   dirty: boolean;
 }
 
@@ -119,7 +121,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     workers: newPodWorkers(),
     runs: new Map(),
     awaitingStatus: new Map(),
-    pleg: newPleg(),
+    pleg: newPleg(plegEventQueueCapacity, settings.runtimeTellsChanges ? eventedHealthThreshold : healthThreshold),
     cache: newPodCache(),
     relist: { listing: false, due: false, looks: new Map(), requests: new Map(), newest: null },
     inherited: new Map(),
@@ -131,7 +133,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     imagePulls: newImagePullBackoff(),
     backlog: { deliveries: [], syncs: new Set(), housekeeping: false },
     housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, lastAt: 0 },
-    collection: { phase: 'idle', outstanding: 0, dirty: false },
+    collection: { phase: 'idle', outstanding: 0, planned: false, dirty: false },
     deleting: new Set(),
     toldMissing: new Map(),
     startedAt: 0,

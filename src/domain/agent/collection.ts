@@ -20,18 +20,18 @@ const period: Micros = 60_000_000;
 /** Plans the next round if something asks for one. */
 export function planCollection(context: AgentContext): void {
   const { collection } = context.state;
-  if (collection.phase !== 'idle' || !collection.dirty) return;
-  collection.dirty = false;
+  if (collection.phase !== 'idle' || collection.planned || !collection.dirty) return;
+  // Planned once: what dies meanwhile does not put it off.
+  collection.planned = true;
   context.turn.wakeAt(collectionAddress, context.turn.now + period);
 }
 
 export function beginCollection(context: AgentContext): void {
   const { collection } = context.state;
   if (collection.phase !== 'idle') return;
-  if (loopProblem(context) !== null) {
-    collection.dirty = true;
-    return;
-  }
+  collection.planned = false;
+  if (loopProblem(context) !== null) return;
+  collection.dirty = false;
   list(context, 'listContainers');
 }
 

@@ -119,6 +119,10 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   turn.wakeAt({ machine: 'pod', key: run.uid }, null);
   if (run.operation.op !== 'syncPod') state.housekeeping.dirty = true;
   runFinished(state.workers, run.uid, conclude(context, run), turn.now, effects);
+  const record = state.workers.records.get(run.uid);
+  if (record?.finished !== true) return;
+  // The name is free: who waits for it need not wait for its next look.
+  for (const uid of state.workers.waitingStaticPods.get(record.fullName) ?? []) effects.push({ kind: 'enqueue', uid, baseDelayMicros: 0 });
 }
 
 function conclude(context: AgentContext, run: SyncRun): RunResult {

@@ -17,7 +17,9 @@ import { comparePods, type PodChanges, type PodLifecycleEvent, type RelistedPod 
 /** Events that may wait for their consumer; more are dropped and counted. */
 export const plegEventQueueCapacity = 1000;
 /** A relist that succeeded longer ago than this makes the node not ready. */
-const healthThreshold: Micros = 180_000_000;
+export const healthThreshold: Micros = 180_000_000;
+/** The same where the runtime tells of changes, so that everything is relisted rarely. */
+export const eventedHealthThreshold: Micros = 600_000_000;
 
 interface PodRecord {
   /** The listing up to which events were delivered; null for a pod of which none were yet. */
@@ -41,6 +43,7 @@ interface Round {
 export interface Pleg {
   readonly records: Map<string, PodRecord>;
   readonly eventCapacity: number;
+  readonly healthThreshold: Micros;
   readonly events: PodLifecycleEvent[];
   /** Events lost to a full queue, for the metric. */
   discardedEvents: number;
@@ -64,8 +67,8 @@ export interface RelistOutcome {
   readonly globalTimeAdvanced: boolean;
 }
 
-export function newPleg(eventCapacity = plegEventQueueCapacity): Pleg {
-  return { records: new Map(), eventCapacity, events: [], discardedEvents: 0, round: null, relists: 0, lastRelist: null };
+export function newPleg(eventCapacity = plegEventQueueCapacity, threshold = healthThreshold): Pleg {
+  return { records: new Map(), eventCapacity, healthThreshold: threshold, events: [], discardedEvents: 0, round: null, relists: 0, lastRelist: null };
 }
 
 /** A full listing arrived. @param startedAt when the runtime was asked for it */
@@ -147,8 +150,8 @@ export function takePlegEvents(pleg: Pleg): PodLifecycleEvent[] {
 export function plegProblem(pleg: Pleg, now: Micros): string | null {
   if (pleg.lastRelist === null) return 'pleg has yet to be successful';
   const elapsed = now - pleg.lastRelist;
-  if (elapsed <= healthThreshold) return null;
-  return `pleg was last seen active ${formatGoDuration(elapsed)} ago; threshold is ${formatGoDuration(healthThreshold)}`;
+  if (elapsed <= pleg.healthThreshold) return null;
+  return `pleg was last seen active ${formatGoDuration(elapsed)} ago; threshold is ${formatGoDuration(pleg.healthThreshold)}`;
 }
 
 function recordOf(pleg: Pleg, uid: string): PodRecord {
