@@ -257,7 +257,7 @@ const kernels: readonly (readonly [string, CgroupLayout, string | false])[] = [
   [`cgroup v${layout.version}`, layout, isRoot && layout.hierarchies.length > 0 ? false : 'needs root and cgroups'],
   [
     'the v2 tree',
-    { version: 2, hierarchies: [{ mountPoint: unifiedMount ?? '', controllers: [] }] },
+    { version: 2, hierarchies: [{ mountPoint: unifiedMount ?? '', controllers: [] }], hybrid: null },
     isRoot && unifiedMount !== undefined ? false : 'needs root and a cgroup2 mount',
   ],
 ];
@@ -266,6 +266,7 @@ for (const [what, layout, skip] of kernels) {
   t.test(`${what} of this host`, { skip }, async (t) => {
     t.teardown(() => {
       for (const { mountPoint } of layout.hierarchies) removeCgroups(join(mountPoint, cgroupRoot));
+      if (layout.hybrid !== null) removeCgroups(join(layout.hybrid, cgroupRoot));
     });
     const podsCgroup = [cgroupRoot, 'kubepods'];
     const cgroups = new CgroupfsPodCgroups({ podsCgroup, layout });
@@ -273,7 +274,11 @@ for (const [what, layout, skip] of kernels) {
 
     const name = [...podsCgroup, 'besteffort', 'pod77'];
     await cgroups.ensure({ name: [...name, 'sandbox'] }, quietCall);
-    const directories = layout.hierarchies.map(({ mountPoint }) => join(mountPoint, ...name, 'sandbox'));
+    const directories = [...layout.hierarchies.map(({ mountPoint }) => mountPoint), ...(layout.hybrid === null ? [] : [layout.hybrid])].map((mountPoint) =>
+      join(mountPoint, ...name, 'sandbox'),
+    );
+    // As runc does it on a hybrid host, whoever set the pod up.
+    if (layout.hybrid !== null) mkdirSync(join(layout.hybrid, ...name, 'sandbox'), { recursive: true });
     const child = spawn('sh', ['-c', 'trap "" TERM; read line; sleep 60 & echo up; wait'], { stdio: ['pipe', 'pipe', 'ignore'] });
     const exited = once(child, 'exit');
     for (const directory of directories) writeFileSync(join(directory, 'cgroup.procs'), String(child.pid));
@@ -291,6 +296,12 @@ for (const [what, layout, skip] of kernels) {
     }
     t.equal(await cgroups.exists({ name }, quietCall), false);
     t.notOk(directories.some((directory) => existsSync(directory)));
+    if (layout.hybrid !== null) {
+      mkdirSync(join(layout.hybrid, ...name));
+      t.match(await cgroups.list(null, quietCall), [{ uid: '77' }], 'what is left in the v2 tree alone is found');
+      await cgroups.destroy({ name }, quietCall);
+      t.notOk(existsSync(join(layout.hybrid, ...name)));
+    }
   });
 }
 
@@ -303,7 +314,7 @@ t.test('a tree like a v2 host’s: controllers are passed on, a pod without a ne
     writeFileSync(join(mountPoint, path, 'cgroup.subtree_control'), enabled);
   };
   const enabledIn = (path: string) => readFileSync(join(mountPoint, path, 'cgroup.subtree_control'), 'utf8').trim();
-  const cgroups = new CgroupfsPodCgroups({ podsCgroup: ['kubepods'], layout: { version: 2, hierarchies: [{ mountPoint, controllers: [] }] } });
+  const cgroups = new CgroupfsPodCgroups({ podsCgroup: ['kubepods'], layout: { version: 2, hierarchies: [{ mountPoint, controllers: [] }], hybrid: null } });
   has('', 'cpuset cpu io memory pids', 'cpuset cpu io memory pids');
   has('kubepods', 'cpuset cpu io memory pids', '');
   has('kubepods/burstable', 'cpuset cpu io memory pids', 'cpu');
@@ -331,7 +342,7 @@ t.test('a tree like a v2 host’s: controllers are passed on, a pod without a ne
 t.test('layouts from mountinfo', async (t) => {
   const v1 = (mount: string, options: string) => `31 23 0:28 / ${mount} rw,relatime shared:9 - cgroup cgroup rw,${options}`;
   const table: readonly (readonly [string, readonly string[], CgroupLayout])[] = [
-    ['v2', ['30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate'], { version: 2, hierarchies: [{ mountPoint: '/sys/fs/cgroup', controllers: [] }] }],
+    ['v2', ['30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate'], { version: 2, hierarchies: [{ mountPoint: '/sys/fs/cgroup', controllers: [] }], hybrid: null }],
     [
       'hybrid, with a second mount of one tree and somebody’s own tree',
       [
@@ -352,9 +363,14 @@ t.test('layouts from mountinfo', async (t) => {
           { mountPoint: '/sys/fs/cgroup/memory', controllers: ['memory'] },
           { mountPoint: '/sys/fs/cgroup/systemd', controllers: ['systemd'] },
         ],
+        hybrid: '/sys/fs/cgroup/unified',
       },
     ],
-    ['v1 mounted over v2', ['30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw', '31 23 0:27 / /sys/fs/cgroup rw - tmpfs tmpfs rw'], { version: 1, hierarchies: [] }],
+    [
+      'v1 mounted over v2',
+      ['30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw', '31 23 0:27 / /sys/fs/cgroup rw - tmpfs tmpfs rw'],
+      { version: 1, hierarchies: [], hybrid: null },
+    ],
   ];
   for (const [what, lines, wanted] of table) t.strictSame(cgroupLayout(lines.join('\n')), wanted, what);
 });

@@ -56,7 +56,9 @@ export async function removeCgroups(daemon: Daemon, processCgroup: string): Prom
   const cgroups = daemon.resolver.get(tokens.podCgroups);
   const name = [...processCgroup.split('/').filter((part) => part !== ''), 'kubepods'];
   for (const below of ['burstable', 'besteffort']) await cgroups.destroy({ name: [...name, below] }, within(byHandMillis));
-  for (const { mountPoint } of readCgroupLayout('/proc/self/mountinfo').hierarchies) {
+  const { hierarchies, hybrid } = readCgroupLayout('/proc/self/mountinfo');
+  const trees = [...hierarchies.map(({ mountPoint }) => mountPoint), ...(hybrid === null ? [] : [hybrid])];
+  for (const mountPoint of trees) {
     for (const path of [name.join('/'), name.slice(0, -1).join('/'), devCgroup]) removeEmpty(join(mountPoint, path));
   }
 }

@@ -19,6 +19,12 @@ export class CgroupTree {
     return this.layout.hierarchies.map(({ mountPoint }) => directoryOf(mountPoint, name));
   }
 
+  /** As `directories`, and where only runtimes make it. */
+  possibleDirectories(name: readonly string[]): string[] {
+    const { hybrid } = this.layout;
+    return hybrid === null ? this.directories(name) : [...this.directories(name), directoryOf(hybrid, name)];
+  }
+
   /** The trees in which it is missing, or the controllers that it lacks; none when it is whole. */
   missing(name: readonly string[]): string[] {
     if (this.layout.version === 2) return this.missingControllers(name) ?? ['cgroup.controllers'];
@@ -46,7 +52,7 @@ export class CgroupTree {
 
   /** One try. False when something in it is busy: a process that has not ended, a child that was just made. Absent: true. */
   remove(name: readonly string[]): boolean {
-    return this.directories(name)
+    return this.possibleDirectories(name)
       .map((directory) => removeWithChildren(directory, cgroupLevelsMax))
       .every(Boolean);
   }

@@ -54,7 +54,8 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
       this.check(name);
       for (let tries = 0; !this.tree.remove(name); tries++) {
         this.kill(name);
-        if (tries === removalTriesMax) throw new FileRefusal('failed-precondition', `${subject} is busy: ${countProcesses(this.tree.directories(name))} processes are left`);
+        if (tries === removalTriesMax)
+          throw new FileRefusal('failed-precondition', `${subject} is busy: ${countProcesses(this.tree.possibleDirectories(name))} processes are left`);
         await delay(2 ** tries);
         if (call.signal.aborted) throw new PortError({ kind: 'cancelled', message: 'context canceled', operation: 'podCgroups.destroy', subject });
       }
@@ -74,7 +75,7 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
       const found = new Map<string, { readonly uid: string; readonly name: readonly string[] }>();
       for (const below of qosParents) {
         const parent = [...this.root, ...below];
-        for (const directory of this.tree.directories(parent)) {
+        for (const directory of this.tree.possibleDirectories(parent)) {
           // No file of the kernel's in a cgroup has such a name.
           for (const child of entryNames(directory)) {
             const uid = podUidOf(child);
@@ -87,7 +88,7 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
   }
 
   private kill(name: readonly string[]): void {
-    const directories = this.tree.directories(name);
+    const directories = this.tree.possibleDirectories(name);
     if (this.version === 2 && directories.every(killUnified)) return;
     killProcesses(directories);
     for (const directory of directories) thaw(directory);
