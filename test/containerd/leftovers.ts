@@ -49,13 +49,13 @@ export function removeEverythingOf(run: RunNames): void {
   rmSync(run.path, { recursive: true, force: true });
 }
 
-/** containerd and its shims have the directory in their arguments; a container's processes have it in their mounts. */
+/** containerd, its shims and a test's kubelets have the directory in their arguments; a container's processes have it in their mounts. */
 function processesOf(path: string): number[] {
   return numericNames('/proc').filter((pid) => {
     if (pid === process.pid) return false;
     const commandLine = read(`/proc/${pid}/cmdline`);
     if (commandLine === '') return false; // ended but not yet reaped, or a kernel thread
-    return /^[^\0]*containerd/.test(commandLine) ? commandLine.includes(`${path}/`) : rootIsBelow(pid, path);
+    return /^[^\0]*containerd|\/kubelet-ts\.mjs\0/.test(commandLine) ? commandLine.includes(`${path}/`) : rootIsBelow(pid, path);
   });
 }
 
