@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { mergeHints } from '../../src/domain/topology-manager/merge-hints.js';
-import { forEachCombination, forEachSubset, intersectMasks, maskOfPositions, maskPositions, maskSize } from '../../src/domain/topology-manager/numa-mask.js';
+import { forEachCombination, forEachSubset, intersectMasks, maskOfPositions, maskPositions, maskSize, pairwiseIntersections } from '../../src/domain/topology-manager/numa-mask.js';
 import { type Allocation, beginAdmission, continueAdmission, type HintProvider } from '../../src/domain/topology-manager/pod-admission.js';
 import type { ProviderHints, TopologyHint } from '../../src/domain/topology-manager/topology-hint.js';
 import { forgetHints, newTopologyManager, storedHint, type TopologyManager } from '../../src/domain/topology-manager/topology-manager.js';
@@ -131,6 +131,16 @@ t.test('forty nodes, where masks have more than 32 bits', async (t) => {
     }),
     { numRuns: 200 },
   );
+});
+
+t.test('intersections of many masks, looked at pair by pair or counted', async (t) => {
+  const anyMasks = fc.uniqueArray(fc.nat(63), { maxLength: 64 });
+  const property = fc.property(anyMasks, anyMasks, (a, b) => {
+    const expected = new Set(a.flatMap((left) => b.map((right) => left & right)).filter((mask) => mask !== 0));
+    const found = pairwiseIntersections(new Set(a), new Set(b), 6);
+    assert.deepEqual([...found].sort(), [...expected].sort());
+  });
+  t.doesNotThrow(() => fc.assert(property, { numRuns: 300 }));
 });
 
 t.test('subsets come smaller ones first and may be kept', async (t) => {

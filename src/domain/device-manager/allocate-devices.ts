@@ -4,6 +4,7 @@
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { DeviceMount, DeviceNode } from '../checkpoints/allocate-response.js';
+import { assert } from '../kernel/assert.js';
 import { parsedList } from '../qos/pod-resources.js';
 import { isRestartableInit } from '../status/restart-rules.js';
 import type { ActivePods } from '../topology-manager/active-pods.js';
@@ -27,7 +28,9 @@ export function beginPreparation(manager: DeviceManager, pod: Pod, container: Co
 }
 
 function begin(manager: DeviceManager, task: DeviceTask, active: ActivePods): DeviceTaskStep {
-  manager.tasks.set(taskKey(task.podUid, task.containerName), task);
+  const key = taskKey(task.podUid, task.containerName);
+  assert(!manager.tasks.has(key), `a device task of ${key} is under way already`);
+  manager.tasks.set(key, task);
   return advanceTask(manager, task, active);
 }
 
@@ -51,7 +54,11 @@ function newTask(manager: DeviceManager, pod: Pod, container: Container, hint: T
     toPrepare: prepare ? names.filter((name) => isDeviceResource(manager, name) && requests.get(name) !== 0) : [],
     toAllocate: names,
     allocateIfMissing: prepare,
-    ...{ resource: null, picked: [], preferenceAsked: false, unsaved: false, call: null },
+    resource: null,
+    picked: [],
+    preferenceAsked: false,
+    unsaved: false,
+    call: null,
   };
 }
 

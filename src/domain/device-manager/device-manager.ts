@@ -10,6 +10,7 @@ import { type Device, type DeviceManager, deviceIds, type PluginOptions, rebuild
 
 /** A plugin that stays away longer than this takes its resource along. */
 const pluginGracePeriod: Micros = 5 * 60 * 1_000_000;
+
 export interface DeviceManagerConfig {
   readonly numaNodes: readonly number[];
   /** null: there is no checkpoint. */
@@ -22,7 +23,11 @@ export interface DeviceManagerConfig {
 export function startDeviceManager(config: DeviceManagerConfig): { readonly manager: DeviceManager; readonly error: string | null } {
   const manager: DeviceManager = {
     numaNodes: [...config.numaNodes].sort((a, b) => a - b),
-    ...{ resources: new Map(), podDevices: new Map(), allocated: new Map(), reusable: null, tasks: new Map() },
+    resources: new Map(),
+    podDevices: new Map(),
+    allocated: new Map(),
+    reusable: null,
+    tasks: new Map(),
     runningAtStart: config.runningContainers,
     fileText: config.checkpointFile,
   };

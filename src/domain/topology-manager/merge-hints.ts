@@ -6,7 +6,7 @@
 // all combinations are non-preferred and only the set of reachable masks matters, which has at most 2^nodes members.
 // Invariant: the order by which the best is chosen is total, so the order of providers and of hints doesn't show.
 import { byCodeUnits } from '../values/text-order.js';
-import { intersectMasks, maskPositions, maskSize, type NumaMask } from './numa-mask.js';
+import { intersectMasks, maskPositions, maskSize, type NumaMask, pairwiseIntersections } from './numa-mask.js';
 import type { ProviderHints, TopologyHint } from './topology-hint.js';
 import type { TopologyManager } from './topology-manager.js';
 
@@ -93,14 +93,8 @@ function bestPreferred(manager: TopologyManager, resources: readonly (readonly M
 function bestOther(manager: TopologyManager, resources: readonly (readonly MaskHint[])[], all: NumaMask): { mask: NumaMask; preferred: false } | null {
   let reachable = new Set([all]);
   for (const hints of resources) {
-    const next = new Set<NumaMask>();
-    for (const mask of new Set(hints.map((hint) => hint.mask ?? all))) {
-      for (const before of reachable) {
-        const both = intersectMasks(before, mask);
-        if (both !== 0) next.add(both);
-      }
-    }
-    reachable = next;
+    const masks = new Set(hints.map(({ mask }) => (mask === null ? all : intersectMasks(mask, all))));
+    reachable = pairwiseIntersections(reachable, masks, manager.numaNodeIds.length);
   }
   const size = widestOfNarrowest(resources);
   const mask = fittest([...reachable], (a, b) => isBetterNonPreferred(manager, a, b, size));

@@ -16,8 +16,44 @@ export function intersectMasks(a: NumaMask, b: NumaMask): NumaMask {
 
 export function maskSize(mask: NumaMask): number {
   let count = 0;
-  for (let rest = mask; rest > 0; rest = Math.floor(rest / 2)) count += rest % 2;
+  for (let low = mask >>> 0; low !== 0; low &= low - 1) count++;
+  for (let high = Math.floor(mask / half); high !== 0; high &= high - 1) count++;
   return count;
+}
+
+/** Every non-empty intersection of a mask of `a` with one of `b`. All are of `nodes` bits. */
+export function pairwiseIntersections(a: ReadonlySet<NumaMask>, b: ReadonlySet<NumaMask>, nodes: number): Set<NumaMask> {
+  if (a.size * b.size > nodes * 2 ** nodes) return intersectionsByCounting(a, b, nodes);
+  const found = new Set<NumaMask>();
+  for (const left of a) {
+    for (const right of b) {
+      const both = intersectMasks(left, right);
+      if (both !== 0) found.add(both);
+    }
+  }
+  return found;
+}
+
+/**
+ * The same without looking at pairs: of how many pairs do both members contain a mask? That is a product. Taking off the pairs that
+ * share more leaves those whose intersection is that mask. Costs nodes x 2^nodes; the counts are below 2^(2 x nodes).
+ */
+function intersectionsByCounting(a: ReadonlySet<NumaMask>, b: ReadonlySet<NumaMask>, nodes: number): Set<NumaMask> {
+  const left = supersetCounts(a, nodes);
+  const right = supersetCounts(b, nodes);
+  const pairs = left.map((count, mask) => count * right[mask]!);
+  for (let bit = 1; bit < pairs.length; bit *= 2) for (let mask = 0; mask < pairs.length; mask++) if ((mask & bit) === 0) pairs[mask]! -= pairs[mask | bit]!;
+  const found = new Set<NumaMask>();
+  for (let mask = 1; mask < pairs.length; mask++) if (pairs[mask] !== 0) found.add(mask);
+  return found;
+}
+
+/** For every mask, how many members of the set contain it. */
+function supersetCounts(masks: ReadonlySet<NumaMask>, nodes: number): Float64Array {
+  const counts = new Float64Array(2 ** nodes);
+  for (const mask of masks) counts[mask] = 1;
+  for (let bit = 1; bit < counts.length; bit *= 2) for (let mask = 0; mask < counts.length; mask++) if ((mask & bit) === 0) counts[mask]! += counts[mask | bit]!;
+  return counts;
 }
 
 /** Positions of the bits that are set, ascending. */

@@ -47,11 +47,11 @@ function cpu(model: CpuModel, podLevel: boolean): CheckpointText {
 
 interface MemoryModel {
   readonly policyName: string;
-  readonly machineState: Table<{ readonly numberOfAssignments: number; readonly memoryMap: Table<MemoryTable>; readonly cells: readonly number[] }>;
+  readonly machineState: Table<{ readonly numberOfAssignments: number; readonly memoryMap: Table<MemoryTable> | null; readonly cells: readonly number[] | null }> | null;
   readonly entries?: Table<Table<readonly { readonly numaAffinity: readonly number[]; readonly type: string; readonly size: number }[]>>;
 }
 function memory({ policyName, machineState, entries }: MemoryModel): CheckpointText {
-  const nodes = mapOf(machineState, (node) => ({ ...node, memoryMap: mapOf(node.memoryMap, same) }));
+  const nodes = orNull(machineState, (table) => mapOf(table, (node) => ({ ...node, memoryMap: orNull(node.memoryMap, (tables) => mapOf(tables, same)) })));
   return writeMemoryCheckpoint({ policyName, machineState: nodes, entries: mapOf(entries, (containers) => mapOf(containers, same)) });
 }
 
