@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { replayFile } from '../../src/app/daemon/flight-record.js';
+import { tokens } from '../../src/app/tokens.js';
 import { phaseOf, podNamed, Stage, until } from './stage.js';
 
 t.test('pods of manifests run, and the listener tells of them', async (t) => {
@@ -167,4 +168,32 @@ t.test('a flight record ends at its bound, and the daemon goes on', async (t) =>
   t.match(readFileSync(path, 'utf8'), /\{"end":"the record has reached its size limit"\}\n$/);
   t.match(replayFile(path), { kind: 'same' });
   t.ok(stage.log.find('The flight record has ended'));
+});
+
+t.test('a failed assertion ends the daemon, and nothing is done afterwards', async (t) => {
+  const stage = await Stage.open();
+  t.teardown(() => stage.close());
+  stage.manifest('a.yaml', stage.pod('a'));
+  const daemon = await stage.start();
+  await until('it runs', () => phaseOf(daemon, 'a-n1') === 'Running');
+  const address = { machine: 'relist', key: '' };
+  const outcome = { ok: true, value: { observedAt: 0, pods: [], foreign: 0 } } as const;
+  daemon.resolver.get(tokens.shell).deliver({ type: 'reply', id: 1_000_000, op: 'runtime.listPods', address, slot: 'list', outcome });
+  t.match(await daemon.ended, { kind: 'failed', error: { message: /answers no command in flight/ } });
+  t.ok(stage.log.find('The agent failed and ends'));
+  stage.remove('a.yaml');
+  await daemon.stop();
+  t.equal(stage.running.length, 1);
+});
+
+t.test('pods that are withdrawn go, and manifests that change then bring none back', async (t) => {
+  const stage = await Stage.open();
+  t.teardown(() => stage.close());
+  stage.manifest('a.yaml', stage.pod('a'));
+  const daemon = await stage.start();
+  await until('it runs', () => phaseOf(daemon, 'a-n1') === 'Running');
+  daemon.withdrawPods();
+  stage.manifest('b.yaml', stage.pod('b'));
+  await until('nothing runs', () => stage.isIdle);
+  t.equal(daemon.queries.pods().items, null);
 });

@@ -10,9 +10,11 @@ const closeMillis = 200;
 
 /** The address that it listens on, as `host:port`; null when it is switched off or could not be had yet. */
 export async function openListener({ loaded, profile, logger }: DaemonContext, queries: AgentQueries, teardown: Teardown): Promise<string | null> {
-  const { healthzPort, healthzBindAddress: address } = loaded.configuration;
+  const { healthzPort, healthzBindAddress } = loaded.configuration;
+  const address = isLoopback(healthzBindAddress) ? healthzBindAddress : '127.0.0.1';
   const port = profile.listenPort ?? healthzPort;
   if (port === 0 && profile.listenPort === null) return null;
+  if (address !== healthzBindAddress) logger.log('warn', 'The health check listens on loopback only', { healthzBindAddress, address });
   let server: LoopbackHttpServer | null = null;
   let retry: NodeJS.Timeout | null = null;
   let closed = false;
@@ -37,6 +39,10 @@ export async function openListener({ loaded, profile, logger }: DaemonContext, q
   });
   await listen();
   return server === null ? null : hostPort(address, (server as LoopbackHttpServer).port);
+}
+
+function isLoopback(address: string): boolean {
+  return address.startsWith('127.') || address === '::1';
 }
 
 function hostPort(address: string, port: number): string {

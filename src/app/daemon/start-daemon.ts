@@ -15,7 +15,6 @@ import { runtimeCgroupDriver, validateServices } from '../../adapters/cri/index.
 import { hostAddresses, readHost } from '../../adapters/linux/index.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
 import type { AgentQueries } from '../../ports/inbound/agent-queries.js';
-import type { Pod } from '../../ports/model/pod.js';
 import { PortError } from '../../ports/port-error.js';
 import type { Resolver } from '../bind-to.js';
 import { daemonContainer } from '../modules.js';
@@ -191,10 +190,7 @@ class DaemonStart {
     const shell = resolver.get(tokens.shell);
     const queries = resolver.get(tokens.queries);
     teardown.add('agent', () => shell.stop());
-    let withdrawn = false;
-    resolver.get(tokens.inbox).connect((event) => {
-      if (!withdrawn) shell.deliver(event);
-    });
+    resolver.get(tokens.inbox).connect((event) => shell.deliver(event));
     resolver.get(tokens.notices).connect((event) => shell.deliver(event));
     const address = await openListener(this.context, queries, teardown);
     await resolver.get(tokens.events).record(startingEvent(nodeName), calling());
@@ -214,13 +210,7 @@ class DaemonStart {
       ended: this.ended,
       resolver,
       ownedUids: () => owned?.uids ?? null,
-      withdrawPods: () => {
-        withdrawn = true;
-        const none: readonly Pod[] = [];
-        const { fileSource, urlSource } = resolver.get(tokens.settings);
-        if (fileSource !== null) shell.deliver({ type: 'podSet', source: 'file', pods: none });
-        if (urlSource !== null) shell.deliver({ type: 'podSet', source: 'http', pods: none });
-      },
+      withdrawPods: () => shell.deliver({ type: 'withdraw-pods' }),
       stop: () => teardown.run(),
     };
   }

@@ -1,13 +1,15 @@
 // The kubelet of a standalone node as one machine: the agent, and the two sources that its static pods come from. What a source finds is
 // an event of the agent within the same step, so one record of inputs holds all that decides anything.
 //
-// | input                                   | goes to                  |
-// |-----------------------------------------|--------------------------|
-// | `start`                                 | the agent, both sources  |
-// | `manifests-changed`                     | the file source          |
-// | answers and wake-ups of a source        | that source              |
-// | everything else                         | the agent                |
+// | input                             | goes to                                                     |
+// |-----------------------------------|-------------------------------------------------------------|
+// | `start`                           | the agent, both sources                                     |
+// | `manifests-changed`               | the file source                                             |
+// | `withdraw-pods`                   | the agent, as a source without pods; so from then on always |
+// | answers and wake-ups of a source  | that source                                                 |
+// | everything else                   | the agent                                                   |
 
+import type { Pod } from '../../ports/model/pod.js';
 import type { PortOf } from '../../ports/operation.js';
 import type { ManifestDirectoryOperations, ManifestOperations, ManifestsChanged, ManifestUrlOperations } from '../../ports/outbound/manifests.js';
 import type { AgentOperations, OutboundOperations, OutboundPorts } from '../../ports/outbound/outbound-ports.js';
@@ -42,9 +44,11 @@ export interface KubeletState {
   readonly agent: AgentState;
   readonly fileSource: FileSourceState | null;
   readonly urlSource: UrlSourceState | null;
+  /** Every pod is to go: what the sources find no longer counts. */
+  withdrawn: boolean;
 }
 
-export type KubeletEvent = AgentEvent | ManifestsChanged;
+export type KubeletEvent = AgentEvent | ManifestsChanged | { readonly type: 'withdraw-pods' };
 
 export function newKubeletState(settings: KubeletSettings, nodeFacts: NodeFacts): KubeletState {
   const sources: PodSource[] = [];
@@ -54,6 +58,7 @@ export function newKubeletState(settings: KubeletSettings, nodeFacts: NodeFacts)
     agent: newAgentState({ ...settings.agent, sources }, nodeFacts),
     fileSource: settings.fileSource === null ? null : newFileSource(settings.fileSource),
     urlSource: settings.urlSource === null ? null : newUrlSource(settings.urlSource),
+    withdrawn: false,
   };
 }
 
@@ -66,6 +71,10 @@ export function kubeletMachine(state: KubeletState): Machine<KubeletState, Kubel
     step(_given: KubeletState, input: KubeletInput, turn: Turn<KubeletOperations>): void {
       const toAgent = (event: AgentInput): void => agent.step(state.agent, event, turn as Turn<AgentOperations>);
       const sources = new Sources(state, turn as Turn<ManifestOperations>, toAgent);
+      if (input.type === 'withdraw-pods') {
+        sources.withdraw();
+        return;
+      }
       if (!sources.take(input)) toAgent(input as AgentInput);
       if (input.type === 'start') sources.run();
     },
@@ -84,6 +93,12 @@ class Sources {
     const { fileSource, urlSource } = this.state;
     if (fileSource !== null) runFileSource(fileSource, this.context('file'));
     if (urlSource !== null) runUrlSource(urlSource, this.context('http'));
+  }
+
+  withdraw(): void {
+    this.state.withdrawn = true;
+    if (this.state.fileSource !== null) this.emit('file', []);
+    if (this.state.urlSource !== null) this.emit('http', []);
   }
 
   /** False: the input is no source's. */
@@ -108,6 +123,10 @@ class Sources {
   }
 
   private context(source: PodSource) {
-    return { turn: this.turn, emit: (pods: Extract<AgentEvent, { type: 'podSet' }>['pods']) => this.toAgent({ type: 'podSet', source, pods }) };
+    return { turn: this.turn, emit: (pods: readonly Pod[]) => this.emit(source, pods) };
+  }
+
+  private emit(source: PodSource, pods: readonly Pod[]): void {
+    this.toAgent({ type: 'podSet', source, pods: this.state.withdrawn ? [] : pods });
   }
 }

@@ -1,0 +1,182 @@
+// Parts of the daemon and of its programs, each by itself.
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { podCells, podHeader, podRows, tableText } from '../../src/app/cli/pod-rows.js';
+import { strangers, strangersRefusal } from '../../src/app/daemon/foreign-pods.js';
+import { nodeIpsOf, nodeNameOf } from '../../src/app/daemon/kubelet-settings.js';
+import { LoopHealth } from '../../src/app/daemon/loop-health.js';
+import { OwnedPods } from '../../src/app/daemon/owned-pods.js';
+import { Teardown } from '../../src/app/daemon/teardown.js';
+import { Watchdog } from '../../src/app/daemon/watchdog.js';
+import { podView } from '../../src/app/dev/pod-view.js';
+import { newAgentState } from '../../src/domain/agent/agent-state.js';
+import { defaultSettings } from '../../src/domain/agent/settings.js';
+import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
+import type { Pod } from '../../src/ports/model/pod.js';
+import type { ListedPod } from '../../src/ports/model/runtime-listing.js';
+import { LogLines, until } from './stage.js';
+
+t.test('node names and addresses', async (t) => {
+  t.equal(nodeNameOf('', ' Host-A\n'), 'host-a');
+  t.equal(nodeNameOf(' Node ', 'host'), 'node');
+  t.throws(() => nodeNameOf('', ' '), { message: 'failed to run Kubelet: empty hostname is invalid' });
+  t.same(nodeIpsOf(''), []);
+  t.same(nodeIpsOf('10.0.0.1, fd00::1'), ['10.0.0.1', 'fd00::1']);
+  t.same(nodeIpsOf('foo,10.0.0.1'), ['10.0.0.1'], 'what is no address does not count');
+  t.same(nodeIpsOf('::'), ['::']);
+  t.throws(() => nodeIpsOf('10.0.0.1,10.0.0.2'), { message: /must contain either a single IP or a dual-stack pair of IPs$/ });
+  t.throws(() => nodeIpsOf('10.0.0.1,fd00::1,fd00::2'), { message: /must contain either a single IP or a dual-stack pair of IPs$/ });
+  t.throws(() => nodeIpsOf('0.0.0.0,::'), { message: /dual-stack node IP cannot include '0\.0\.0\.0' or '::'$/ });
+});
+
+t.test('teardown goes backwards, past parts that hang or fail', async (t) => {
+  const log = new LogLines();
+  const teardown = new Teardown(log);
+  const stopped: string[] = [];
+  teardown.add('first', () => void stopped.push('first'));
+  teardown.add('hanging', () => new Promise(() => {}), 20);
+  teardown.add('failing', () => {
+    throw new Error('no');
+  });
+  teardown.add('last', async () => void stopped.push('last'));
+  await teardown.run();
+  await teardown.run();
+  t.same(stopped, ['last', 'first']);
+  t.match(log.lines.join('\n'), /"part":"failing","err":"no".*\n.*"part":"hanging","err":"not stopped after 20 ms"/);
+});
+
+function listed(uid: string, name: string): ListedPod {
+  return { uid, name, namespace: 'ns', sandboxes: [], containers: [] };
+}
+
+t.test('strangers are told by name, the first five of them', async (t) => {
+  const listing = { observedAt: 0, pods: [listed('u3', 'c'), listed('u1', 'a'), listed('u2', 'b')], foreign: 0 };
+  const host = { listing, logDirectories: ['ns_a_u1', 'ns_d_u4'], cgroups: [{ uid: 'u5', name: ['kubepods', 'podu5'] }] };
+  t.same(strangers(host, new Set(['u1', 'u2', 'u3', 'u4', 'u5'])), []);
+  const found = strangers(host, new Set(['u2']));
+  t.same(found, ['ns/a', 'ns/c', 'logs of ns_d_u4', 'cgroup /kubepods/podu5']);
+  t.same(strangers({ listing: { ...listing, pods: [], foreign: 2 }, logDirectories: [], cgroups: [] }, new Set()), ['2 containers of no pod']);
+  t.equal(strangersRefusal([], 'unix:///s', 'A.'), null);
+  t.match(strangersRefusal([...found, 'x', 'y'], 'unix:///s', 'A.'), /\(ns\/a, ns\/c, logs of ns_d_u4, cgroup \/kubepods\/podu5, x and 1 more\); nothing was touched\. A\.$/);
+});
+
+t.test('a pod is marked before anything of it is made, and forgotten when nothing is left', async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
+  t.teardown(() => rmSync(root, { recursive: true, force: true }));
+  const owned = new OwnedPods(root);
+  const command = { id: 1, address: { machine: 'pod', key: 'u' }, slot: '', timeoutMicros: null, answered: true } as const;
+  owned.note({ ...command, op: 'podDirectories.prepare', request: { uid: 'u1' } });
+  owned.note({ ...command, op: 'podCgroups.ensure', request: { name: ['kubepods', 'besteffort', 'podu2'] } });
+  owned.note({ ...command, op: 'podCgroups.destroy', request: { name: ['kubepods', 'podu3'] } });
+  owned.note({ ...command, op: 'podDirectories.prepare', request: { uid: '../escaped' } });
+  t.same(readdirSync(join(root, 'owned-pods')).sort(), ['u1', 'u2']);
+  t.same(readdirSync(root), ['owned-pods']);
+  const again = new OwnedPods(root);
+  t.same([...again.uids].sort(), ['u1', 'u2']);
+  again.keepOnly(new Set(['u2', 'other']));
+  t.same([...new OwnedPods(root).uids], ['u2']);
+});
+
+t.test('the loop counts as alive while the runtime can be worked with, and five minutes more', async (t) => {
+  const state = newAgentState(defaultSettings, nodeFacts());
+  let now = 1_000_000_000;
+  const health = new LoopHealth(state, () => now);
+  t.equal(health.syncloop().failure, null, 'before the runtime has answered at all');
+  now += 299_000_000;
+  t.equal(health.syncloop().failure, null);
+  now += 2_000_000;
+  t.equal(health.syncloop().failure, 'sync Loop took longer than expected');
+  state.readiness.lastGood = now;
+  state.pleg.lastRelist = now;
+  t.equal(health.problem(), null);
+  t.equal(health.syncloop().failure, null, 'the runtime is back');
+});
+
+t.test('the service manager hears of a daemon that is well, and of no other', async (t) => {
+  const heard: string[] = [];
+  let failure: string | null = null;
+  const notify = (lines: readonly string[]): 'sent' => {
+    heard.push(...lines);
+    return 'sent';
+  };
+  const service = { notify, watchdogMicros: () => 20_000 };
+  const log = new LogLines();
+  const watchdog = new Watchdog(service, () => [{ name: 'syncloop', failure }], log);
+  watchdog.start();
+  await until('it has heard twice', () => heard.length >= 2);
+  failure = 'stuck';
+  await until('the failure is logged', () => log.find('"check":"syncloop"'));
+  const before = heard.length;
+  await until('it was looked at again', () => log.lines.length >= 3);
+  t.equal(heard.length, before);
+  watchdog.stop();
+  t.same(new Set(heard), new Set(['WATCHDOG=1']));
+
+  const unwatched = new Watchdog({ ...service, watchdogMicros: () => null }, () => [], log);
+  unwatched.start();
+  unwatched.stop();
+});
+
+const now = Date.parse('2026-01-01T00:10:00Z') * 1000;
+const pods: readonly Pod[] = [
+  { metadata: { name: 'b', namespace: 'default', uid: '2' }, spec: { containers: [{ name: 'c', image: 'i' }] } },
+  {
+    metadata: { name: 'a', namespace: 'default', uid: '1' },
+    spec: {
+      containers: [
+        { name: 'c', image: 'i' },
+        { name: 'd', image: 'i' },
+      ],
+    },
+    status: {
+      phase: 'Running',
+      startTime: '2026-01-01T00:00:00Z',
+      containerStatuses: [
+        { name: 'c', ready: true, restartCount: 0, image: 'i', imageID: '', state: { running: {} } },
+        { name: 'd', ready: false, restartCount: 3, image: 'i', imageID: '', state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off\n\u001b[2J40s' } } },
+      ],
+    },
+  },
+];
+
+t.test('pods as a table', async (t) => {
+  const rows = podRows(pods, now);
+  t.same(tableText(podHeader, rows.map(podCells), 200), [
+    'NAME  NAMESPACE  PHASE    READY  RESTARTS  AGE  MESSAGE',
+    'a     default    Running  1/2    3         10m  d: CrashLoopBackOff: back-off [2J40s',
+    'b     default    Pending  0/1    0         -',
+  ]);
+  t.equal(tableText(podHeader, rows.map(podCells), 60)[1], 'a     default    Running  1/2    3         10m  d: CrashLoo…');
+});
+
+t.test('the view on a terminal is redrawn in its place, elsewhere a change is a line', async (t) => {
+  const written: string[] = [];
+  const rows = podRows(pods, now);
+  const line = podView({ write: (text) => written.push(text) });
+  line.show(rows);
+  line.show(rows);
+  line.show(rows.slice(0, 1));
+  line.note('noted');
+  t.same(written, ['default/a  Running  ready 1/2  restarts 3  d: CrashLoopBackOff: back-off [2J40s\n', 'default/b  Pending  ready 0/1\n', 'default/b  gone\n', 'noted\n']);
+
+  written.length = 0;
+  const table = podView({ isTTY: true, columns: 60, rows: 24, write: (text) => written.push(text) });
+  table.show(rows);
+  table.show(rows);
+  t.equal(written.length, 1, 'nothing changed, nothing drawn');
+  table.note('x'.repeat(100));
+  t.match(written[1], /^\u001b\[4A\u001b\[JNAME.*\n.*\n.*\n\nx{59}…\n$/);
+  table.end();
+  table.note('late');
+  t.equal(written.length, 2);
+});
+
+t.test('a pile of pods does not scroll the table away', async (t) => {
+  const written: string[] = [];
+  const many = Array.from({ length: 50 }, (_, i): Pod => ({ metadata: { name: `p${i}`, uid: String(i) }, spec: { containers: [] } }));
+  const table = podView({ isTTY: true, columns: 60, rows: 10, write: (text) => written.push(text) });
+  table.show(podRows(many, now));
+  t.equal(written[0]?.split('\n').length, 9);
+});
