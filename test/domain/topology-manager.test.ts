@@ -115,6 +115,7 @@ t.test('nodes with large and scattered ids', async (t) => {
     { hint: { numaNodes: [8], preferred: false }, admit: false },
     'a node that is not there still makes hints differ',
   );
+  t.strictSame(mergeHints(manager, [hints([252, 8, 8]), hints([8, 252])]).hint, { numaNodes: [8, 252], preferred: true }, 'nodes of a hint are a set');
   t.strictSame(mergeHints(manager, []), { hint: { numaNodes: [0, 8, 252], preferred: true }, admit: true });
 });
 

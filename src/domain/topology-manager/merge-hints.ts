@@ -6,7 +6,7 @@
 // all combinations are non-preferred and only the set of reachable masks matters, which has at most 2^nodes members.
 // Invariant: the order by which the best is chosen is total, so the order of providers and of hints doesn't show.
 import { byCodeUnits } from '../values/text-order.js';
-import { intersectMasks, maskPositions, maskSize, type NumaMask, pairwiseIntersections } from './numa-mask.js';
+import { intersectMasks, maskOfPositions, maskPositions, maskSize, type NumaMask, pairwiseIntersections } from './numa-mask.js';
 import type { ProviderHints, TopologyHint } from './topology-hint.js';
 import type { TopologyManager } from './topology-manager.js';
 
@@ -53,13 +53,13 @@ function hintsByResource(providers: readonly (ProviderHints | null)[]): (readonl
 
 function masksOf(manager: TopologyManager, lists: readonly (readonly TopologyHint[])[]): MaskHint[][] {
   const positions = new Map(manager.numaNodeIds.map((id, position) => [id, position]));
-  const bit = (id: number): NumaMask => {
+  const positionOf = (id: number): number => {
     // A node that the machine doesn't have still makes two hints differ.
     const position = positions.get(id) ?? positions.size;
     positions.set(id, position);
-    return 2 ** position;
+    return position;
   };
-  return lists.map((hints) => hints.map(({ numaNodes, preferred }) => ({ mask: numaNodes?.reduce((mask, id) => mask + bit(id), 0) ?? null, preferred })));
+  return lists.map((hints) => hints.map(({ numaNodes, preferred }) => ({ mask: numaNodes === null ? null : maskOfPositions(numaNodes.map(positionOf)), preferred })));
 }
 
 function isSingleNode(hint: MaskHint): boolean {
