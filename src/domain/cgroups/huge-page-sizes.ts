@@ -1,7 +1,7 @@
 // Huge page sizes: `hugepages-2Mi` in the API is `2MB` in cgroup files and in the CRI.
 import { parseQuantity, quantityValue } from '../values/quantity.js';
+import { hugePagesPrefix, isHugePageResource } from '../values/resource-name.js';
 
-const prefix = 'hugepages-';
 const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
 
 export type HugePageUnit = { readonly ok: true; readonly unit: string } | { readonly ok: false; readonly message: string };
@@ -20,14 +20,10 @@ export function hugePageUnit(bytes: bigint): HugePageUnit {
   return { ok: true, unit: `${size}${units[unit]}` };
 }
 
-export function isHugePageResource(resourceName: string): boolean {
-  return resourceName.startsWith(prefix);
-}
-
 /** Page size in bytes of a resource name; null when the name is no huge page's. */
 export function hugePageBytes(resourceName: string): bigint | null {
   if (!isHugePageResource(resourceName)) return null;
-  const parsed = parseQuantity(resourceName.slice(prefix.length));
+  const parsed = parseQuantity(resourceName.slice(hugePagesPrefix.length));
   return parsed.ok ? quantityValue(parsed.quantity) : null;
 }
 

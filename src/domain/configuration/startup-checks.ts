@@ -1,6 +1,8 @@
 // What is checked between validation and the first step of the agent: reservations, reserved CPUs, hard eviction thresholds, TLS, the lock.
 // Invariant: pure; the answer is what the container manager starts from.
-import { parseThreshold, type ThresholdValue } from '../eviction/threshold-text.js';
+import type { EvictionSignal } from '../eviction/signals.js';
+import type { ThresholdValue } from '../eviction/threshold-text.js';
+import { parseThresholdValues } from '../eviction/thresholds.js';
 import { type CpuSet, formatCpuSet, isCpuSubset, parseCpuSet } from '../values/cpu-set.js';
 import { type GoParse, goQuote, parseGoInt } from '../values/go-text.js';
 import { parseQuantity, type Quantity, quantitySign } from '../values/quantity.js';
@@ -17,7 +19,7 @@ export interface StartupValues {
   readonly kubeReserved: Reservation;
   readonly systemReserved: Reservation;
   /** By signal; thresholds that are switched off are left out. */
-  readonly hardEviction: ReadonlyMap<string, ThresholdValue>;
+  readonly hardEviction: ReadonlyMap<EvictionSignal, ThresholdValue>;
   /** Percentages by resource. */
   readonly qosReserved: Readonly<Record<string, number>>;
 }
@@ -37,7 +39,7 @@ export function checkStartup(configuration: KubeletConfiguration, options: Proce
   if (!kubeReserved.ok) return refuse(`--kube-reserved value failed to parse: ${kubeReserved.error}`);
   const systemReserved = parseReservation(wanted.systemReserved);
   if (!systemReserved.ok) return refuse(`--system-reserved value failed to parse: ${systemReserved.error}`);
-  const hardEviction = parseHardEviction(options.experimentalAllocatableIgnoreEviction ? {} : configuration.evictionHard);
+  const hardEviction = parseThresholdValues(options.experimentalAllocatableIgnoreEviction ? {} : configuration.evictionHard);
   if (!hardEviction.ok) return refuse(hardEviction.error);
   const qosReserved = parseQosReserved(configuration.qosReserved);
   if (!qosReserved.ok) return refuse(`--qos-reserved value failed to parse: ${qosReserved.error}`);
@@ -73,16 +75,6 @@ export function parseReservation(amounts: Readonly<Record<string, string>>): GoP
     entries.push([resource, parsed.quantity]);
   }
   return { ok: true, value: entries.length === 0 ? null : Object.fromEntries(entries) };
-}
-
-function parseHardEviction(thresholds: Readonly<Record<string, string>>): GoParse<ReadonlyMap<string, ThresholdValue>> {
-  const values = new Map<string, ThresholdValue>();
-  for (const signal of Object.keys(thresholds).sort()) {
-    const parsed = parseThreshold(signal, thresholds[signal] as string);
-    if (!parsed.ok) return parsed;
-    if (parsed.value !== null) values.set(signal, parsed.value);
-  }
-  return { ok: true, value: values };
 }
 
 /** Percentages that QoS classes leave to higher ones; memory only. */

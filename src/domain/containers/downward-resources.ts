@@ -3,8 +3,8 @@
 import type { Container, ResourceList } from '../../ports/model/container.js';
 import type { ResourceFieldSelector } from '../../ports/model/field-selector.js';
 import type { Pod } from '../../ports/model/pod.js';
-import { isHugePageResource } from '../cgroups/huge-page-sizes.js';
 import { isZeroQuantity, mustParseQuantity, type Quantity, quantityMilliValue, quantityOf, quantityValue, zeroQuantity } from '../values/quantity.js';
+import { isHugePageResource } from '../values/resource-name.js';
 import type { Resolved } from './namespaces.js';
 
 const one = quantityOf(1);

@@ -2,18 +2,7 @@
 // Invariant: a threshold that was accepted is positive and at most the whole; percentages are single precision, as they always were.
 import { goQuote } from '../values/go-text.js';
 import { parseQuantity, type Quantity, quantitySign, quantityText } from '../values/quantity.js';
-
-export const evictionSignals: readonly string[] = [
-  'memory.available',
-  'allocatableMemory.available',
-  'nodefs.available',
-  'nodefs.inodesFree',
-  'imagefs.available',
-  'imagefs.inodesFree',
-  'containerfs.available',
-  'containerfs.inodesFree',
-  'pid.available',
-];
+import { isEvictionSignal } from './signals.js';
 
 export type ThresholdValue = { readonly kind: 'quantity'; readonly quantity: Quantity } | { readonly kind: 'fraction' /** Single precision. */; readonly fraction: number };
 
@@ -26,7 +15,7 @@ export type ThresholdParse =
 /** Reads the threshold of one signal. */
 export function parseThreshold(signal: string, text: string): ThresholdParse {
   const refuse = (error: string): ThresholdParse => ({ ok: false, error });
-  if (!evictionSignals.includes(signal)) return refuse(`unsupported eviction signal ${signal}`);
+  if (!isEvictionSignal(signal)) return refuse(`unsupported eviction signal ${signal}`);
   if (text === '0%' || text === '100%') return { ok: true, value: null };
   if (text.endsWith('%')) {
     const parsed = parsePercentage(text);

@@ -2,28 +2,15 @@
 import type { ResourceList, ResourceRequirements } from '../../../ports/model/container.js';
 import { qualifiedNameProblems } from '../../values/dns-names.js';
 import { compareQuantities, mustParseQuantity, parseQuantity, type Quantity, quantityMilliValue, quantitySign, quantityText } from '../../values/quantity.js';
+import { hugePagesPrefix, isExtendedResource, isHugePageResource, isNativeResource } from '../../values/resource-name.js';
 import { duplicate, forbidden, invalid, invalidFor, notFound, type Problems, required } from './field-problem.js';
 
 const standardNames: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
-const hugePagesPrefix = 'hugepages-';
 const mustBeContainerResource = 'must be a standard resource for containers';
-
-function isHugePages(name: string): boolean {
-  return name.startsWith(hugePagesPrefix);
-}
-
-/** Names of Kubernetes' own resources, standard or not. */
-function isNative(name: string): boolean {
-  return !name.includes('/') || name.includes('kubernetes.io/');
-}
 
 /** Only these may be promised beyond what is there; all others are given out whole, so request and limit are one. */
 function isOvercommitAllowed(name: string): boolean {
-  return isNative(name) && !isHugePages(name);
-}
-
-function isExtended(name: string): boolean {
-  return !isNative(name) && !name.startsWith('requests.');
+  return isNativeResource(name) && !isHugePageResource(name);
 }
 
 /** Problems of an amount of huge pages: whole pages, of a size that is one. */
@@ -39,7 +26,7 @@ export function validateRequirements(problems: Problems, field: string, resource
   const requests = validateAmounts(problems, `${field}.requests`, resources.requests ?? {});
   for (const [name, request] of requests) validateRequest(problems, field, name, request, limits.get(name));
   const names = [...limits.keys(), ...requests.keys()];
-  if (names.some(isHugePages) && !names.includes('cpu') && !names.includes('memory')) forbidden(problems, field, 'HugePages require cpu or memory');
+  if (names.some(isHugePageResource) && !names.includes('cpu') && !names.includes('memory')) forbidden(problems, field, 'HugePages require cpu or memory');
   validateClaims(problems, `${field}.claims`, resources, claimNames);
 }
 
@@ -50,10 +37,10 @@ export function validateAmounts(problems: Problems, field: string, amounts: Reso
     const quantity = mustParseQuantity(text);
     parsed.set(name, quantity);
     invalidFor(problems, at, name, qualifiedNameProblems(name));
-    if (!name.includes('/') && !standardNames.has(name) && !isHugePages(name)) invalid(problems, at, name, mustBeContainerResource);
+    if (!name.includes('/') && !standardNames.has(name) && !isHugePageResource(name)) invalid(problems, at, name, mustBeContainerResource);
     if (quantitySign(quantity) < 0) invalid(problems, at, quantityText(quantity), 'must be greater than or equal to 0');
-    if (isExtended(name) && quantityMilliValue(quantity) % 1000n !== 0n) invalid(problems, at, quantityText(quantity), 'must be an integer');
-    const hugePages = isHugePages(name) ? hugePagesProblem(name, quantity) : null;
+    if (isExtendedResource(name) && quantityMilliValue(quantity) % 1000n !== 0n) invalid(problems, at, quantityText(quantity), 'must be an integer');
+    const hugePages = isHugePageResource(name) ? hugePagesProblem(name, quantity) : null;
     if (hugePages !== null) invalid(problems, at, quantityText(quantity), hugePages);
   }
   return parsed;
