@@ -77,7 +77,10 @@ export interface PodStatus {
   readonly qosClass?: string;
   readonly resize?: string;
   readonly resourceClaimStatuses?: readonly Readonly<Record<string, unknown>>[];
-  readonly extendedResourceClaimStatus?: Readonly<Record<string, unknown>>;
+  readonly extendedResourceClaimStatus?: {
+    readonly resourceClaimName: string;
+    readonly requestMappings?: readonly { readonly containerName: string; readonly resourceName: string; readonly requestName: string }[];
+  };
   readonly nodeAllocatableResourceClaimStatuses?: readonly Readonly<Record<string, unknown>>[];
   readonly allocatedResources?: ResourceList;
   readonly resources?: ResourceRequirements;

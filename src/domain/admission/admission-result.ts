@@ -1,0 +1,51 @@
+// What a step of admission says. Reasons and messages are the pod's status: controllers and people match on them.
+
+export interface Rejection {
+  readonly kind: 'rejected';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export type Admission = { readonly kind: 'admitted' } | Rejection;
+
+export const admitted: Admission = { kind: 'admitted' };
+
+export function rejected(reason: string, message: string): Rejection {
+  return { kind: 'rejected', reason, message };
+}
+
+/** Reasons that have a label of their own in `kubelet_admission_rejections_total`. */
+const labelledReasons: ReadonlySet<string> = new Set([
+  'AppArmor',
+  'Evicted',
+  'InitContainerRestartPolicyForbidden',
+  'InvalidNodeInfo',
+  'NodeShutdown',
+  'OutOfcpu',
+  'OutOfephemeral-storage',
+  'OutOfmemory',
+  'OutOfpods',
+  'PodFeatureUnsupported',
+  'PodLevelResourcesNotSupported',
+  'PodOSNotSupported',
+  'PodOSSelectorNodeLabelDoesNotMatch',
+  'SMTAlignmentError',
+  'SupplementalGroupsPolicyNotSupported',
+  'SysctlForbidden',
+  'TopologyAffinityError',
+  'UnexpectedAdmissionError',
+  'UnexpectedPredicateFailureType',
+  'UnknownReason',
+  'VolumeAttachmentLimitExceeded',
+]);
+
+/** A bounded set of labels, however many extended resources there are. */
+export function rejectionMetricLabel(reason: string): string {
+  if (labelledReasons.has(reason)) return reason;
+  return reason.startsWith('OutOf') ? 'OutOfExtendedResources' : 'Other';
+}
+
+/** The message of the status of a pod that was refused. */
+export function rejectionStatusMessage({ message }: Rejection): string {
+  return `Pod was rejected: ${message}`;
+}

@@ -1,0 +1,55 @@
+// What a node has to give, what its pods have taken, and whether another fits.
+// Invariant: a pod that fits leaves nothing overcommitted that it asks for: request <= allocatable - used.
+import type { ResourceList } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { podRequests, type Quantities, parsedList } from '../qos/pod-resources.js';
+import { quantityMilliValue, quantityValue } from '../values/quantity.js';
+import { isScalarResource } from '../values/resource-name.js';
+import { byCodeUnits } from '../values/text-order.js';
+
+/** cpu in thousandths, `pods` in pods, anything else in whole units. */
+export type Amounts = ReadonlyMap<string, bigint>;
+
+export interface Shortage {
+  readonly resource: string;
+  readonly requested: bigint;
+  readonly used: bigint;
+  readonly capacity: bigint;
+}
+
+const coreResources: readonly string[] = ['cpu', 'memory', 'ephemeral-storage'];
+
+export function allocatableAmounts(allocatable: ResourceList | undefined): Amounts {
+  const list = parsedList(allocatable);
+  const pods = list.get('pods');
+  return new Map([...amountsOf(list), ['pods', pods === undefined ? 0n : quantityValue(pods)]]);
+}
+
+/** What the pods hold: the larger of what they ask for and what they still have. */
+export function usedAmounts(pods: readonly Pod[]): Amounts {
+  const used = new Map<string, bigint>([['pods', BigInt(pods.length)]]);
+  for (const pod of pods) for (const [name, amount] of amountsOf(podRequests(pod, { useStatus: true }))) used.set(name, (used.get(name) ?? 0n) + amount);
+  return used;
+}
+
+/** In the order pods, cpu, memory, ephemeral-storage, then the others by name. */
+export function shortages(pod: Pod, allocatable: Amounts, used: Amounts): Shortage[] {
+  const requests = amountsOf(podRequests(pod));
+  const others = [...requests.keys()].filter((name) => !coreResources.includes(name)).sort(byCodeUnits);
+  const wanted: (readonly [string, bigint])[] = [['pods', 1n], ...[...coreResources, ...others].map((name) => [name, requests.get(name) ?? 0n] as const)];
+  return wanted.flatMap(([resource, requested]) => {
+    const capacity = allocatable.get(resource) ?? 0n;
+    const taken = used.get(resource) ?? 0n;
+    return requested > 0n && requested > capacity - taken ? [{ resource, requested, used: taken, capacity }] : [];
+  });
+}
+
+/** Names that no node counts are left out. */
+function amountsOf(quantities: Quantities): Map<string, bigint> {
+  const amounts = new Map<string, bigint>();
+  for (const [name, quantity] of quantities) {
+    if (name === 'cpu') amounts.set(name, quantityMilliValue(quantity));
+    else if (coreResources.includes(name) || isScalarResource(name)) amounts.set(name, quantityValue(quantity));
+  }
+  return amounts;
+}

@@ -1,0 +1,132 @@
+// Making room for a critical pod that lacks nothing but resources: which pods are killed for it.
+// Invariant: what the victims ask for covers what is missing, and none of them is critical to a critical pod's face.
+import type { Pod } from '../../ports/model/pod.js';
+import { podQosClass, type QosClass } from '../qos/qos-class.js';
+import { resourceRequest } from '../qos/resource-request.js';
+import { isCriticalPod } from '../values/pod-kind.js';
+import { quantityMilliValue, quantityValue } from '../values/quantity.js';
+
+/** Reason of the victim's status and of its event, type Warning. */
+export const preemptingReason = 'Preempting';
+export const preemptingMessage = 'Preempted in order to admit critical pod';
+/** Message of the victim's DisruptionTarget condition. */
+export const preemptedConditionMessage = 'Pod was preempted by Kubelet to accommodate a critical pod.';
+
+/** An amount that must be freed: cpu in thousandths, `pods` in pods, anything else in whole units. */
+export interface MissingAmount {
+  readonly resource: string;
+  readonly amount: bigint;
+}
+
+export type PreemptionResult =
+  /** In the order of their kills: BestEffort, Burstable, Guaranteed. */
+  { readonly ok: true; readonly victims: readonly Pod[] } | { readonly ok: false; readonly error: string };
+
+/** A pod with what it asks of each missing resource, read once: picking compares each pod many times. */
+interface Candidate {
+  readonly pod: Pod;
+  readonly requests: readonly bigint[];
+  readonly memory: bigint;
+  readonly cpu: bigint;
+}
+
+/** What is still missing, by the position in the list; 0 and below is met. */
+type Missing = readonly bigint[];
+
+/** Whether a pod may be killed for another: a critical one may take from all that aren't, any other only from lower priorities. */
+export function isPreemptable(preemptor: Pod, victim: Pod): boolean {
+  if (isCriticalPod(preemptor) && !isCriticalPod(victim)) return true;
+  return preemptor.spec.priority !== undefined && victim.spec.priority !== undefined && preemptor.spec.priority > victim.spec.priority;
+}
+
+/**
+ * The fewest and least important victims, as good as a greedy choice gets. Guaranteed pods are only taken for what all others together
+ * can't give, Burstable ones for what BestEffort pods can't.
+ * @param pods active ones; their order decides among equals
+ */
+export function podsToPreempt(pod: Pod, pods: readonly Pod[], missing: readonly MissingAmount[]): PreemptionResult {
+  const classes: Record<QosClass, Candidate[]> = { BestEffort: [], Burstable: [], Guaranteed: [] };
+  for (const other of pods) if (isPreemptable(pod, other)) classes[podQosClass(other)].push(candidateOf(other, missing));
+  const { BestEffort, Burstable, Guaranteed } = classes;
+  const needed = missing.map(({ amount }) => amount);
+  const short = without(without(without(needed, BestEffort), Burstable), Guaranteed);
+  if (!isCovered(short)) return { ok: false, error: `preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: ${shown(short, missing)}` };
+  const guaranteed = pick(Guaranteed, without(without(needed, BestEffort), Burstable));
+  const burstable = pick(Burstable, without(without(needed, BestEffort), guaranteed));
+  const bestEffort = pick(BestEffort, without(without(needed, burstable), guaranteed));
+  return { ok: true, victims: [...bestEffort, ...burstable, ...guaranteed].map((candidate) => candidate.pod) };
+}
+
+function candidateOf(pod: Pod, missing: readonly MissingAmount[]): Candidate {
+  const memory = requested(pod, 'memory');
+  const cpu = requested(pod, 'cpu');
+  const requests = missing.map(({ resource }) => (resource === 'memory' ? memory : resource === 'cpu' ? cpu : requested(pod, resource)));
+  return { pod, requests, memory, cpu };
+}
+
+function requested(pod: Pod, resource: string): bigint {
+  if (resource === 'pods') return 1n;
+  const request = resourceRequest(pod, resource);
+  return resource === 'cpu' ? quantityMilliValue(request) : quantityValue(request);
+}
+
+function without(missing: Missing, candidates: readonly Candidate[]): Missing {
+  return missing.map((amount, i) => {
+    let left = amount;
+    for (const { requests } of candidates) left -= requests[i] as bigint;
+    return left;
+  });
+}
+
+function isCovered(missing: Missing): boolean {
+  return missing.every((amount) => amount <= 0n);
+}
+
+/** Each choice changes what the next is measured by, so all are looked at again: pods times victims. */
+function pick(candidates: readonly Candidate[], needed: Missing): Candidate[] {
+  const left = [...candidates];
+  const picked: Candidate[] = [];
+  let missing = needed;
+  while (!isCovered(missing) && left.length > 0) {
+    const best = closestIndex(left, missing);
+    const chosen = left[best] as Candidate;
+    picked.push(chosen);
+    missing = without(missing, [chosen]);
+    const last = left.pop() as Candidate;
+    if (last !== chosen) left[best] = last;
+  }
+  return picked;
+}
+
+/** Of equally close ones the smaller, of equally small ones the later. */
+function closestIndex(candidates: readonly Candidate[], missing: Missing): number {
+  let best = 0;
+  let bestDistance = Infinity;
+  for (const [i, candidate] of candidates.entries()) {
+    const distance = distanceOf(candidate, missing);
+    if (distance < bestDistance || (distance === bestDistance && isAtMostAsLarge(candidate, candidates[best] as Candidate))) {
+      best = i;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** How much of each need a pod would leave open, as a fraction, squared: each resource weighs the same. */
+function distanceOf({ requests }: Candidate, missing: Missing): number {
+  let sum = 0;
+  for (const [i, needed] of missing.entries()) {
+    const left = needed - (requests[i] as bigint);
+    if (needed > 0n && left > 0n) sum += (Number(left) / Number(needed)) ** 2;
+  }
+  return sum;
+}
+
+function isAtMostAsLarge(a: Candidate, b: Candidate): boolean {
+  return a.memory === b.memory ? a.cpu <= b.cpu : a.memory < b.memory;
+}
+
+function shown(amounts: Missing, missing: readonly MissingAmount[]): string {
+  const open = amounts.flatMap((amount, i) => (amount > 0n ? [`(res: ${missing[i]?.resource}, q: ${amount}), `] : []));
+  return `[${open.join('')}]`;
+}
