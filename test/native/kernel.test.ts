@@ -10,7 +10,7 @@ import type { NativeBinding } from '../../src/adapters/native-linux/binding.d.ts
 import { fallbackNativeLinux } from '../../src/adapters/native-linux/fallback.js';
 import { pressureTotalOf } from '../../src/adapters/native-linux/fallback-memory-triggers.js';
 import { addonNativeLinux, type NativeLinux, serviceEnvironmentOf } from '../../src/adapters/native-linux/index.js';
-import { parseKmsgRecord } from '../../src/adapters/native-linux/kmsg-record.js';
+import { parseKmsgRecord } from '../../src/domain/values/kmsg-record.js';
 import { loadBinding } from '../../src/adapters/native-linux/loader.js';
 import { keptMountOptions, mountFlagsOf } from '../../src/adapters/native-linux/mount-options.js';
 import { parseMountinfo } from '../../src/adapters/native-linux/mountinfo.js';
@@ -194,8 +194,8 @@ await t.test('service manager: not asked for, and whose watchdog it is', async (
 });
 
 await t.test('text forms: kmsg, mountinfo, mount options, pressure', async (t) => {
-  for (const broken of ['', 'text', '6,1;x', 'a,b,c;x', '6,1,x,-;t', '-1,1,1,-;t']) t.equal(parseKmsgRecord(broken), null, JSON.stringify(broken));
-  t.equal(parseKmsgRecord('6,1,2,-;a\\x5cx41\\x0ab')?.text, 'a\\x41\nb', 'an escaped backslash starts no escape');
+  for (const broken of ['', 'text', '6,1;x', 'a,b,c;x', '6,1,x,-;t', '-1,1,1,-;t']) t.equal(parseKmsgRecord(broken).ok, false, JSON.stringify(broken));
+  t.match(parseKmsgRecord('6,1,2,-;a\\x5cx41\\x0ab'), { ok: true, value: { message: 'a\\x5cx41\\x0ab' } }, 'escapes are kept');
   const table = [
     '36 35 98:0 /mnt1 /mnt\\0402 rw,noatime shared:1 master:2 - ext3 /dev/root rw,errors=continue',
     'nonsense',

@@ -25,14 +25,14 @@ export async function kernelLogContract(t: Test, open: (path: string) => KernelL
     await body(log, (text) => void writeSync(fd, text), new Collector<KernelLogBatch>(), end);
   };
 
-  await t.test('records are parsed, escapes decoded, dictionaries left out', (t) =>
+  await t.test('records are parsed, escapes kept, dictionaries left out', (t) =>
     withLog(t, async (log, write, batches) => {
       log.follow(true, batches.push);
       write('6,339,5140900,-,caller=T1;NET: Registered \\x22PF\\x22 \\xc3\\xa9\n SUBSYSTEM=net\n');
       await batches.until('a record', (all) => all.some((batch) => batch.records.length > 0));
       t.strictSame(
         batches.all.flatMap((batch) => batch.records),
-        [{ level: 6, facility: 0, sequence: 339, sinceBootMicros: 5140900, text: 'NET: Registered "PF" é' }],
+        [{ level: 6, facility: 0, sequence: 339, sinceBootMicros: 5140900, text: 'NET: Registered \\x22PF\\x22 \\xc3\\xa9' }],
       );
       batches.clear();
       write('30,340,5140901,c;user text; with a semicolon\n');

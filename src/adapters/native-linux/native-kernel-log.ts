@@ -1,10 +1,10 @@
 // KernelLog on the addon: one poll on /dev/kmsg, whole records, the overrun (EPIPE) passed on as `lost`.
 // Invariant: at most one descriptor; no batch after `close` or after one that says `ended`.
+import { parseKmsgRecord } from '../../domain/values/kmsg-record.js';
 import type { KernelLog, KernelLogListener, KernelLogRecord } from '../../ports/outbound/kernel-log.js';
 import { PortError } from '../../ports/port-error.js';
 import type { NativeBinding } from './binding.d.ts';
 import { checked, portErrorOf } from './errno.js';
-import { parseKmsgRecord } from './kmsg-record.js';
 
 export class NativeKernelLog implements KernelLog {
   readonly #binding: NativeBinding;
@@ -41,6 +41,13 @@ export class NativeKernelLog implements KernelLog {
   }
 }
 
+/** Records that don't parse are left out. */
 export function recordsOf(raw: readonly string[]): KernelLogRecord[] {
-  return raw.map(parseKmsgRecord).filter((record) => record !== null);
+  return raw.flatMap((text) => {
+    const parsed = parseKmsgRecord(text);
+    if (!parsed.ok) return [];
+    const { priority, sequence, microsSinceBoot, message } = parsed.value;
+    const end = message.indexOf('\n');
+    return [{ level: priority & 7, facility: priority >> 3, sequence, sinceBootMicros: microsSinceBoot, text: end < 0 ? message : message.slice(0, end) }];
+  });
 }

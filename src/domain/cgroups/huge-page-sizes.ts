@@ -1,5 +1,5 @@
 // Huge page sizes: `hugepages-2Mi` in the API is `2MB` in cgroup files and in the CRI.
-import { parseQuantity, quantityValue } from '../values/quantity.js';
+import { parseQuantity, quantityOf, quantityText, quantityValue } from '../values/quantity.js';
 import { hugePagesPrefix, isHugePageResource } from '../values/resource-name.js';
 
 const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
@@ -33,4 +33,9 @@ export function hugePageUnitOf(resourceName: string): string | null {
   if (bytes === null) return null;
   const unit = hugePageUnit(bytes);
   return unit.ok ? unit.unit : null;
+}
+
+/** The API's name of a page size, e.g. `hugepages-2Mi`. */
+export function hugePageResource(pageBytes: bigint): string {
+  return `${hugePagesPrefix}${quantityText(quantityOf(pageBytes, 'BinarySI'))}`;
 }

@@ -13,13 +13,16 @@ import { type TlsOptions, tlsOptions } from './tls-options.js';
 /** Reserved amounts by resource; null when nothing is reserved. */
 export type Reservation = Readonly<Record<string, Quantity>> | null;
 
-export interface StartupValues {
-  readonly tls: TlsOptions;
+export interface NodeReservations {
   readonly reservedSystemCpus: CpuSet;
   readonly kubeReserved: Reservation;
   readonly systemReserved: Reservation;
   /** By signal; thresholds that are switched off are left out. */
   readonly hardEviction: ReadonlyMap<EvictionSignal, ThresholdValue>;
+}
+
+export interface StartupValues extends NodeReservations {
+  readonly tls: TlsOptions;
   /** Percentages by resource. */
   readonly qosReserved: Readonly<Record<string, number>>;
 }
@@ -32,19 +35,30 @@ export function checkStartup(configuration: KubeletConfiguration, options: Proce
   if (!tls.ok) return { ok: false, error: `failed to construct kubelet dependencies: ${tls.error}` };
   const refuse = (error: string): StartupResult => ({ ok: false, error: `failed to run Kubelet: ${error}` });
   if (options.exitOnLockContention && options.lockFile === '') return refuse('cannot exit on lock file contention: no lock file specified');
-  const cpus = reservedCpus(configuration.reservedSystemCPUs, onlineCpus);
-  if (!cpus.ok) return refuse(cpus.error);
-  const wanted = reservationsWithCpus(configuration, cpus.value);
-  const kubeReserved = parseReservation(wanted.kubeReserved);
-  if (!kubeReserved.ok) return refuse(`--kube-reserved value failed to parse: ${kubeReserved.error}`);
-  const systemReserved = parseReservation(wanted.systemReserved);
-  if (!systemReserved.ok) return refuse(`--system-reserved value failed to parse: ${systemReserved.error}`);
-  const hardEviction = parseThresholdValues(options.experimentalAllocatableIgnoreEviction ? {} : configuration.evictionHard);
-  if (!hardEviction.ok) return refuse(hardEviction.error);
+  const reserved = checkReservations(configuration, options.experimentalAllocatableIgnoreEviction, onlineCpus);
+  if (!reserved.ok) return refuse(reserved.error);
   const qosReserved = parseQosReserved(configuration.qosReserved);
   if (!qosReserved.ok) return refuse(`--qos-reserved value failed to parse: ${qosReserved.error}`);
-  const values = { tls: tls.value, reservedSystemCpus: cpus.value, kubeReserved: kubeReserved.value, systemReserved: systemReserved.value };
-  return { ok: true, values: { ...values, hardEviction: hardEviction.value, qosReserved: qosReserved.value } };
+  return { ok: true, values: { tls: tls.value, ...reserved.value, qosReserved: qosReserved.value } };
+}
+
+/** What the node keeps for itself. @param ignoresEviction whether eviction thresholds take nothing from what pods may have */
+export function checkReservations(
+  configuration: Pick<KubeletConfiguration, 'reservedSystemCPUs' | 'kubeReserved' | 'systemReserved' | 'evictionHard'>,
+  ignoresEviction: boolean,
+  onlineCpus: CpuSet,
+): GoParse<NodeReservations> {
+  const cpus = reservedCpus(configuration.reservedSystemCPUs, onlineCpus);
+  if (!cpus.ok) return cpus;
+  const wanted = reservationsWithCpus(configuration, cpus.value);
+  const kubeReserved = parseReservation(wanted.kubeReserved);
+  if (!kubeReserved.ok) return { ok: false, error: `--kube-reserved value failed to parse: ${kubeReserved.error}` };
+  const systemReserved = parseReservation(wanted.systemReserved);
+  if (!systemReserved.ok) return { ok: false, error: `--system-reserved value failed to parse: ${systemReserved.error}` };
+  const hardEviction = parseThresholdValues(ignoresEviction ? {} : configuration.evictionHard);
+  if (!hardEviction.ok) return hardEviction;
+  const values = { reservedSystemCpus: cpus.value, kubeReserved: kubeReserved.value, systemReserved: systemReserved.value };
+  return { ok: true, value: { ...values, hardEviction: hardEviction.value } };
 }
 
 function reservedCpus(text: string, online: CpuSet): GoParse<CpuSet> {
@@ -55,7 +69,7 @@ function reservedCpus(text: string, online: CpuSet): GoParse<CpuSet> {
 }
 
 /** Whole reserved CPUs replace the cpu amounts of both reservations. */
-function reservationsWithCpus({ kubeReserved, systemReserved }: KubeletConfiguration, cpus: CpuSet): Pick<KubeletConfiguration, 'kubeReserved' | 'systemReserved'> {
+function reservationsWithCpus({ kubeReserved, systemReserved }: Pick<KubeletConfiguration, 'kubeReserved' | 'systemReserved'>, cpus: CpuSet): Pick<KubeletConfiguration, 'kubeReserved' | 'systemReserved'> {
   if (cpus.length === 0) return { kubeReserved, systemReserved };
   const { cpu: _replaced, ...others } = kubeReserved;
   return { kubeReserved: others, systemReserved: { ...systemReserved, cpu: String(cpus.length) } };

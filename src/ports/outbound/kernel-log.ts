@@ -10,7 +10,7 @@ export interface KernelLogRecord {
   readonly sequence: number;
   /** Since boot. */
   readonly sinceBootMicros: Micros;
-  /** The message without its dictionary, escapes decoded. */
+  /** One line, without its dictionary. Control characters, backslashes and bytes above 126 are `\xNN`, as the kernel writes them: a process's name can't fake a line. */
   readonly text: string;
 }
 
