@@ -10,12 +10,12 @@ import type { NativeBinding } from '../../src/adapters/native-linux/binding.d.ts
 import { fallbackNativeLinux } from '../../src/adapters/native-linux/fallback.js';
 import { pressureTotalOf } from '../../src/adapters/native-linux/fallback-memory-triggers.js';
 import { addonNativeLinux, type NativeLinux, serviceEnvironmentOf } from '../../src/adapters/native-linux/index.js';
-import { parseKmsgRecord } from '../../src/domain/values/kmsg-record.js';
 import { loadBinding } from '../../src/adapters/native-linux/loader.js';
 import { keptMountOptions, mountFlagsOf } from '../../src/adapters/native-linux/mount-options.js';
 import { parseMountinfo } from '../../src/adapters/native-linux/mountinfo.js';
 import { NativeKernelLog } from '../../src/adapters/native-linux/native-kernel-log.js';
 import { watchdogMicrosOf } from '../../src/adapters/native-linux/native-process-controls.js';
+import { parseKmsgRecord } from '../../src/domain/values/kmsg-record.js';
 import type { KernelLogBatch } from '../../src/ports/outbound/kernel-log.js';
 import type { TriggerEvent } from '../../src/ports/outbound/memory-triggers.js';
 import { Collector } from '../ports/collector.js';

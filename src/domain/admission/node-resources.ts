@@ -2,7 +2,7 @@
 // Invariant: a pod that fits leaves nothing overcommitted that it asks for: request <= allocatable - used.
 import type { ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
-import { podRequests, type Quantities, parsedList } from '../qos/pod-resources.js';
+import { parsedList, podRequests, type Quantities } from '../qos/pod-resources.js';
 import { quantityMilliValue, quantityValue } from '../values/quantity.js';
 import { isScalarResource } from '../values/resource-name.js';
 import { byCodeUnits } from '../values/text-order.js';

@@ -65,9 +65,7 @@ export function admitByPredicates(input: PredicateInput): PredicateResult {
   return first === undefined ? { kind: 'admitted', preempted: recovered.victims } : rejectionOf(first);
 }
 
-export type Recovery =
-  | { readonly ok: true; readonly remaining: readonly PredicateFailure[]; readonly victims: readonly Pod[] }
-  | { readonly ok: false; readonly error: string };
+export type Recovery = { readonly ok: true; readonly remaining: readonly PredicateFailure[]; readonly victims: readonly Pod[] } | { readonly ok: false; readonly error: string };
 
 /** A shortage is no reason to refuse a critical pod: others make room. Any other failure is, and then nobody is killed. */
 export function recoverFromFailures(pod: Pod, activePods: readonly Pod[], failures: readonly PredicateFailure[]): Recovery {

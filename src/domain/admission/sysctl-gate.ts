@@ -56,7 +56,8 @@ export function parseSysctlAllowlist(patterns: readonly string[]): GoParse<Sysct
   const exact = new Map<string, SysctlNamespace>();
   const prefixes = new Map<string, SysctlNamespace>();
   for (const text of patterns) {
-    if (text.length > maxLength || !pattern.test(text)) return { ok: false, error: `sysctl ${goQuote(text)} must have at most ${maxLength} characters and match regex ${patternFormat}` };
+    if (text.length > maxLength || !pattern.test(text))
+      return { ok: false, error: `sysctl ${goQuote(text)} must have at most ${maxLength} characters and match regex ${patternFormat}` };
     const name = normalSysctlName(text);
     const stem = name.endsWith('*') ? name.slice(0, -1) : name;
     const namespace = namespaceOf(stem);

@@ -2,12 +2,25 @@
 // Invariant: nothing goes below zero; what scheduling may give out never exceeds what the cgroup of all pods may use.
 import type { ResourceList } from '../../ports/model/container.js';
 import type { Reservation } from '../configuration/startup-checks.js';
-import { type EvictionSignal } from '../eviction/signals.js';
+import type { EvictionSignal } from '../eviction/signals.js';
 import type { ThresholdValue } from '../eviction/threshold-text.js';
 import { thresholdQuantity } from '../eviction/thresholds.js';
 import { parsedList, type Quantities, resourceListOf } from '../qos/pod-resources.js';
 import { goQuote } from '../values/go-text.js';
-import { addQuantities, compareQuantities, isZeroQuantity, milliQuantityOf, type Quantity, quantityMilliValue, quantityOf, quantitySign, quantityText, quantityValue, subtractQuantities, zeroQuantity } from '../values/quantity.js';
+import {
+  addQuantities,
+  compareQuantities,
+  isZeroQuantity,
+  milliQuantityOf,
+  type Quantity,
+  quantityMilliValue,
+  quantityOf,
+  quantitySign,
+  quantityText,
+  quantityValue,
+  subtractQuantities,
+  zeroQuantity,
+} from '../values/quantity.js';
 import { isExtendedResource, isHugePageResource } from '../values/resource-name.js';
 import { type CgroupConfig, emptyCgroupConfig } from './cgroup-config.js';
 import { milliCpuToShares } from './cpu-conversions.js';
@@ -66,7 +79,10 @@ export function machineCapacity(machine: MachineFacts): Map<string, Quantity> {
 /** What scheduling may not give out: reserved for the system, for Kubernetes, and up to the hard eviction thresholds of memory and the node's disk. */
 export function nodeReservation(capacity: Quantities, { kubeReserved, systemReserved, hardEviction }: ReservationFacts): Map<string, Quantity> {
   const eviction = new Map<string, Quantity>();
-  for (const [signal, resource] of [['memory.available', 'memory'], ['nodefs.available', 'ephemeral-storage']] as const) {
+  for (const [signal, resource] of [
+    ['memory.available', 'memory'],
+    ['nodefs.available', 'ephemeral-storage'],
+  ] as const) {
     const value = hardEviction.get(signal);
     if (value !== undefined) eviction.set(resource, thresholdQuantity(value, capacity.get(resource) ?? zeroQuantity));
   }
@@ -97,13 +113,7 @@ export function reservationProblem(capacity: Quantities, reservation: Quantities
  * The lists of the node's status. Names that others put there stay; extended resources of which there is no capacity leave allocatable.
  * @param previous what the node object has already
  */
-export function nodeResources(
-  machine: MachineFacts,
-  reservation: Quantities,
-  podCounts: PodCountLimits,
-  devices: DeviceCapacity,
-  previous: Partial<NodeResources>,
-): NodeResources {
+export function nodeResources(machine: MachineFacts, reservation: Quantities, podCounts: PodCountLimits, devices: DeviceCapacity, previous: Partial<NodeResources>): NodeResources {
   const capacity = parsedList(previous.capacity);
   for (const [name, amount] of machineCapacity(machine)) capacity.set(name, amount);
   capacity.set('pods', quantityOf(podCapacity(machine.cpus, podCounts)));

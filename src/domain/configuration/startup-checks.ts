@@ -69,7 +69,10 @@ function reservedCpus(text: string, online: CpuSet): GoParse<CpuSet> {
 }
 
 /** Whole reserved CPUs replace the cpu amounts of both reservations. */
-function reservationsWithCpus({ kubeReserved, systemReserved }: Pick<KubeletConfiguration, 'kubeReserved' | 'systemReserved'>, cpus: CpuSet): Pick<KubeletConfiguration, 'kubeReserved' | 'systemReserved'> {
+function reservationsWithCpus(
+  { kubeReserved, systemReserved }: Pick<KubeletConfiguration, 'kubeReserved' | 'systemReserved'>,
+  cpus: CpuSet,
+): Pick<KubeletConfiguration, 'kubeReserved' | 'systemReserved'> {
   if (cpus.length === 0) return { kubeReserved, systemReserved };
   const { cpu: _replaced, ...others } = kubeReserved;
   return { kubeReserved: others, systemReserved: { ...systemReserved, cpu: String(cpus.length) } };

@@ -50,7 +50,8 @@ export function podsToPreempt(pod: Pod, pods: readonly Pod[], missing: readonly 
   const { BestEffort, Burstable, Guaranteed } = classes;
   const needed = missing.map(({ amount }) => amount);
   const short = without(without(without(needed, BestEffort), Burstable), Guaranteed);
-  if (!isCovered(short)) return { ok: false, error: `preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: ${shown(short, missing)}` };
+  if (!isCovered(short))
+    return { ok: false, error: `preemption: error finding a set of pods to preempt: no set of running pods found to reclaim resources: ${shown(short, missing)}` };
   const guaranteed = pick(Guaranteed, without(without(needed, BestEffort), Burstable));
   const burstable = pick(Burstable, without(without(needed, BestEffort), guaranteed));
   const bestEffort = pick(BestEffort, without(without(needed, burstable), guaranteed));

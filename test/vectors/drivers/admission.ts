@@ -1,7 +1,8 @@
 // Predicates, the gate under pressure and the gate of kernel parameters.
+
+import type { Admission } from '../../../src/domain/admission/admission-result.js';
 import { admitByPredicates, type PredicateResult } from '../../../src/domain/admission/predicates.js';
 import { admitUnderPressure } from '../../../src/domain/admission/pressure-gate.js';
-import type { Admission } from '../../../src/domain/admission/admission-result.js';
 import { admitSysctls, parseSysctlAllowlist } from '../../../src/domain/admission/sysctl-gate.js';
 import type { PressureCondition } from '../../../src/domain/eviction/signals.js';
 import type { Node } from '../../../src/ports/model/node.js';

@@ -1,5 +1,13 @@
 // Capacity, what is kept back, what is left, and the limits on the cgroup of all pods.
-import { type MachineFacts, machineCapacity, nodeReservation, nodeResources, overReserved, podsCgroupConfig, reservationProblem } from '../../../src/domain/cgroups/node-allocatable.js';
+import {
+  type MachineFacts,
+  machineCapacity,
+  nodeReservation,
+  nodeResources,
+  overReserved,
+  podsCgroupConfig,
+  reservationProblem,
+} from '../../../src/domain/cgroups/node-allocatable.js';
 import { checkReservations } from '../../../src/domain/configuration/startup-checks.js';
 import { resourceListOf } from '../../../src/domain/qos/pod-resources.js';
 import { cpuSetOf } from '../../../src/domain/values/cpu-set.js';

@@ -1,5 +1,12 @@
 // Groups of a node shutdown, and the status of a pod that it ends.
-import { groupPods, type ShutdownConfiguration, shutdownGracePeriodSeconds, shutdownPriorities, shutdownStatus, totalShutdownSeconds } from '../../../src/domain/node-shutdown/shutdown-groups.js';
+import {
+  groupPods,
+  type ShutdownConfiguration,
+  shutdownGracePeriodSeconds,
+  shutdownPriorities,
+  shutdownStatus,
+  totalShutdownSeconds,
+} from '../../../src/domain/node-shutdown/shutdown-groups.js';
 import { formatDuration, nanosPerSecond, parseDuration } from '../../../src/domain/values/go-duration.js';
 import { byCodeUnits } from '../../../src/domain/values/text-order.js';
 import type { Pod } from '../../../src/ports/model/pod.js';
@@ -35,9 +42,7 @@ export const driver: VectorDriver = {
       totalGracePeriod: formatDuration(totalShutdownSeconds(priorities) * nanosPerSecond),
       groups: groupPods(priorities, pods).map(({ pods: members, ...group }) => ({
         ...group,
-        pods: members
-          .map((pod) => ({ pod: pod.metadata.name, gracePeriodSeconds: shutdownGracePeriodSeconds(pod, group) }))
-          .sort((a, b) => byCodeUnits(a.pod, b.pod)),
+        pods: members.map((pod) => ({ pod: pod.metadata.name, gracePeriodSeconds: shutdownGracePeriodSeconds(pod, group) })).sort((a, b) => byCodeUnits(a.pod, b.pod)),
       })),
     };
   },
