@@ -144,8 +144,9 @@ function spaceOutcome({ failures, wantedBytes, freedBytes, disk }: ImageGcRun): 
   }
   if (disk === null || freedBytes >= wantedBytes) return { error: null, event: null, isComplete: true };
   const usage = `${disk.usagePercent}% of ${sizeText(disk.capacityBytes)} used`;
+  const effort = `Failed to free sufficient space by deleting unused images (freed ${freedBytes} bytes).`;
   const advice = 'Investigate disk usage, as it could be used by active images, logs, volumes, or other data.';
-  const message = `Insufficient free disk space on the node's image filesystem (${usage}). Failed to free sufficient space by deleting unused images (freed ${freedBytes} bytes). ${advice}`;
+  const message = `Insufficient free disk space on the node's image filesystem (${usage}). ${effort} ${advice}`;
   return { error: message, event: { reason: 'FreeDiskSpaceFailed', message }, isComplete: true };
 }
 
