@@ -15,6 +15,8 @@ const pollMs = 25;
 /** Long enough for a machine that does other things, too; nothing waits this long unless it fails. */
 const defaultUntilMs = 60_000;
 const shownLines = 25;
+/** USER_HZ, which is 100 on every architecture that Node runs on. */
+const ticksPerSecond = 100;
 
 export const nodeName = 'node-under-test';
 
@@ -30,6 +32,7 @@ export interface LogLine {
 type Exit = number | null;
 
 export class KubeletProcess {
+  private readonly base: string;
   readonly root: string;
   readonly manifests: string;
   readonly podLogs: string;
@@ -39,30 +42,25 @@ export class KubeletProcess {
 
   private constructor(
     readonly containerd: PrivateContainerd,
+    name: string,
     private readonly port: number,
   ) {
-    const base = join(containerd.directory, 'node');
-    this.root = join(base, 'kubelet');
-    this.manifests = join(base, 'manifests');
-    this.podLogs = join(base, 'pods-log');
-    for (const directory of [this.root, this.manifests, this.podLogs, join(base, 'staged')]) mkdirSync(directory, { recursive: true });
+    this.base = join(containerd.directory, name);
+    this.root = join(this.base, 'kubelet');
+    this.manifests = join(this.base, 'manifests');
+    this.podLogs = join(this.base, 'pods-log');
+    for (const directory of [this.root, this.manifests, this.podLogs, join(this.base, 'staged')]) mkdirSync(directory, { recursive: true });
     writeFileSync(this.logPath, '');
-    writeFileSync(join(base, 'config.yaml'), JSON.stringify(this.configuration()));
+    writeFileSync(join(this.base, 'config.yaml'), JSON.stringify(this.configuration()));
   }
 
-  /** Prepares one; it does not run yet. */
-  static async prepare(containerd: PrivateContainerd): Promise<KubeletProcess> {
-    return new KubeletProcess(containerd, await freePort());
-  }
-
-  static async start(containerd: PrivateContainerd): Promise<KubeletProcess> {
-    const kubelet = await KubeletProcess.prepare(containerd);
-    await kubelet.start();
-    return kubelet;
+  /** Prepares one in directories of that name; it does not run yet. */
+  static async prepare(containerd: PrivateContainerd, name = 'node'): Promise<KubeletProcess> {
+    return new KubeletProcess(containerd, name, await freePort());
   }
 
   private get logPath(): string {
-    return join(this.containerd.directory, 'node', 'kubelet.log');
+    return join(this.base, 'kubelet.log');
   }
 
   private configuration(): unknown {
@@ -83,6 +81,14 @@ export class KubeletProcess {
     };
   }
 
+  /** Processor time that it has used so far, of all its threads. */
+  get cpuSeconds(): number {
+    const fields = readFileSync(`/proc/${this.pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+  }
+
   get pid(): number {
     const pid = this.child?.pid;
     if (pid === undefined) throw new Error('the kubelet does not run');
@@ -92,7 +98,7 @@ export class KubeletProcess {
   /** Starts the process; whether it comes up is another question. */
   spawn(): void {
     const log = openSync(this.logPath, 'a');
-    const args = ['--root-dir', this.root, '--config', join(this.containerd.directory, 'node', 'config.yaml'), '--hostname-override', nodeName];
+    const args = ['--root-dir', this.root, '--config', join(this.base, 'config.yaml'), '--hostname-override', nodeName];
     const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', log, log] });
     closeSync(log);
     this.child = child;
@@ -130,7 +136,7 @@ export class KubeletProcess {
 
   /** Puts a manifest into its directory, whole at once, as tools that manage static pods do. */
   apply(file: string, manifest: object | string): void {
-    const staged = join(this.containerd.directory, 'node', 'staged', String(this.staged++));
+    const staged = join(this.base, 'staged', String(this.staged++));
     writeFileSync(staged, typeof manifest === 'string' ? manifest : JSON.stringify(manifest));
     renameSync(staged, join(this.manifests, file));
   }
@@ -147,7 +153,8 @@ export class KubeletProcess {
   async pods(): Promise<readonly Pod[]> {
     const answer = await this.get('/pods');
     if (answer === null) throw new Error('the kubelet does not answer');
-    return ((await answer.json()) as { readonly items: readonly Pod[] }).items;
+    // No items are null, as Go encodes them.
+    return ((await answer.json()) as { readonly items: readonly Pod[] | null }).items ?? [];
   }
 
   /** A static pod by the name in its manifest; null when the kubelet has none. */
