@@ -58,6 +58,7 @@ t.test('strangers are told by name, the first five of them', async (t) => {
   const found = strangers(host, new Set(['u2']));
   t.same(found, ['ns/a', 'ns/c', 'logs of ns_d_u4', 'cgroup /kubepods/podu5']);
   t.same(strangers({ listing: { ...listing, pods: [], foreign: 2 }, logDirectories: [], cgroups: [] }, new Set()), ['2 containers of no pod']);
+  t.same(strangers({ listing: { ...listing, foreign: 2 }, logDirectories: [], cgroups: [] }, new Set(['u1', 'u2', 'u3'])), [], 'beside pods of ones own they do not matter');
   t.equal(strangersRefusal([], 'unix:///s', 'A.'), null);
   t.match(strangersRefusal([...found, 'x', 'y'], 'unix:///s', 'A.'), /\(ns\/a, ns\/c, logs of ns_d_u4, cgroup \/kubepods\/podu5, x and 1 more\); nothing was touched\. A\.$/);
 });

@@ -178,7 +178,7 @@ t.test('dev shows its pods line by line, and leaves nothing', async (t) => {
   ]) {
     await until(String(line), () => line.test(dev.out));
   }
-  const [, agent = ''] = /kubelet-ctl ps --agent (\S+)/.exec(dev.out) ?? [];
+  const [, agent = ''] = /ps -w --agent (\S+)/.exec(dev.out) ?? [];
   const ps = new Program('kubelet-ctl', ['ps', '--agent', agent]);
   t.equal(await ps.end(), 0);
   t.match(ps.out, /^NAME +NAMESPACE +PHASE +READY +RESTARTS +AGE +MESSAGE\n/);

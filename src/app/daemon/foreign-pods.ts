@@ -42,7 +42,10 @@ export async function uidsOfManifests(ports: KubeletPorts, source: FileSourceSet
   return podsOfStore(store).flatMap(({ metadata }) => metadata.uid ?? []);
 }
 
-/** What is found of pods that are not in `known`, one text each, and nothing when all are known. */
+/**
+ * What is found of pods that are not in `known`, one text each, and nothing when all are known. Containers of no pod are never touched; they
+ * only say that a runtime is somebody else's, and so count where nothing in it is this agent's.
+ */
 export function strangers(host: PodsOnHost, known: ReadonlySet<string>): string[] {
   const found = new Map<string, string>();
   const pods = host.listing.pods
@@ -55,7 +58,8 @@ export function strangers(host: PodsOnHost, known: ReadonlySet<string>): string[
   }
   for (const { uid, name } of host.cgroups) if (!known.has(uid) && !found.has(uid)) found.set(uid, `cgroup /${name.join('/')}`);
   const { foreign } = host.listing;
-  return [...found.values(), ...(foreign === 0 ? [] : [`${foreign} ${foreign === 1 ? 'container' : 'containers'} of no pod`])];
+  const isHome = host.listing.pods.some(({ uid }) => known.has(uid));
+  return [...found.values(), ...(foreign === 0 || isHome ? [] : [`${foreign} ${foreign === 1 ? 'container' : 'containers'} of no pod`])];
 }
 
 export function strangersRefusal(found: readonly string[], endpoint: string, advice: string): string | null {

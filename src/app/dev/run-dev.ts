@@ -6,6 +6,7 @@
 // | a second one                         | 1         | what there was no time for, on a real runtime       |
 // | a refusal, or the agent's failure    | 1         | nothing                                             |
 
+import { relative } from 'node:path';
 import type { MockCriServer } from '../../adapters/mock-cri/index.js';
 import { openNativeLinux } from '../../adapters/native-linux/index.js';
 import { WallAnchoredClock } from '../../adapters/time/index.js';
@@ -78,7 +79,7 @@ class Demonstration {
   private async play(daemon: Daemon): Promise<number> {
     const runtime = this.mock === null ? this.options.runtime : 'a mock container runtime (nothing really runs)';
     this.output.write(`A kubelet runs the pods of ${this.stage.manifests}\non ${runtime}. Edit, add or remove manifests there; Ctrl-C ends it.\n`);
-    this.output.write(`For another terminal: kubelet-ctl ps --agent http://${daemon.address}\n\n`);
+    if (daemon.address !== null) this.output.write(`For another terminal: ${programText()} ps -w --agent http://${daemon.address}\n\n`);
     const look = (): void => this.view.show(podRows(daemon.queries.pods().items ?? [], this.clock.now()));
     const timer = setInterval(look, lookEveryMillis);
     const end = await Promise.race([daemon.ended, this.interrupted]);
@@ -129,4 +130,10 @@ class Demonstration {
     this.stage.remove();
     process.exit(code);
   }
+}
+
+/** How this program was started, as one would type it. */
+function programText(): string {
+  const [, program = 'kubelet-ctl'] = process.argv;
+  return /\.m?js$/.test(program) ? `node ${relative(process.cwd(), program)}` : 'kubelet-ctl';
 }
