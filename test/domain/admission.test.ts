@@ -7,8 +7,10 @@ import { admitUnderPressure } from '../../src/domain/admission/pressure-gate.js'
 import { parseSysctlAllowlist, safeSysctlNames } from '../../src/domain/admission/sysctl-gate.js';
 import { isPreemptable, podsToPreempt } from '../../src/domain/preemption/preemption.js';
 import { podQosClass } from '../../src/domain/qos/qos-class.js';
+import { matchesLabelRequirements } from '../../src/domain/values/label-requirement.js';
 import { matchesLabelSelector } from '../../src/domain/values/label-selector.js';
 import { matchesNodeAffinity, matchesNodeSelectorTerm } from '../../src/domain/values/node-affinity.js';
+import { matchesFieldRequirements, parseFieldSelectorText, parseLabelSelectorText } from '../../src/domain/values/selector-text.js';
 import { toleratesTaint, untoleratedTaint } from '../../src/domain/values/tolerations.js';
 import type { Node } from '../../src/ports/model/node.js';
 import type { NodeSelectorTerm, Pod, PodSpec } from '../../src/ports/model/pod.js';
@@ -169,6 +171,54 @@ t.test('label selectors', async (t) => {
   t.equal(matchesLabelSelector({ matchLabels: { a: '1' }, matchExpressions: [{ key: 'b', operator: 'DoesNotExist' }] }, { a: '1' }), true);
   t.equal(matchesLabelSelector({ matchLabels: { a: '1' }, matchExpressions: [{ key: 'b', operator: 'DoesNotExist' }] }, { a: '1', b: '' }), false);
   t.equal(matchesLabelSelector({ matchExpressions: [{ key: 'a', operator: 'Unknown' }] }, { a: '1' }), false);
+});
+
+t.test('selectors as text', async (t) => {
+  const labels: readonly (readonly [text: string, matches: Record<string, string>[], not: Record<string, string>[]])[] = [
+    ['', [{}, { a: '1' }], []],
+    ['a', [{ a: '' }], [{}]],
+    ['!a', [{}], [{ a: '1' }]],
+    ['a=1,b!=2', [{ a: '1' }, { a: '1', b: '3' }], [{ a: '1', b: '2' }, { b: '3' }]],
+    ['a == 1', [{ a: '1' }], [{ a: '2' }]],
+    ['x.io/a in (p, q),b notin(r)', [{ 'x.io/a': 'q' }], [{ 'x.io/a': 'q', b: 'r' }, { 'x.io/a': 'z' }]],
+    ['a in (,p)', [{ a: '' }], [{}]],
+    ['a=', [{ a: '' }], [{ a: '1' }]],
+    ['a>3,a<5', [{ a: '4' }], [{ a: '5' }, {}]],
+    ['in in (notin)', [{ in: 'notin' }], [{ in: 'in' }]],
+  ];
+  for (const [text, matching, others] of labels) {
+    const parsed = parseLabelSelectorText(text);
+    t.ok(parsed.ok, text);
+    if (!parsed.ok) continue;
+    for (const set of matching) t.equal(matchesLabelRequirements(parsed.value, set), true, `${text} ${JSON.stringify(set)}`);
+    for (const set of others) t.equal(matchesLabelRequirements(parsed.value, set), false, `not ${text} ${JSON.stringify(set)}`);
+  }
+  for (const text of [',', 'a,', 'a b', 'a in', 'a in (', 'a in (b', 'a in b', '!', '!a=1', 'a>x', 'a>', 'a=(b)', '=a', 'a!', 'bad/key/name', '-a', 'a in (b c)']) {
+    t.equal(parseLabelSelectorText(text).ok, false, JSON.stringify(text));
+  }
+  const fields: readonly (readonly [text: string, matches: boolean])[] = [
+    ['', true],
+    ['spec.nodeName=n1', true],
+    ['spec.nodeName==n1,metadata.name!=x', true],
+    ['spec.nodeName!=n1', false],
+    ['metadata.name=a\\,b\\=c\\\\', true],
+    ['status.phase=', true],
+    ['status.phase!=', false],
+  ];
+  for (const [text, expected] of fields) {
+    const parsed = parseFieldSelectorText(text);
+    t.ok(parsed.ok, text);
+    if (parsed.ok) t.equal(matchesFieldRequirements(parsed.value, { 'spec.nodeName': 'n1', 'metadata.name': 'a,b=c\\' }), expected, text);
+  }
+  for (const text of ['spec.nodeName', 'a=b=c', 'a=\\x', 'a=b\\']) t.equal(parseFieldSelectorText(text).ok, false, text);
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('a', '=', '!', ',', '(', ')', ' ', '>', 'in', '\\', 'notin') }), (text) => {
+        parseLabelSelectorText(text);
+        parseFieldSelectorText(text);
+      }),
+    ),
+  );
 });
 
 t.test('tolerations', async (t) => {

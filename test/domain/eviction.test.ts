@@ -7,6 +7,7 @@ import type { SignalObservations } from '../../src/domain/eviction/observations.
 import { actionableThresholds, noPressure, observePressure, type PressureState } from '../../src/domain/eviction/pressure.js';
 import { rankPods } from '../../src/domain/eviction/ranking.js';
 import { type EvictionSignal, evictionSignals } from '../../src/domain/eviction/signals.js';
+import { parsePercentage } from '../../src/domain/eviction/threshold-text.js';
 import { adaptToFileSystems, type EvictionThreshold, parseEvictionThresholds } from '../../src/domain/eviction/thresholds.js';
 import { nanosPerSecond } from '../../src/domain/values/go-duration.js';
 import { isCriticalPod } from '../../src/domain/values/pod-kind.js';
@@ -247,6 +248,31 @@ t.test('an emptyDir whose usage was not measured is not judged', async (t) => {
   const withVolume = (volume: NonNullable<PodStats['volume']>): Map<string, PodStats> => new Map([[item.metadata.uid ?? '', { ...stats(item, 0), volume }]]);
   t.strictSame(localStorageEvictions([item], withVolume([{ name: 'v' }]), false), []);
   t.match(localStorageEvictions([item], withVolume([{ name: 'v', usedBytes: 2 }]), false), [{ signal: 'emptydirfs.limit', condition: null }]);
+});
+
+t.test('percentages are float literals of single precision before any number of percent signs', async (t) => {
+  const rows: readonly (readonly [text: string, fraction: number | null])[] = [
+    ['10%', 0.1],
+    ['10%%%', 0.1],
+    ['1e1%', 0.1],
+    ['1_0%', 0.1],
+    ['+.5e1%', 0.05],
+    ['0x1p3%', 0.08],
+    ['0x_8p0%', 0.08],
+    ['0x0p99999%', 0],
+    ['0x8%', null],
+    ['1__0%', null],
+    ['1_%', null],
+    ['1e_1%', null],
+    [' 1%', null],
+    ['%', null],
+    ['1e39%', null],
+    ['NaN%', null],
+  ];
+  for (const [text, fraction] of rows) {
+    const parsed = parsePercentage(text);
+    t.equal(parsed.ok ? parsed.fraction : null, fraction === null ? null : Math.fround(Math.fround(fraction * 100) / 100), text);
+  }
 });
 
 t.test('thresholds on the containers file system are the node’s, not the user’s; the first run goes by what it began with', async (t) => {

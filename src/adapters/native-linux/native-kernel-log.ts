@@ -48,6 +48,6 @@ export function recordsOf(raw: readonly string[]): KernelLogRecord[] {
     if (!parsed.ok) return [];
     const { priority, sequence, microsSinceBoot, message } = parsed.value;
     const end = message.indexOf('\n');
-    return [{ level: priority & 7, facility: priority >> 3, sequence, sinceBootMicros: microsSinceBoot, text: end < 0 ? message : message.slice(0, end) }];
+    return [{ level: priority & 7, facility: priority >> 3, sequence, sinceBootMicros: Number(microsSinceBoot), text: end < 0 ? message : message.slice(0, end) }];
   });
 }

@@ -3,7 +3,6 @@
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStats, PodStats } from '../../ports/model/stats-summary.js';
-import { hasPodLevel } from '../qos/pod-resources.js';
 import { compareQuantities, mustParseQuantity, type Quantity, quantityOf, quantityText, zeroQuantity } from '../values/quantity.js';
 import type { SignalObservations } from './observations.js';
 import { type StarvedResource, starvedResource } from './signals.js';
@@ -60,7 +59,7 @@ function metThresholdText(resource: StarvedResource, thresholds: readonly Evicti
 /** Whether it was exceeded or not: the pod as a whole is what was accounted. */
 function podLevelMemory(pod: Pod, stats: PodStats): Consumption | null {
   const request = pod.spec.resources?.requests?.['memory'];
-  if (request === undefined || stats.memory === undefined || !hasPodLevel(pod, 'requests')) return null;
+  if (request === undefined || stats.memory === undefined) return null;
   return { usage: quantityOf(stats.memory.workingSetBytes ?? 0, 'BinarySI'), request: mustParseQuantity(request) };
 }
 

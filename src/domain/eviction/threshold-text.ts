@@ -35,13 +35,27 @@ const maxSingle = 3.4028234663852886e38;
 /** The number before all trailing percent signs, as a fraction; a float literal. */
 export function parsePercentage(text: string): { readonly ok: true; readonly fraction: number } | { readonly ok: false; readonly error: string } {
   const literal = text.replace(/%+$/, '');
-  const isNumber = /^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$/.test(literal);
-  const isInfinity = /^[-+]?inf(?:inity)?$/i.test(literal);
-  if (!isNumber && !isInfinity) return { ok: false, error: `strconv.ParseFloat: parsing ${goQuote(literal)}: invalid syntax` };
-  if (isInfinity) return { ok: true, fraction: literal.startsWith('-') ? -Infinity : Infinity };
-  const value = Math.fround(Number(literal));
+  if (/^[-+]?inf(?:inity)?$/i.test(literal)) return { ok: true, fraction: literal.startsWith('-') ? -Infinity : Infinity };
+  const number = floatOf(literal);
+  if (number === null) return { ok: false, error: `strconv.ParseFloat: parsing ${goQuote(literal)}: invalid syntax` };
+  const value = Math.fround(number);
   if (Math.abs(value) > maxSingle) return { ok: false, error: `strconv.ParseFloat: parsing ${goQuote(literal)}: value out of range` };
   return { ok: true, fraction: Math.fround(value / 100) };
+}
+
+const decimalFloat = /^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$/;
+const hexFloat = /^([-+]?)0[xX]([0-9a-fA-F]*)\.?([0-9a-fA-F]*)[pP]([-+]?[0-9]+)$/;
+
+/** Null for what is no literal. Underscores may stand between digits, and after the prefix of hexadecimal ones. */
+function floatOf(literal: string): number | null {
+  const decimal = literal.replace(/(?<=[0-9])_(?=[0-9])/g, '');
+  if (decimalFloat.test(decimal)) return Number(decimal);
+  const hex = literal.replace(/(?<=[0-9a-fA-FxX])_(?=[0-9a-fA-F])/g, '');
+  const [, sign, whole = '', fraction = '', exponent] = hexFloat.exec(hex) ?? [];
+  if (whole + fraction === '') return null;
+  const digits = Number(`0x${whole}${fraction}`);
+  const magnitude = digits === 0 ? 0 : digits * 2 ** (Number(exponent) - 4 * fraction.length);
+  return sign === '-' ? -magnitude : magnitude;
 }
 
 /** The shortest decimal that is this single precision number: 0.1, not 0.10000000149011612. */

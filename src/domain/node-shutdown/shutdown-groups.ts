@@ -51,16 +51,16 @@ export function groupPods(priorities: readonly ShutdownPriority[], pods: readonl
   return priorities.map((priority, i) => ({ ...priority, pods: members[i] ?? [] }));
 }
 
-/** The highest group that isn't above the priority; below all of them the lowest. */
+/** The highest group that isn't above the priority; below all of them the lowest. Of several with just this priority the first. */
 function groupIndex(priorities: readonly ShutdownPriority[], priority: number): number {
   let low = 0;
   let high = priorities.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((priorities[middle] as ShutdownPriority).priority <= priority) low = middle + 1;
+    if ((priorities[middle] as ShutdownPriority).priority < priority) low = middle + 1;
     else high = middle;
   }
-  return Math.max(low - 1, 0);
+  return priorities[low]?.priority === priority ? low : Math.max(low - 1, 0);
 }
 
 export function shutdownGracePeriodSeconds(pod: Pod, group: ShutdownPriority): number {

@@ -3,13 +3,12 @@ import { evictedReason } from '../../../src/domain/eviction/eviction.js';
 import { beginRound, chooseVictim, type EvictionPolicy, isRelieved, type ReclaimPlan, thresholdMetReason } from '../../../src/domain/eviction/eviction-round.js';
 import { observeSignals, type SignalObservations } from '../../../src/domain/eviction/observations.js';
 import { noPressure, type PressureState } from '../../../src/domain/eviction/pressure.js';
-import type { EvictionSignal } from '../../../src/domain/eviction/signals.js';
 import { adaptToFileSystems, type EvictionConfiguration, type EvictionThreshold, parseEvictionThresholds } from '../../../src/domain/eviction/thresholds.js';
 import { formatDuration, parseGoDuration } from '../../../src/domain/values/go-duration.js';
 import { mustParseQuantity, quantityText, quantityValue } from '../../../src/domain/values/quantity.js';
 import { formatRfc3339, parseRfc3339 } from '../../../src/domain/values/time.js';
 import type { Pod } from '../../../src/ports/model/pod.js';
-import type { FsStats, MemoryStats, PodStats, StatsSummary } from '../../../src/ports/model/stats-summary.js';
+import type { PodStats, StatsSummary } from '../../../src/ports/model/stats-summary.js';
 import { type Difference, differences, isObject, type Json } from '../compare.js';
 import type { VectorDriver } from '../driver.js';
 
@@ -26,50 +25,31 @@ interface Sequence {
   readonly steps: readonly { readonly time: string; readonly observations: Observed; readonly observationsAfterReclaim?: Observed }[];
 }
 
-/** The summary in which these are measured: what is read off it has the formats that the daemon's messages have. */
+/** Each signal as it is read off a summary in which it is measured: so it has the format that the daemon's messages have. */
 function parsed(observed: Observed): SignalObservations {
-  const of = (signal: EvictionSignal): Measured | null => {
-    const values = observed[signal];
-    if (values === undefined) return null;
-    const { available, capacity, time } = values;
-    return {
-      available: Number(quantityValue(mustParseQuantity(available))),
-      capacity: Number(quantityValue(mustParseQuantity(capacity))),
-      ...(time === undefined ? {} : { time }),
-    };
-  };
-  const fs = (name: 'nodefs' | 'imagefs' | 'containerfs'): FsStats => {
-    const bytes = of(`${name}.available`);
-    const inodes = of(`${name}.inodesFree`);
-    return {
-      ...(bytes === null ? {} : { availableBytes: bytes.available, capacityBytes: bytes.capacity }),
-      ...(inodes === null ? {} : { inodesFree: inodes.available, inodes: inodes.capacity }),
-      ...timeOf(bytes ?? inodes),
-    };
-  };
-  const memory = (measured: Measured | null): MemoryStats =>
-    measured === null ? {} : { availableBytes: measured.available, workingSetBytes: measured.capacity - measured.available, ...timeOf(measured) };
-  const pids = of('pid.available');
-  return observeSignals({
-    node: {
-      nodeName: 'n',
-      memory: memory(of('memory.available')),
-      systemContainers: [{ name: 'pods', memory: memory(of('allocatableMemory.available')) }],
-      fs: fs('nodefs'),
-      runtime: { imageFs: fs('imagefs'), containerFs: fs('containerfs') },
-      ...(pids === null ? {} : { rlimit: { maxpid: pids.capacity, curproc: pids.capacity - pids.available, ...timeOf(pids) } }),
-    },
-  });
+  return new Map(Object.keys(observed).flatMap((signal) => [...observeSignals({ node: { nodeName: 'n', ...nodeStats(signal, observed[signal] as Observed[string]) } })]));
 }
 
-interface Measured {
-  readonly available: number;
-  readonly capacity: number;
-  readonly time?: string;
-}
-
-function timeOf(measured: Measured | null): { readonly time?: string } {
-  return measured?.time === undefined ? {} : { time: measured.time };
+function nodeStats(signal: string, observation: Observed[string]): Partial<StatsSummary['node']> {
+  const available = Number(quantityValue(mustParseQuantity(observation.available)));
+  const capacity = Number(quantityValue(mustParseQuantity(observation.capacity)));
+  const time = observation.time === undefined ? {} : { time: observation.time };
+  const memory = { availableBytes: available, workingSetBytes: capacity - available, ...time };
+  const fs = signal.endsWith('.inodesFree') ? { inodesFree: available, inodes: capacity, ...time } : { availableBytes: available, capacityBytes: capacity, ...time };
+  switch (signal.split('.')[0]) {
+    case 'memory':
+      return { memory };
+    case 'allocatableMemory':
+      return { systemContainers: [{ name: 'pods', memory }] };
+    case 'nodefs':
+      return { fs };
+    case 'imagefs':
+      return { runtime: { imageFs: fs } };
+    case 'containerfs':
+      return { runtime: { containerFs: fs } };
+    default:
+      return { rlimit: { maxpid: capacity, curproc: capacity - available, ...time } };
+  }
 }
 
 function shownThresholds(thresholds: readonly EvictionThreshold[]): Json {

@@ -34,7 +34,7 @@ export const driver: VectorDriver = {
     for (const raw of input.records) {
       const record = parseKmsgRecord(raw);
       if (!record.ok) continue;
-      const step = readOomLine(state, record.value.message, record.value.microsSinceBoot);
+      const step = readOomLine(state, record.value.message, Number(record.value.microsSinceBoot));
       state = step.state;
       if (step.kill !== null) events.push(shown(step.kill, bootTime));
     }
