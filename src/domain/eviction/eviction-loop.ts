@@ -1,0 +1,179 @@
+// The eviction loop: when the node is looked at, and what follows from a look.
+//
+//   phase        event                       becomes
+//   resting      woken                       measuring
+//   measuring    measured                    resting (nothing to do, or nobody may be evicted), reclaiming, or killing
+//   measuring    not measured                resting
+//   reclaiming   one call done               reclaiming (calls left), or remeasuring
+//   remeasuring  measured                    resting (relieved, or nobody may be evicted), or killing
+//   remeasuring  not measured                as if it were no relief
+//   killing      a pod is stopped            killing (others left), or cleaning
+//   cleaning     a pod's remains are gone    cleaning (others left), or measuring at once: there may be more to evict
+//   cleaning     woken, time is up           measuring
+//
+// Any other event changes nothing, but that remains that go while others are still stopped are remembered.
+// Invariant: one look, one reclaim call or one set of kills at a time, whoever wakes the loop.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { PodStats, StatsSummary } from '../../ports/model/stats-summary.js';
+import { microsPerSecond } from '../values/time.js';
+import type { Eviction } from './eviction.js';
+import { beginRound, chooseVictim, type EvictionPolicy, isRelieved, type ReclaimCall, type ReclaimPlan, thresholdMetReason } from './eviction-round.js';
+import { observeSignals, statsByPod } from './observations.js';
+import { noPressure, type PressureState } from './pressure.js';
+import type { FileSystemLayout } from './signals.js';
+import { adaptToFileSystems, type EvictionThreshold } from './thresholds.js';
+
+export interface EvictionSettings {
+  /** As configured, before they are adapted to the file systems. */
+  readonly thresholds: readonly EvictionThreshold[];
+  readonly policy: Omit<EvictionPolicy, 'layout'>;
+}
+
+/** From the end of one run to the next. */
+export const evictionRestMicros: Micros = 10 * microsPerSecond;
+/** How long the remains of evicted pods are waited for: as long as they are there, a look would only find the same again. */
+export const evictionCleanupMicros: Micros = 30 * microsPerSecond;
+
+interface Look {
+  readonly plan: ReclaimPlan;
+  readonly pods: readonly Pod[];
+  readonly stats: ReadonlyMap<string, PodStats>;
+}
+
+export type EvictionPhase =
+  | { readonly kind: 'resting'; readonly until: Micros }
+  | { readonly kind: 'measuring' }
+  | { readonly kind: 'reclaiming'; readonly look: Look; readonly callsLeft: readonly ReclaimCall[] }
+  | { readonly kind: 'remeasuring'; readonly look: Look }
+  /** By uid: those that still run, and those of which something is left. */
+  | { readonly kind: 'killing'; readonly running: readonly string[]; readonly remaining: readonly string[] }
+  | { readonly kind: 'cleaning'; readonly remaining: readonly string[]; readonly until: Micros };
+
+export interface EvictionLoop {
+  readonly phase: EvictionPhase;
+  readonly pressure: PressureState;
+  /** Found once; null until then. */
+  readonly layout: FileSystemLayout | null;
+}
+
+export type EvictionLoopEvent =
+  /** Its time has come, or the kernel says that memory is short. */
+  | { readonly type: 'woken' }
+  /** @param layout null where it isn't known yet: without it the look is not one */
+  | { readonly type: 'measured'; readonly summary: StatsSummary; readonly pods: readonly Pod[]; readonly layout: FileSystemLayout | null }
+  | { readonly type: 'not-measured' }
+  /** Whether it found something or failed. */
+  | { readonly type: 'reclaimed' }
+  | { readonly type: 'stopped'; readonly podUid: string }
+  | { readonly type: 'cleaned'; readonly podUid: string };
+
+export type EvictionAction =
+  | { readonly kind: 'measure' }
+  | { readonly kind: 'reclaim'; readonly call: ReclaimCall }
+  /** On the node, of type Warning. */
+  | { readonly kind: 'node-event'; readonly reason: string; readonly message: string }
+  /** Answered with `stopped`, also when the kill failed or took too long, and with `cleaned`. */
+  | { readonly kind: 'evict'; readonly eviction: Eviction };
+
+export interface EvictionLoopStep {
+  readonly loop: EvictionLoop;
+  readonly actions: readonly EvictionAction[];
+}
+
+export function startEvictionLoop(now: Micros): EvictionLoop {
+  return { phase: { kind: 'resting', until: now }, pressure: noPressure, layout: null };
+}
+
+/** Whether there is anything to look for. */
+export function isEvictionLoopNeeded({ thresholds, policy }: EvictionSettings): boolean {
+  return thresholds.length > 0 || policy.localStorageCapacityIsolation;
+}
+
+/** When the loop wants to be woken; null while it waits for an answer. */
+export function evictionWakeAt({ phase }: EvictionLoop): Micros | null {
+  return phase.kind === 'resting' || phase.kind === 'cleaning' ? phase.until : null;
+}
+
+export function stepEvictionLoop(loop: EvictionLoop, event: EvictionLoopEvent, settings: EvictionSettings, now: Micros): EvictionLoopStep {
+  const { phase } = loop;
+  switch (event.type) {
+    case 'woken':
+      return phase.kind === 'resting' || (phase.kind === 'cleaning' && now >= phase.until) ? measure(loop) : unchanged(loop);
+    case 'measured':
+      if (phase.kind === 'measuring') return looked(loop, event.summary, event.pods, loop.layout ?? event.layout, settings, now);
+      return phase.kind === 'remeasuring' ? lookedAgain(loop, phase.look, event.summary, settings, now) : unchanged(loop);
+    case 'not-measured':
+      if (phase.kind === 'measuring') return rest(loop, now);
+      return phase.kind === 'remeasuring' ? evictOne(loop, phase.look, settings, now) : unchanged(loop);
+    case 'reclaimed':
+      return phase.kind === 'reclaiming' ? reclaim(loop, phase.look, phase.callsLeft) : unchanged(loop);
+    case 'stopped':
+    case 'cleaned':
+      return podWent(loop, event.type, event.podUid, now);
+  }
+}
+
+function unchanged(loop: EvictionLoop): EvictionLoopStep {
+  return { loop, actions: [] };
+}
+
+function rest(loop: EvictionLoop, now: Micros): EvictionLoopStep {
+  return { loop: { ...loop, phase: { kind: 'resting', until: now + evictionRestMicros } }, actions: [] };
+}
+
+function measure(loop: EvictionLoop): EvictionLoopStep {
+  return { loop: { ...loop, phase: { kind: 'measuring' } }, actions: [{ kind: 'measure' }] };
+}
+
+function looked(before: EvictionLoop, summary: StatsSummary, pods: readonly Pod[], layout: FileSystemLayout | null, settings: EvictionSettings, now: Micros): EvictionLoopStep {
+  if (layout === null) return rest(before, now);
+  const { thresholds, firstRun } = adaptToFileSystems(settings.thresholds, layout);
+  const inForce = before.layout === null ? firstRun : thresholds;
+  const stats = statsByPod(summary);
+  const { state, plan } = beginRound(before.pressure, inForce, observeSignals(summary), pods, stats, { ...settings.policy, layout }, now);
+  const loop = { ...before, pressure: state, layout };
+  switch (plan.kind) {
+    case 'nothing':
+      return rest(loop, now);
+    case 'local-limits':
+      return kill(loop, plan.evictions);
+    case 'reclaim': {
+      const look = { plan, pods, stats };
+      const step = plan.calls.length > 0 ? reclaim(loop, look, plan.calls) : evictOne(loop, look, settings, now);
+      return { ...step, actions: [{ kind: 'node-event', reason: thresholdMetReason, message: plan.eventMessage }, ...step.actions] };
+    }
+  }
+}
+
+function reclaim(loop: EvictionLoop, look: Look, [call, ...callsLeft]: readonly ReclaimCall[]): EvictionLoopStep {
+  if (call === undefined) return { loop: { ...loop, phase: { kind: 'remeasuring', look } }, actions: [{ kind: 'measure' }] };
+  return { loop: { ...loop, phase: { kind: 'reclaiming', look, callsLeft } }, actions: [{ kind: 'reclaim', call }] };
+}
+
+function lookedAgain(loop: EvictionLoop, look: Look, summary: StatsSummary, settings: EvictionSettings, now: Micros): EvictionLoopStep {
+  const { thresholds } = loop.layout === null ? settings : adaptToFileSystems(settings.thresholds, loop.layout);
+  return isRelieved(thresholds, observeSignals(summary)) ? rest(loop, now) : evictOne(loop, look, settings, now);
+}
+
+/** By what the run's first look saw, as its event and its message say. */
+function evictOne(loop: EvictionLoop, { plan, pods, stats }: Look, settings: EvictionSettings, now: Micros): EvictionLoopStep {
+  const victim = loop.layout === null ? null : chooseVictim(plan, loop.pressure, pods, stats, { ...settings.policy, layout: loop.layout });
+  return victim === null ? rest(loop, now) : kill(loop, [victim]);
+}
+
+function kill(loop: EvictionLoop, evictions: readonly Eviction[]): EvictionLoopStep {
+  const uids = evictions.map(({ pod }) => pod.metadata.uid ?? '');
+  return { loop: { ...loop, phase: { kind: 'killing', running: uids, remaining: uids } }, actions: evictions.map((eviction) => ({ kind: 'evict', eviction })) };
+}
+
+function podWent(loop: EvictionLoop, what: 'stopped' | 'cleaned', podUid: string, now: Micros): EvictionLoopStep {
+  const { phase } = loop;
+  if (phase.kind !== 'killing' && phase.kind !== 'cleaning') return unchanged(loop);
+  const running = phase.kind === 'killing' ? phase.running.filter((uid) => uid !== podUid) : [];
+  const remaining = what === 'cleaned' ? phase.remaining.filter((uid) => uid !== podUid) : phase.remaining;
+  if (running.length > 0) return { loop: { ...loop, phase: { kind: 'killing', running, remaining } }, actions: [] };
+  if (remaining.length === 0) return measure(loop);
+  const until = phase.kind === 'cleaning' ? phase.until : now + evictionCleanupMicros;
+  return { loop: { ...loop, phase: { kind: 'cleaning', remaining, until } }, actions: [] };
+}

@@ -1,0 +1,153 @@
+// The eviction loop over its whole grid of phases and events, and the runs that people see.
+import t from 'tap';
+import {
+  type EvictionAction,
+  type EvictionLoop,
+  type EvictionLoopEvent,
+  type EvictionSettings,
+  evictionCleanupMicros,
+  evictionRestMicros,
+  evictionWakeAt,
+  isEvictionLoopNeeded,
+  startEvictionLoop,
+  stepEvictionLoop,
+} from '../../src/domain/eviction/eviction-loop.js';
+import { parseEvictionThresholds } from '../../src/domain/eviction/thresholds.js';
+import { formatRfc3339, microsPerSecond } from '../../src/domain/values/time.js';
+import type { Pod } from '../../src/ports/model/pod.js';
+import type { StatsSummary } from '../../src/ports/model/stats-summary.js';
+
+const start = 1_700_000_000 * microsPerSecond;
+const layout = { dedicatedImageFs: false, splitContainerFs: false };
+
+function settingsOf(evictionHard: Record<string, string>): EvictionSettings {
+  const parsed = parseEvictionThresholds({ evictionHard, evictionSoft: {}, evictionSoftGracePeriod: {}, evictionMinimumReclaim: {}, enforceNodeAllocatable: [] });
+  if (!parsed.ok) throw new Error(parsed.error);
+  return { thresholds: parsed.value, policy: { pressureTransitionPeriod: 300 * microsPerSecond, maxPodGracePeriodSeconds: 0, localStorageCapacityIsolation: true } };
+}
+const settings = settingsOf({ 'nodefs.available': '100', 'memory.available': '100' });
+
+function pod(name: string, over: Partial<Pod['spec']> = {}): Pod {
+  return { metadata: { name, uid: name }, spec: { containers: [{ name: 'c' }], ...over } };
+}
+
+function summary(memory: number, disk: number, time: number, used: Readonly<Record<string, number>> = {}): StatsSummary {
+  const at = formatRfc3339(time);
+  return {
+    node: { nodeName: 'n', memory: { availableBytes: memory, workingSetBytes: 1000, time: at }, fs: { availableBytes: disk, capacityBytes: 10_000, time: at } },
+    pods: Object.entries(used).map(([uid, usedBytes]) => ({ podRef: { name: uid, namespace: '', uid }, 'ephemeral-storage': { usedBytes } })),
+  };
+}
+
+const measured = (of: StatsSummary, pods: readonly Pod[] = []): EvictionLoopEvent => ({ type: 'measured', summary: of, pods, layout });
+
+interface Told {
+  readonly loop: EvictionLoop;
+  readonly said: readonly string[];
+}
+
+function shown(action: EvictionAction): string {
+  switch (action.kind) {
+    case 'measure':
+      return 'measure';
+    case 'reclaim':
+      return `reclaim ${action.call}`;
+    case 'node-event':
+      return `${action.reason} ${action.message}`;
+    case 'evict':
+      return `evict ${action.eviction.pod.metadata.name}`;
+  }
+}
+
+function tell(loop: EvictionLoop, event: EvictionLoopEvent, now: number): Told {
+  const step = stepEvictionLoop(loop, event, settings, now);
+  return { loop: step.loop, said: step.actions.map(shown) };
+}
+
+t.test('memory runs out: one pod goes, its remains are waited for, then the node is looked at again at once', async (t) => {
+  const pods = [pod('a', { priority: 5 }), pod('b')];
+  let { loop, said } = tell(startEvictionLoop(start), { type: 'woken' }, start);
+  t.strictSame(said, ['measure']);
+  ({ loop, said } = tell(loop, measured(summary(99, 5000, start), pods), start));
+  t.strictSame(said, ['EvictionThresholdMet Attempting to reclaim memory', 'evict b']);
+  t.equal(evictionWakeAt(loop), null, 'the kill is waited for');
+  t.strictSame(tell(loop, { type: 'woken' }, start + 5).said, [], 'nobody starts a second look');
+  ({ loop, said } = tell(loop, { type: 'stopped', podUid: 'b' }, start + 10));
+  t.strictSame([said, evictionWakeAt(loop)], [[], start + 10 + evictionCleanupMicros]);
+  t.strictSame(tell(loop, { type: 'woken' }, start + 10 + evictionCleanupMicros).said, ['measure'], 'not for ever');
+  ({ loop, said } = tell(loop, { type: 'cleaned', podUid: 'b' }, start + 20));
+  t.strictSame(said, ['measure']);
+  ({ loop, said } = tell(loop, measured(summary(99, 5000, start), [pods[0] as Pod]), start + 20));
+  t.strictSame([said, evictionWakeAt(loop), loop.pressure.conditions], [[], start + 20 + evictionRestMicros, ['MemoryPressure']], 'the same measurement evicts nobody else');
+});
+
+t.test('a full disk: what nothing uses goes first, and if that was enough no pod does', async (t) => {
+  const full = tell(tell(startEvictionLoop(start), { type: 'woken' }, start).loop, measured(summary(900, 99, start), [pod('a')]), start);
+  t.strictSame(full.said, ['EvictionThresholdMet Attempting to reclaim ephemeral-storage', 'reclaim containers']);
+  const images = tell(full.loop, { type: 'reclaimed' }, start);
+  t.strictSame(images.said, ['reclaim images']);
+  const again = tell(images.loop, { type: 'reclaimed' }, start);
+  t.strictSame(again.said, ['measure']);
+  t.strictSame(tell(again.loop, measured(summary(900, 100, start + 1)), start).said, [], 'relieved');
+  t.strictSame(tell(again.loop, measured(summary(99, 5000, start + 1)), start).said, ['evict a'], 'another signal is still short');
+  t.strictSame(tell(again.loop, { type: 'not-measured' }, start).said, ['evict a'], 'no measurement is no relief');
+});
+
+t.test('pods beyond their own limits go together, and are waited for together', async (t) => {
+  const limited = (name: string): Pod => pod(name, { containers: [{ name: 'c', resources: { limits: { 'ephemeral-storage': '10' } } }] });
+  const measuring = tell(startEvictionLoop(start), { type: 'woken' }, start).loop;
+  let { loop, said } = tell(measuring, measured(summary(99, 5000, start, { a: 11, b: 11, c: 10 }), [limited('a'), limited('b'), limited('c')]), start);
+  t.strictSame(said, ['evict a', 'evict b']);
+  ({ loop, said } = tell(loop, { type: 'stopped', podUid: 'a' }, start));
+  ({ loop, said } = tell(loop, { type: 'cleaned', podUid: 'a' }, start));
+  t.strictSame([said, loop.phase], [[], { kind: 'killing', running: ['b'], remaining: ['b'] }]);
+  t.strictSame(tell(loop, { type: 'cleaned', podUid: 'b' }, start).said, ['measure'], 'what is gone has stopped');
+});
+
+t.test('every phase has an answer to every event, and only the right ones move it', async (t) => {
+  const resting = startEvictionLoop(start);
+  const measuring = tell(resting, { type: 'woken' }, start).loop;
+  const reclaiming = tell(measuring, measured(summary(900, 99, start), [pod('a')]), start).loop;
+  const remeasuring = tell(tell(reclaiming, { type: 'reclaimed' }, start).loop, { type: 'reclaimed' }, start).loop;
+  const killing = tell(remeasuring, { type: 'not-measured' }, start).loop;
+  const cleaning = tell(killing, { type: 'stopped', podUid: 'a' }, start).loop;
+  const events: readonly EvictionLoopEvent[] = [
+    { type: 'woken' },
+    measured(summary(900, 5000, start + 1)),
+    { type: 'not-measured' },
+    { type: 'reclaimed' },
+    { type: 'stopped', podUid: 'a' },
+    { type: 'cleaned', podUid: 'a' },
+    { type: 'stopped', podUid: 'other' },
+    { type: 'cleaned', podUid: 'other' },
+  ];
+  const grid: readonly (readonly [EvictionLoop, ...next: string[]])[] = [
+    [resting, 'measuring', '=', '=', '=', '=', '=', '=', '='],
+    [measuring, '=', 'resting', 'resting', '=', '=', '=', '=', '='],
+    [reclaiming, '=', '=', '=', 'reclaiming', '=', '=', '=', '='],
+    [remeasuring, '=', 'resting', 'killing', '=', '=', '=', '=', '='],
+    [killing, '=', '=', '=', '=', 'cleaning', 'measuring', 'killing', 'killing'],
+    [cleaning, '=', '=', '=', '=', 'cleaning', 'measuring', 'cleaning', 'cleaning'],
+  ];
+  for (const [loop, ...next] of grid) {
+    t.equal(next.length, events.length);
+    for (const [i, event] of events.entries()) {
+      const after = tell(loop, event, start + 1);
+      const wanted = next[i] as string;
+      const sentence = `${loop.phase.kind}, ${event.type}`;
+      if (wanted === '=') t.strictSame([after.loop === loop, after.said], [true, []], sentence);
+      else t.equal(after.loop.phase.kind, wanted, sentence);
+    }
+  }
+});
+
+t.test('without the layout a look is none; with nobody to evict the loop rests; without anything to look for there is no loop', async (t) => {
+  const measuring = tell(startEvictionLoop(start), { type: 'woken' }, start).loop;
+  const blind = tell(measuring, { type: 'measured', summary: summary(99, 99, start), pods: [pod('a')], layout: null }, start);
+  t.strictSame([blind.said, blind.loop.pressure.conditions, blind.loop.phase.kind], [[], [], 'resting']);
+  const nobody = tell(measuring, measured(summary(99, 5000, start), [pod('critical', { priority: 2_000_000_000 })]), start);
+  t.strictSame([nobody.said, nobody.loop.phase.kind], [['EvictionThresholdMet Attempting to reclaim memory'], 'resting']);
+  const none = settingsOf({});
+  t.equal(isEvictionLoopNeeded(none), true, 'local limits');
+  t.equal(isEvictionLoopNeeded({ ...none, policy: { ...none.policy, localStorageCapacityIsolation: false } }), false);
+});
