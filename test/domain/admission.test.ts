@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { rejected, rejectionMetricLabel, rejectionStatusMessage } from '../../src/domain/admission/admission-result.js';
+import { admitAppArmor, admitDeclaredFeatures, admitPodLevelResources } from '../../src/domain/admission/node-support.js';
 import { admitByPredicates } from '../../src/domain/admission/predicates.js';
 import { admitUnderPressure } from '../../src/domain/admission/pressure-gate.js';
 import { parseSysctlAllowlist, safeSysctlNames } from '../../src/domain/admission/sysctl-gate.js';
@@ -248,6 +249,27 @@ t.test('kernel parameters', async (t) => {
   t.match(parseSysctlAllowlist(['net*']), { ok: false, error: 'the sysctls "net*" are not known to be namespaced' });
   t.match(parseSysctlAllowlist(['kernel.sem*']), { ok: true });
   t.match(parseSysctlAllowlist(['*']), { ok: false });
+});
+
+t.test('what the host supports', async (t) => {
+  const problem = 'AppArmor is not enabled on the host';
+  const refused = { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
+  const annotated = (value: string): Pod => ({ ...pod(), metadata: { name: 'a', annotations: { 'container.apparmor.security.beta.kubernetes.io/c': value } } });
+  const rows: readonly (readonly [string, Pod, object])[] = [
+    ['nothing asked for', pod(), { kind: 'admitted' }],
+    ['unconfined', pod({ securityContext: { appArmorProfile: { type: 'Unconfined' } } }), { kind: 'admitted' }],
+    ['of the pod', pod({ securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } }), refused],
+    ['of an init container', pod({ initContainers: [{ name: 'i', securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } }] }), refused],
+    ['by annotation', annotated('runtime/default'), refused],
+    ['unconfined by annotation', annotated('unconfined'), { kind: 'admitted' }],
+    ['running already', { ...annotated('runtime/default'), status: { phase: 'Running' } }, { kind: 'admitted' }],
+  ];
+  for (const [sentence, item, expected] of rows) t.match(admitAppArmor(item, problem), expected, sentence);
+  t.match(admitAppArmor(annotated('runtime/default'), null), { kind: 'admitted' }, 'the host can');
+  const podLevel = pod({ resources: { limits: { cpu: '1' } } });
+  t.match(admitPodLevelResources(podLevel, false), { reason: 'PodLevelResourcesNotSupported', message: 'PodLevelResources feature gate is disabled' });
+  t.match([admitPodLevelResources(podLevel, true), admitPodLevelResources(pod(), false)], [{ kind: 'admitted' }, { kind: 'admitted' }]);
+  t.match(admitDeclaredFeatures(['b', 'a', 'c'], new Set(['c'])), { reason: 'PodFeatureUnsupported', message: 'Pod requires node features that are not available: a, b' });
 });
 
 t.test('labels of the metric are few', async (t) => {

@@ -1,0 +1,41 @@
+// Whether the node can give a pod what it asks for besides room: AppArmor profiles, pod-level resources, features that the node declares.
+import type { AppArmorProfile } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { apparmorProfile } from '../containers/security-profiles.js';
+import { hasPodLevel } from '../qos/pod-resources.js';
+import { byCodeUnits } from '../values/text-order.js';
+import { type Admission, admitted, rejected } from './admission-result.js';
+
+/**
+ * Only before the pod has started: one that runs keeps the profile that it has.
+ * @param hostProblem why the host can't enforce profiles, e.g. `AppArmor is not enabled on the host`; null when it can
+ */
+export function admitAppArmor(pod: Pod, hostProblem: string | null): Admission {
+  if ((pod.status?.phase ?? 'Pending') !== 'Pending' || hostProblem === null || !asksForAppArmor(pod)) return admitted;
+  return rejected('AppArmor', `Cannot enforce AppArmor: ${hostProblem}`);
+}
+
+function asksForAppArmor(pod: Pod): boolean {
+  if (isEnforced(pod.spec.securityContext?.appArmorProfile)) return true;
+  const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers, ...(pod.spec.ephemeralContainers ?? [])];
+  return containers.some((container) => {
+    const profile = apparmorProfile(pod, container);
+    return !profile.ok || (profile.value !== null && profile.value.profileType !== 'Unconfined');
+  });
+}
+
+function isEnforced(profile: AppArmorProfile | undefined): boolean {
+  return profile !== undefined && profile.type !== 'Unconfined';
+}
+
+/** @param isEnabled the feature gate PodLevelResources */
+export function admitPodLevelResources(pod: Pod, isEnabled: boolean): Admission {
+  if (isEnabled || !(hasPodLevel(pod, 'requests') || hasPodLevel(pod, 'limits'))) return admitted;
+  return rejected('PodLevelResourcesNotSupported', 'PodLevelResources feature gate is disabled');
+}
+
+/** @param needed what the pod's spec needs of a node that may be older, @param declared what this node has */
+export function admitDeclaredFeatures(needed: readonly string[], declared: ReadonlySet<string>): Admission {
+  const missing = needed.filter((feature) => !declared.has(feature)).sort(byCodeUnits);
+  return missing.length === 0 ? admitted : rejected('PodFeatureUnsupported', `Pod requires node features that are not available: ${missing.join(', ')}`);
+}
