@@ -26,6 +26,8 @@ export type PreemptionResult =
 interface Candidate {
   readonly pod: Pod;
   readonly requests: readonly bigint[];
+  /** The same as doubles, which distances are measured in. */
+  readonly sizes: readonly number[];
   readonly memory: bigint;
   readonly cpu: bigint;
 }
@@ -62,7 +64,7 @@ function candidateOf(pod: Pod, missing: readonly MissingAmount[]): Candidate {
   const memory = requested(pod, 'memory');
   const cpu = requested(pod, 'cpu');
   const requests = missing.map(({ resource }) => (resource === 'memory' ? memory : resource === 'cpu' ? cpu : requested(pod, resource)));
-  return { pod, requests, memory, cpu };
+  return { pod, requests, sizes: requests.map(Number), memory, cpu };
 }
 
 function requested(pod: Pod, resource: string): bigint {
@@ -101,10 +103,12 @@ function pick(candidates: readonly Candidate[], needed: Missing): Candidate[] {
 
 /** Of equally close ones the smaller, of equally small ones the later. */
 function closestIndex(candidates: readonly Candidate[], missing: Missing): number {
+  const needs = missing.map(Number);
   let best = 0;
   let bestDistance = Infinity;
-  for (const [i, candidate] of candidates.entries()) {
-    const distance = distanceOf(candidate, missing);
+  for (let i = 0; i < candidates.length; i++) {
+    const candidate = candidates[i] as Candidate;
+    const distance = distanceOf(candidate, needs);
     if (distance < bestDistance || (distance === bestDistance && isAtMostAsLarge(candidate, candidates[best] as Candidate))) {
       best = i;
       bestDistance = distance;
@@ -114,11 +118,12 @@ function closestIndex(candidates: readonly Candidate[], missing: Missing): numbe
 }
 
 /** How much of each need a pod would leave open, as a fraction, squared: each resource weighs the same. */
-function distanceOf({ requests }: Candidate, missing: Missing): number {
+function distanceOf({ sizes }: Candidate, needs: readonly number[]): number {
   let sum = 0;
-  for (const [i, needed] of missing.entries()) {
-    const left = needed - (requests[i] as bigint);
-    if (needed > 0n && left > 0n) sum += (Number(left) / Number(needed)) ** 2;
+  for (let i = 0; i < needs.length; i++) {
+    const needed = needs[i] as number;
+    const left = needed - (sizes[i] as number);
+    if (needed > 0 && left > 0) sum += (left / needed) ** 2;
   }
   return sum;
 }
