@@ -9,7 +9,7 @@
 import { FileConfigurationSource } from '../../adapters/config-files/index.js';
 import { readHost } from '../../adapters/linux/index.js';
 import { PinoLogger, standardErrorDestination } from '../../adapters/logging/index.js';
-import { openNativeLinux, serviceEnvironmentOf } from '../../adapters/native-linux/index.js';
+import { type NativeLinux, openNativeLinux, serviceEnvironmentOf } from '../../adapters/native-linux/index.js';
 import { WallAnchoredClock } from '../../adapters/time/index.js';
 import { type LoadedConfiguration, loadConfiguration } from '../../domain/configuration/load-configuration.js';
 import { exitCodes } from '../../domain/configuration/startup-refusals.js';
@@ -67,12 +67,20 @@ async function run(loaded: LoadedConfiguration, logger: Logger, clock: WallAncho
 async function started(loaded: LoadedConfiguration, logger: Logger, clock: WallAnchoredClock, signalled: Promise<void>): Promise<Daemon | null> {
   const own = readOwnSettings(process.env.KUBELET_TS_CONFIG);
   logger.log('info', 'Kubelet version', { kubeletVersion: reportedVersion(), node: process.version });
-  const native = openNativeLinux({ kernelLogPath, service: serviceEnvironmentOf(process.env) }, own.nativeAddonRequired);
+  const native = openNative(own.nativeAddonRequired);
   const profile = kubeletProfile(loaded.options.rootDir, own.flightRecord);
   const starting = startDaemon({ loaded, profile, logger, clock, native, environment: process.env });
   const outcome = await Promise.race([starting, signalled.then(() => null)]);
   if (outcome === null) starting.then((daemon) => daemon.stop()).catch(() => {});
   return outcome;
+}
+
+function openNative(isRequired: boolean): NativeLinux {
+  try {
+    return openNativeLinux({ kernelLogPath, service: serviceEnvironmentOf(process.env) }, isRequired);
+  } catch (error) {
+    throw new StartRefusal(`failed to run Kubelet: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 async function supervised(daemon: Daemon, logger: Logger, signalled: Promise<void>): Promise<number> {

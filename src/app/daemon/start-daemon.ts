@@ -15,7 +15,6 @@ import { runtimeCgroupDriver, validateServices } from '../../adapters/cri/index.
 import { hostAddresses, readHost } from '../../adapters/linux/index.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
 import type { AgentQueries } from '../../ports/inbound/agent-queries.js';
-import { PortError } from '../../ports/port-error.js';
 import type { Resolver } from '../bind-to.js';
 import { daemonContainer } from '../modules.js';
 import { type Recording, tokens } from '../tokens.js';
@@ -30,7 +29,7 @@ import { OwnedPods } from './owned-pods.js';
 import { watchPassingFacts } from './passing-facts.js';
 import { holdLockFile, lockRootDirectory } from './process-locks.js';
 import { checkConfiguration, checkHost, logNotes } from './start-checks.js';
-import { StartRefusal } from './start-refusal.js';
+import { asRefusal, StartRefusal } from './start-refusal.js';
 import { Teardown } from './teardown.js';
 import { Watchdog } from './watchdog.js';
 
@@ -66,7 +65,7 @@ export async function startDaemon(context: DaemonContext): Promise<Daemon> {
     return await new DaemonStart(context, teardown).run();
   } catch (error) {
     await teardown.run();
-    throw error;
+    throw asRefusal(error);
   }
 }
 
@@ -136,19 +135,15 @@ class DaemonStart {
     const imageConnection = this.resolver.get(tokens.imageService).imageService;
     const state = this.resolver.get(tokens.runtime);
     const images = this.resolver.get(tokens.images);
-    try {
-      const version = await validateServices({ connection, state }, { connection: imageConnection, images }, calling().signal);
-      const fromRuntime = await runtimeCgroupDriver(connection, calling().signal, (micros) => delay(micros / 1000));
-      logger.log('info', 'Container runtime connected', { runtime: version.runtimeName, version: version.runtimeVersion, endpoint: connection.endpoint });
-      const driver = fromRuntime ?? (loaded.configuration.cgroupDriver as CgroupDriver);
-      if (fromRuntime === null) logger.log('info', 'CRI implementation should be updated to support RuntimeConfig. Falling back to using cgroupDriver from kubelet config.');
-      if (driver === 'systemd' && loaded.configuration.cgroupsPerQOS) {
-        throw new StartRefusal('failed to run Kubelet: the cgroup driver systemd is not supported yet: set cgroupfs in the runtime and in cgroupDriver, or cgroupsPerQOS: false');
-      }
-      return driver;
-    } catch (error) {
-      throw error instanceof PortError ? new StartRefusal(`failed to run Kubelet: ${error.message}`) : error;
+    const version = await validateServices({ connection, state }, { connection: imageConnection, images }, calling().signal);
+    const fromRuntime = await runtimeCgroupDriver(connection, calling().signal, (micros) => delay(micros / 1000));
+    logger.log('info', 'Container runtime connected', { runtime: version.runtimeName, version: version.runtimeVersion, endpoint: connection.endpoint });
+    const driver = fromRuntime ?? (loaded.configuration.cgroupDriver as CgroupDriver);
+    if (fromRuntime === null) logger.log('info', 'CRI implementation should be updated to support RuntimeConfig. Falling back to using cgroupDriver from kubelet config.');
+    if (driver === 'systemd' && loaded.configuration.cgroupsPerQOS) {
+      throw new StartRefusal('failed to run Kubelet: the cgroup driver systemd is not supported yet: set cgroupfs in the runtime and in cgroupDriver, or cgroupsPerQOS: false');
     }
+    return driver;
   }
 
   /** That the host holds no pods of others. Null where this agent owns the node. */

@@ -1,8 +1,16 @@
 // Why an agent does not start. Invariant: nothing that it started goes on, and the message is the one line that the process ends with.
+import { EndpointError } from '../../adapters/cri/index.js';
+import { PortError } from '../../ports/port-error.js';
 
 export class StartRefusal extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'StartRefusal';
   }
+}
+
+/** What the runtime, the file system or the endpoint's text said no to, as the line that the process ends with; a mistake of the program stays what it is. */
+export function asRefusal(error: unknown): unknown {
+  const isOutside = error instanceof PortError || error instanceof EndpointError || (error instanceof Error && 'syscall' in error);
+  return isOutside ? new StartRefusal(`failed to run Kubelet: ${error.message}`) : error;
 }

@@ -122,6 +122,11 @@ class Demonstration {
       };
       process.on('SIGINT', signal);
       process.on('SIGTERM', signal);
+      process.on('uncaughtException', (error) => {
+        this.view.end();
+        process.stderr.write(`kubelet-ctl dev: ${error.stack ?? error.message}\n`);
+        this.leave(1);
+      });
     });
   }
 
