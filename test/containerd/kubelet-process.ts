@@ -109,10 +109,8 @@ export class KubeletProcess {
   async start(): Promise<void> {
     this.spawn();
     const child = this.child;
-    await this.until('the kubelet is well', async () => {
-      if (child?.exitCode !== null) throw new Error(`the kubelet ended with ${String(child?.exitCode)}`);
-      return (await this.health()) === 200;
-    });
+    await this.until('the kubelet is well', async () => child?.exitCode !== null || (await this.health()) === 200);
+    if (child?.exitCode !== null) throw new Error(`the kubelet ended with ${String(child?.exitCode)}\n${this.log}`);
   }
 
   /** Ends it as nothing that can be prepared for does. */
