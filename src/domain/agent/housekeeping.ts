@@ -35,6 +35,8 @@ export function beginHousekeeping(context: AgentContext): void {
   const { housekeeping } = state;
   if (housekeeping.phase !== 'idle') return;
   housekeeping.lastAt = turn.now;
+  // Of a pass that failed, a snapshot may still be under way.
+  if (['cgroups', 'directories'].some((slot) => turn.inFlight(housekeepingAddress, slot))) return;
   if (!areAllSourcesReady(state.config) || loopProblem(context) !== null) return;
   housekeeping.dirty = false;
   housekeeping.phase = 'snapshots';
@@ -71,11 +73,13 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   const { state, turn } = context;
   const wanted = new Set(state.pods.pods.keys());
   let known = new Map<string, KnownPod>();
+  // What nobody knows may be collected from the first pass on.
+  if (!state.workers.synced) state.collection.dirty = true;
   const before = new Set(state.workers.records.keys());
   withEffects(context, (effects) => {
     known = syncKnownPods(state.workers, wanted, turn.now, effects);
   });
-  for (const uid of before) if (!state.workers.records.has(uid)) endAddresses(context, uid);
+  for (const uid of before) if (!state.workers.records.has(uid)) letGo(context, uid);
   forgetUnknown(state, (uid) => wanted.has(uid) || known.has(uid));
   const runningUids = new Set(running.map(({ uid }) => uid));
   removeDirectories(context, known, runningUids);
@@ -128,7 +132,9 @@ function removeCgroups(context: AgentContext, known: ReadonlyMap<string, KnownPo
   }
 }
 
-function endAddresses(context: AgentContext, uid: string): void {
+function letGo(context: AgentContext, uid: string): void {
+  // Nothing more will happen to it in the runtime, and only now may its containers go.
+  context.state.collection.dirty = true;
   context.turn.end(syncAddress(uid));
   context.state.awaitingStatus.delete(uid);
 }

@@ -185,10 +185,20 @@ function mayStart(workers: PodWorkers, record: PodWorkerRecord, pod: Pod): 'now'
 function finishUnstarted(workers: PodWorkers, record: PodWorkerRecord, now: Micros): void {
   record.terminatedAt = now;
   record.finished = true;
-  releaseStaticName(workers, record);
+  leaveStaticName(workers, record);
 }
 
-export function releaseStaticName(workers: PodWorkers, record: PodWorkerRecord): void {
+/** It neither has the name any more nor waits for it. */
+function leaveStaticName(workers: PodWorkers, record: PodWorkerRecord): void {
+  releaseStaticName(workers, record);
+  const waiting = workers.waitingStaticPods.get(record.fullName);
+  if (waiting?.includes(record.uid) !== true) return;
+  const left = waiting.filter((uid) => uid !== record.uid);
+  if (left.length > 0) workers.waitingStaticPods.set(record.fullName, left);
+  else workers.waitingStaticPods.delete(record.fullName);
+}
+
+function releaseStaticName(workers: PodWorkers, record: PodWorkerRecord): void {
   if (workers.startedStaticPods.get(record.fullName) === record.uid) workers.startedStaticPods.delete(record.fullName);
 }
 
@@ -196,5 +206,5 @@ export function releaseStaticName(workers: PodWorkers, record: PodWorkerRecord):
 export function forget(workers: PodWorkers, record: PodWorkerRecord): void {
   assert(record.run === null, `pod ${record.uid} is forgotten while it is being worked on`);
   workers.records.delete(record.uid);
-  releaseStaticName(workers, record);
+  leaveStaticName(workers, record);
 }

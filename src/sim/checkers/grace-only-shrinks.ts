@@ -1,9 +1,10 @@
 // The grace period of a pod that is to go never grows, and no container of it is given more.
 import { minStopTimeoutSeconds } from '../../domain/pod-sync/kill-grace.js';
+import type { Micros } from '../../ports/micros.js';
 import type { Checker } from './checker.js';
 
-/** uid -> seconds, of pods whose grace period is decided. */
-type Memory = Map<string, number>;
+/** Pods whose grace period is decided. A pod that was forgotten and came back has been seen first at another time. */
+type Memory = Map<string, { readonly syncedAt: Micros; readonly seconds: number }>;
 
 export const graceOnlyShrinks: Checker<Memory> = {
   name: 'grace-only-shrinks',
@@ -12,11 +13,11 @@ export const graceOnlyShrinks: Checker<Memory> = {
     if (what.kind === 'started') memory.clear();
     if (what.kind === 'step') {
       for (const uid of memory.keys()) if (!agent.workers.records.has(uid)) memory.delete(uid);
-      for (const { uid, gracePeriodSeconds } of agent.workers.records.values()) {
-        if (gracePeriodSeconds === 0) continue;
-        const before = memory.get(uid) ?? gracePeriodSeconds;
-        if (gracePeriodSeconds > before) report(`the grace period of pod ${uid} grew from ${before} to ${gracePeriodSeconds} s`);
-        memory.set(uid, gracePeriodSeconds);
+      for (const { uid, syncedAt, gracePeriodSeconds: seconds } of agent.workers.records.values()) {
+        if (seconds === 0) continue;
+        const before = memory.get(uid);
+        if (before?.syncedAt === syncedAt && seconds > before.seconds) report(`the grace period of pod ${uid} grew from ${before.seconds} to ${seconds} s`);
+        if (before?.syncedAt !== syncedAt || before.seconds !== seconds) memory.set(uid, { syncedAt, seconds });
       }
     }
     if (what.kind !== 'command' || what.command.op !== 'containers.stop') return;

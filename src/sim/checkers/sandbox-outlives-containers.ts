@@ -1,14 +1,14 @@
-// No sandbox is stopped or removed while a container in it runs: its containers would be killed without their grace.
+// No sandbox is removed while a container in it runs. (It may be stopped: that is what is left when a container's own stop fails.)
 import type { Checker } from './checker.js';
 
 export const sandboxOutlivesContainers: Checker<null> = {
   name: 'sandbox-outlives-containers',
   fresh: () => null,
   look(_memory, what, { runtime }, report) {
-    if (what.kind !== 'command' || (what.command.op !== 'sandboxes.remove' && what.command.op !== 'sandboxes.stop')) return;
+    if (what.kind !== 'command' || what.command.op !== 'sandboxes.remove') return;
     const { sandboxId } = what.command.request;
     for (const { id, sandboxId: of, state } of runtime.containers.values()) {
-      if (of === sandboxId && state === 'running') report(`${what.command.op} of ${sandboxId}, in which ${id} runs`);
+      if (of === sandboxId && state === 'running') report(`sandbox ${sandboxId} is removed, in which ${id} runs`);
     }
   },
 };

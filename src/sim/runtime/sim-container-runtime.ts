@@ -77,6 +77,24 @@ export class SimContainerRuntime {
     return changed;
   }
 
+  /** SIGKILL from nowhere: the process is gone, and nobody asked for it. */
+  killContainer(id: string, now: Micros): void {
+    this.settle(now);
+    const container = this.state.containers.get(id);
+    if (container?.state !== 'running') return;
+    this.containers.kill(container, now);
+    if (container.podUid !== '') this.state.changedPods.add(container.podUid);
+  }
+
+  /** The sandbox dies by itself, and with it what runs inside. */
+  killSandbox(id: string, now: Micros): void {
+    this.settle(now);
+    const sandbox = this.state.sandboxes.get(id);
+    if (sandbox === undefined) return;
+    this.sandboxes.down(sandbox, now);
+    this.state.changedPods.add(sandbox.config.metadata.uid);
+  }
+
   private settle(now: Micros): void {
     assert(now >= this.state.lastNow, `time went back from ${this.state.lastNow} to ${now}`);
     this.state.lastNow = now;

@@ -1,0 +1,135 @@
+// What a swarm's seed stands for: how many nodes and pods, what goes wrong and how often, and in which order things happen.
+// Invariant: everything follows from the seed, so that one number repeats a run.
+import { draw, streamOf } from '../../src/domain/kernel/random.js';
+import type { Pod } from '../../src/ports/model/pod.js';
+import type { PortErrorKind } from '../../src/ports/port-error.js';
+import type { FaultAction, FaultRule, SimClusterOptions } from '../../src/sim/index.js';
+import { ms, podOf, second } from './sim-pods.js';
+
+/** A stream of draws for one purpose. */
+export class Dice {
+  private n = 0;
+  private readonly stream: number;
+
+  constructor(seed: number, purpose: string) {
+    this.stream = streamOf(seed, 'swarm', purpose);
+  }
+
+  next(): number {
+    return draw(this.stream, this.n++);
+  }
+
+  below(limit: number): number {
+    return Math.floor(this.next() * limit);
+  }
+
+  between(least: number, most: number): number {
+    return least + this.below(most - least + 1);
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  of<T>(choices: readonly T[]): T {
+    return choices[this.below(choices.length)] as T;
+  }
+}
+
+export interface SwarmOptions {
+  readonly cluster: SimClusterOptions;
+  readonly files: number;
+  /** Things that happen in the first phase, each after a pause of up to `pause`. */
+  readonly actions: number;
+  readonly pause: number;
+  /** How likely an action is one of these; else a manifest changes. */
+  readonly kills: number;
+  readonly outages: number;
+  readonly deaths: number;
+}
+
+const limited = ['runtime.version', 'runtime.status', 'runtime.listPods', 'runtime.inspectPod', 'sandboxes.run', 'sandboxes.stop', 'sandboxes.remove'] as const;
+const limitedToo = ['containers.create', 'containers.start', 'containers.stop', 'containers.remove', 'images.status'] as const;
+/** Operations with a time limit, whose answer may be lost. */
+const hanging: readonly string[] = [...limited, ...limitedToo];
+const others = ['images.pull', 'podDirectories.*', 'podLogs.*', 'podCgroups.*', 'events.record', 'manifestDirectory.*'] as const;
+const kinds: readonly PortErrorKind[] = ['unavailable', 'internal', 'unknown', 'deadline-exceeded', 'resource-exhausted'];
+
+export function swarmOptions(seed: number): SwarmOptions {
+  const dice = new Dice(seed, 'options');
+  const nodes = Array.from({ length: dice.of([1, 1, 1, 2]) }, (_, i) => `n${i}`);
+  const settings = { runtimeRequestTimeout: dice.of([5, 20, 120]) * second, maxContainerRestartPeriod: dice.of([null, 5 * second, 60 * second]), cgroupsPerQos: dice.chance(0.8) };
+  const slow = dice.of([1, 1, 3, 20]);
+  const latencies = { runSandbox: 150 * ms * slow, createContainer: 20 * ms * slow, startContainer: 60 * ms * slow, look: ms * slow };
+  const runtime = { latencies, pullBytesPerSecond: dice.of([50_000_000, 2_000_000]) };
+  const cluster = { seed, nodes, settings, runtime, runtimeTellsChanges: dice.chance(0.5), faults: faultRules(dice) };
+  return {
+    cluster,
+    files: dice.between(1, 7),
+    actions: dice.between(10, 60),
+    pause: dice.of([1, 5, 20]) * second,
+    kills: dice.of([0, 0.05, 0.2]),
+    outages: dice.of([0, 0.05]),
+    deaths: dice.of([0, 0.1]),
+  };
+}
+
+function faultRules(dice: Dice): FaultRule[] {
+  const intensity = dice.of([0, 0.02, 0.1, 0.3]);
+  if (intensity === 0) return [];
+  return [...hanging, ...others].flatMap((operation): FaultRule[] => {
+    if (!dice.chance(0.6)) return [];
+    return [{ operation, trigger: { probability: intensity * dice.next() }, action: faultAction(dice, operation) }];
+  });
+}
+
+function faultAction(dice: Dice, operation: string): FaultAction {
+  const kind = dice.of(['error', 'error', 'delay', 'hang'] as const);
+  const moment = dice.of(['before', 'after'] as const);
+  if (kind === 'hang' && hanging.includes(operation)) return { kind, moment };
+  if (kind === 'delay') return { kind, moment, micros: dice.of([100 * ms, 2 * second, 15 * second]) };
+  return { kind: 'error', moment, error: dice.of(kinds), message: `planned failure of ${operation}` };
+}
+
+/** What a pod has to come to when nothing goes wrong any more. */
+export type Expectation = 'runs' | 'ends' | 'crashes';
+export interface SwarmPod {
+  readonly pod: Pod;
+  readonly expected: Expectation;
+}
+
+/**
+ * A pod as a person might write it; `version` makes one manifest's versions differ. Under one uid of its own only images and environment
+ * change, as an API server would have it: scripts come with the sandbox, and a pod that has ended stays so.
+ */
+export function swarmPod(actions: Dice, file: number, version: number): SwarmPod {
+  const name = `p${file}`;
+  const uid = actions.chance(0.4) ? `uid-${file}-${actions.below(2)}` : undefined;
+  const image = actions.of(['busybox', 'nginx:1', 'app:2']);
+  const dice = uid === undefined ? actions : new Dice(file, uid);
+  const common = {
+    ...(uid === undefined ? {} : { uid }),
+    grace: dice.of([0, 1, 3, 8]),
+    env: String(version),
+    image,
+    spec: { hostNetwork: dice.chance(0.2) },
+  };
+  const stop = dice.of(['term=0s', 'term=1s', 'term=20s', 'ignore-term']);
+  switch (dice.below(6)) {
+    case 0:
+      return { expected: 'ends', pod: podOf(name, { ...common, policy: 'Never', containers: { c: `run=${dice.between(1, 20)}s,exit=${dice.below(2)}`, d: 'run=3s' } }) };
+    case 1:
+      return { expected: 'ends', pod: podOf(name, { ...common, policy: 'OnFailure', containers: { c: `run=2s,exit=1; run=${dice.between(1, 9)}s` }, sidecars: { s: stop } }) };
+    case 2:
+      return { expected: 'crashes', pod: podOf(name, { ...common, containers: { c: 'run=2s,exit=1', d: stop } }) };
+    case 3:
+      return { expected: 'runs', pod: podOf(name, { ...common, init: { i: 'run=1s,exit=1; run=2s', j: 'run=1s' }, containers: { c: stop } }) };
+    case 4:
+      return {
+        expected: 'runs',
+        pod: podOf(name, { ...common, sidecars: { s: stop, t: 'term=1s' }, init: { i: 'run=1s' }, containers: { c: stop, d: 'run=30s,exit=1; run=forever' } }),
+      };
+    default:
+      return { expected: 'runs', pod: podOf(name, { ...common, containers: { c: stop, d: stop } }) };
+  }
+}

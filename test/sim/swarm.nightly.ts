@@ -1,0 +1,20 @@
+// The swarm for long: seeds that nobody has seen, from a first one that is printed. A seed that fails belongs in the list of swarm.test.ts.
+import t from 'tap';
+import { runSeed } from './swarm.js';
+import { SwarmCoverage } from './swarm-coverage.js';
+
+const first = Number(process.env.SWARM_FIRST ?? Math.floor(Date.now() / 1000));
+const budgetMs = Number(process.env.SWARM_MINUTES ?? 20) * 60_000;
+const mostSeeds = 20_000;
+
+t.test(`swarm from seed ${first}`, { timeout: 2 * budgetMs }, async (t) => {
+  const coverage = new SwarmCoverage();
+  const end = performance.now() + budgetMs;
+  let seed = first;
+  for (; seed < first + mostSeeds && performance.now() < end; seed++) {
+    const { problems, options } = runSeed(seed, coverage);
+    if (problems.length > 0) t.strictSame(problems, [], `SWARM_SEED=${seed} node --enable-source-maps dist/test/sim/swarm.test.js; options ${JSON.stringify(options)}`);
+  }
+  t.comment([`${seed - first} seeds`, ...coverage.table()].join('\n'));
+  t.ok(seed > first + 10, 'it went through some');
+});

@@ -1,0 +1,225 @@
+// One seed of the swarm: first everything goes wrong and no checker may find anything, then nothing goes wrong any more and the world has to
+// become what is wanted, then nothing is wanted any more and nothing may be left.
+import { isTerminalPhase } from '../../src/domain/status/phase.js';
+import type { PodPhase } from '../../src/ports/model/pod-status.js';
+import { SimCluster, type SimClusterNode } from '../../src/sim/index.js';
+import { minute, second } from './sim-pods.js';
+import type { SwarmCoverage } from './swarm-coverage.js';
+import { Dice, type SwarmOptions, type SwarmPod, swarmOptions, swarmPod } from './swarm-options.js';
+
+/** Within this the wanted state has to be there: the longest back-off with its spread, and a long-running container before it. */
+const convergence = 20 * minute;
+
+export interface SwarmResult {
+  readonly options: SwarmOptions;
+  /** What went wrong; empty: nothing. */
+  readonly problems: readonly string[];
+  readonly steps: number;
+  readonly hash: string;
+}
+
+/** @param hash keep the hash of the run, to compare it with another one */
+export function runSeed(seed: number, coverage: SwarmCoverage, hash = false): SwarmResult {
+  const options = swarmOptions(seed);
+  const swarm = new Swarm(seed, options, coverage, hash);
+  const problems: string[] = [];
+  const phase = (name: string, play: () => readonly string[]): void => {
+    if (problems.length > 0) return;
+    try {
+      problems.push(...play().map((problem) => `${name}: ${problem}`));
+    } catch (error) {
+      problems.push(`${name}: ${error instanceof Error ? error.stack : String(error)}`);
+    }
+  };
+  phase('safety', () => swarm.safety());
+  phase('liveness', () => swarm.liveness());
+  phase('end', () => swarm.end());
+  coverage.addFaults(swarm.cluster);
+  return { options, problems, steps: swarm.cluster.world.steps, hash: swarm.cluster.hash };
+}
+
+class Swarm {
+  readonly cluster: SimCluster;
+  private readonly dice: Dice;
+  /** Node and file -> what is wanted there. */
+  private readonly wanted = new Map<string, SwarmPod>();
+  private readonly down = new Set<string>();
+  private version = 0;
+
+  constructor(
+    seed: number,
+    private readonly options: SwarmOptions,
+    private readonly coverage: SwarmCoverage,
+    hash: boolean,
+  ) {
+    this.cluster = new SimCluster({ ...options.cluster, hash, observe: (_node, input, state) => coverage.stepped(input, state.agent) });
+    this.dice = new Dice(seed, 'actions');
+  }
+
+  safety(): string[] {
+    const { dice, cluster, options } = this;
+    for (let i = 0; i < options.actions; i++) {
+      cluster.run(dice.below(options.pause));
+      this.act(cluster.node(dice.of(cluster.nodeNames)));
+      if (cluster.violations.length > 0) break;
+    }
+    cluster.run(minute);
+    return this.violations();
+  }
+
+  liveness(): string[] {
+    this.calm();
+    const { cluster } = this;
+    let differences: string[] = [];
+    const held = cluster.runUntil(() => {
+      differences = this.differences();
+      return differences.length === 0;
+    }, convergence);
+    return [...this.violations(), ...(held ? [] : differences.map((difference) => `after ${convergence / minute} min ${difference}`))];
+  }
+
+  end(): string[] {
+    const { cluster } = this;
+    for (const key of this.wanted.keys()) this.nodeOf(key).remove(fileOf(key));
+    this.wanted.clear();
+    cluster.run(15 * minute);
+    return [...this.violations(), ...cluster.nodeNames.flatMap((name) => leftovers(cluster.node(name)).map((left) => `${name}: ${left} left`))];
+  }
+
+  /** Nothing goes wrong from now on. */
+  private calm(): void {
+    for (const name of this.cluster.nodeNames) {
+      const node = this.cluster.node(name);
+      node.setFaults([]);
+      node.setNetworkReady(true);
+      if (this.down.delete(name)) node.start();
+    }
+  }
+
+  private act(node: SimClusterNode): void {
+    const { dice, options } = this;
+    const roll = dice.next();
+    if (this.down.has(node.name)) {
+      if (dice.chance(0.5)) {
+        node.start();
+        this.down.delete(node.name);
+      } else this.changeManifest(node);
+    } else if (roll < options.kills) {
+      this.coverage.killed(node.agent);
+      node.kill();
+      if (dice.chance(0.5)) node.start();
+      else this.down.add(node.name);
+    } else if (roll < options.kills + options.outages) {
+      if (dice.chance(0.5)) node.runtimeDown(dice.between(1, 40) * second);
+      else node.setNetworkReady(dice.chance(0.5));
+    } else if (roll < options.kills + options.outages + options.deaths) this.kill(node);
+    else this.changeManifest(node);
+  }
+
+  /** A process or a sandbox dies by itself. */
+  private kill(node: SimClusterNode): void {
+    const { dice, cluster } = this;
+    const running = node.containers().filter(({ state }) => state === 'running');
+    const sandboxes = node.sandboxes().filter(({ state }) => state === 'ready');
+    if (dice.chance(0.7) && running.length > 0) node.runtime.killContainer(dice.of(running).id, cluster.now);
+    else if (sandboxes.length > 0) node.runtime.killSandbox(dice.of(sandboxes).id, cluster.now);
+    cluster.world.refresh(node.name);
+  }
+
+  private changeManifest(node: SimClusterNode): void {
+    const { dice } = this;
+    const file = dice.below(this.options.files);
+    const key = `${node.name}/p${file}.yaml`;
+    const roll = dice.next();
+    const known = this.wanted.get(key);
+    if (known !== undefined && roll < 0.3) {
+      node.remove(fileOf(key));
+      this.wanted.delete(key);
+    } else if (known !== undefined && roll < 0.5) {
+      // Away and back, unchanged.
+      node.remove(fileOf(key));
+      this.cluster.run(dice.below(3 * second));
+      node.put(fileOf(key), known.pod);
+    } else {
+      const pod = swarmPod(dice, file, this.version++);
+      node.put(fileOf(key), pod.pod);
+      this.wanted.set(key, pod);
+    }
+  }
+
+  private nodeOf(key: string): SimClusterNode {
+    return this.cluster.node(key.slice(0, key.indexOf('/')));
+  }
+
+  private violations(): string[] {
+    return this.cluster.violations.map(({ checker, node, at, message }) => `${checker} on ${node} after ${at / second - 1_800_000_000} s: ${message}`);
+  }
+
+  private differences(): string[] {
+    const found: string[] = [];
+    const uids = new Set<string>();
+    for (const [key, { pod, expected }] of this.wanted) {
+      const node = this.nodeOf(key);
+      const known = node.pod(pod.metadata.name);
+      const uid = known?.metadata.uid ?? '';
+      uids.add(`${node.name}/${uid}`);
+      const status = node.statusOf(uid);
+      const problem = known === null ? 'is not known' : difference(node, uid, pod, status?.phase, expected);
+      if (problem !== null) found.push(`${key} (${uid}) ${problem}`);
+    }
+    for (const name of this.cluster.nodeNames) {
+      const node = this.cluster.node(name);
+      for (const { podUid, id, state } of node.containers())
+        if (state === 'running' && !uids.has(`${name}/${podUid}`)) found.push(`${name}: container ${id} of ${podUid} runs, nobody wants it`);
+      for (const { config, state } of node.sandboxes()) {
+        const { uid } = config.metadata;
+        if (state === 'ready' && !uids.has(`${name}/${uid}`)) found.push(`${name}: a sandbox of ${uid} is ready, nobody wants it`);
+      }
+    }
+    return found;
+  }
+}
+
+function difference(node: SimClusterNode, uid: string, pod: SwarmPod['pod'], phase: PodPhase | undefined, expected: SwarmPod['expected']): string | null {
+  const running = node.containers(uid).filter(({ state }) => state === 'running').length;
+  const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always').length;
+  switch (expected) {
+    case 'ends':
+      // A pod that is never restarted gets no second sandbox once a container was made in the first: what had not run by then never will.
+      if (phase === 'Pending' && pod.spec.restartPolicy === 'Never' && node.containers(uid).length > 0 && node.sandboxes(uid).every(({ state }) => state === 'notReady'))
+        return null;
+      if (phase === undefined || !isTerminalPhase(phase)) return `is ${phase}, should have ended`;
+      return running === 0 ? null : `has ended, and ${running} containers run`;
+    case 'crashes':
+      return phase === 'Running' && running >= 1 ? null : `is ${phase} and ${running} containers run, should crash on and on`;
+    case 'runs': {
+      const all = pod.spec.containers.length + sidecars;
+      return phase === 'Running' && running === all ? null : `is ${phase}, ${running} of ${all} containers run`;
+    }
+  }
+}
+
+/** What a node keeps of pods that are gone. */
+function leftovers({ agent, host, runtime }: SimClusterNode): string[] {
+  const counts: Record<string, number> = {
+    containers: runtime.state.containers.size,
+    sandboxes: runtime.state.sandboxes.size,
+    workers: agent.workers.records.size,
+    'started static pods': agent.workers.startedStaticPods.size,
+    'waiting static pods': agent.workers.waitingStaticPods.size,
+    statuses: agent.statuses.size,
+    'cache entries': agent.cache.entries.size,
+    runs: agent.runs.size,
+    'start failures': agent.startFailures.size,
+    'pods that are waited for': agent.awaitingStatus.size,
+    'inherited pods': agent.inherited.size,
+    'pod directories': host.state.podDirectories.size,
+    'log directories': host.state.logs.size,
+    'pod cgroups': [...host.state.cgroups].filter((path) => /\/pod[^/]*$/.test(path)).length,
+  };
+  return Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
+}
+
+function fileOf(key: string): string {
+  return key.slice(key.indexOf('/') + 1);
+}
