@@ -3,6 +3,8 @@ import t from 'tap';
 import { allCheckers, SimCluster, type SimClusterOptions } from '../../src/sim/index.js';
 import { plantedBugs } from './planted/planted-bugs.js';
 
+t.setTimeout(300_000);
+
 for (const { name, checker, agent, play } of plantedBugs) {
   t.test(`an agent that ${name}`, async (t) => {
     const options = (planted: boolean): SimClusterOptions => ({ seed: 1, ...(planted && agent !== null ? { agent: agent() } : {}) });

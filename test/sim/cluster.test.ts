@@ -5,6 +5,8 @@ import { clonePlain } from '../../src/domain/kernel/plain-clone.js';
 import { kubeletMachine, SimCluster, type SimClusterOptions } from '../../src/sim/index.js';
 import { minute, podOf, second } from './sim-pods.js';
 
+t.setTimeout(300_000);
+
 function busy(options: Partial<SimClusterOptions> = {}): SimCluster {
   const cluster = new SimCluster({ seed: 3, nodes: ['n1', 'n2'], hash: true, ...options });
   for (const name of cluster.nodeNames) {

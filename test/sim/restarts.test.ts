@@ -32,9 +32,11 @@ function running(cluster: SimCluster): Map<string, string> {
   return new Map(live.map(({ id }) => [`${(labels(id)['io.kubernetes.pod.name'] ?? '').replace(/-node$/, '')}/${labels(id)['io.kubernetes.container.name']}`, id]));
 }
 
+t.setTimeout(300_000);
+
 const editAt = 12 * second;
 for (const runtimeTellsChanges of [false, true]) {
-  t.test(`50 random moments, ${runtimeTellsChanges ? 'told of changes' : 'looking for changes'}`, async (t) => {
+  t.test(`50 random moments, ${runtimeTellsChanges ? 'told of changes' : 'looking for changes'}`, { timeout: 240_000 }, async (t) => {
     const origin = story(runtimeTellsChanges);
     const moments = Array.from({ length: 50 }, (_, i) => Math.floor(draw(streamOf(1, 'kill', ''), i) * 25 * second)).sort((a, b) => a - b);
     const start = origin.now;

@@ -4,6 +4,10 @@ import t from 'tap';
 import type { PodStatus } from '../../src/ports/model/pod-status.js';
 import { SimCluster, type SimClusterNode, type SimClusterOptions } from '../../src/sim/index.js';
 
+/** A loaded machine may be many times slower; what takes longer than this hangs. */
+const timeout = 300_000;
+t.setTimeout(2 * timeout);
+
 /** What a scenario asserts with. */
 type Checks = Parameters<Parameters<typeof t.test>[0]>[0];
 
@@ -75,7 +79,7 @@ export class Stage {
 }
 
 export function scenario(name: string, options: Partial<SimClusterOptions>, play: (stage: Stage) => void): void {
-  t.test(name, async (t) => {
+  t.test(name, { timeout }, async (t) => {
     for (const runtimeTellsChanges of [false, true]) {
       const hashes = [1, 2].map(() => {
         const stage = new Stage(t, { seed: 11, runtimeTellsChanges, ...options });

@@ -132,7 +132,7 @@ function restarts(stage: Stage, runMicros: number): { readonly wait: number }[] 
 scenario('a crash loop waits immediate, 10, 20, 40, 80, 160, 300, 300 s', {}, (stage) => {
   const { t, node } = stage;
   node.put('a.yaml', podOf('a', { uid: 'a', containers: { c: 'run=1s,exit=1' } }));
-  stage.run(40 * minute);
+  stage.run(26 * minute);
   const waits = restarts(stage, second).map(({ wait }) => wait);
   for (const [i, delay] of [0, 10, 20, 40, 80, 160, 300, 300].entries()) {
     const wait = (waits[i] ?? 0) / second;

@@ -7,6 +7,8 @@ const first = Number(process.env.SWARM_FIRST ?? Math.floor(Date.now() / 1000));
 const budgetMs = Number(process.env.SWARM_MINUTES ?? 20) * 60_000;
 const mostSeeds = 20_000;
 
+t.setTimeout(3 * budgetMs);
+
 t.test(`swarm from seed ${first}`, { timeout: 2 * budgetMs }, async (t) => {
   const coverage = new SwarmCoverage();
   const end = performance.now() + budgetMs;
