@@ -86,8 +86,10 @@ t.test('a bad file is told once, the others go on; a file that turns bad is drop
   t.match(run.log[0], /^error Could not process manifest file "\/m\/bad\.yaml": invalid pod: metadata\.name: Invalid value: "Bad_-node-a"/);
   await run.saw(manifests.put('good.yaml', document({ kind: 'Pod' })));
   t.strictSame(run.names, ['good-node-a'], 'not yet');
+  t.match(run.log[1], /^error can't process config file "\/m\/good\.yaml": /);
   await run.pass(21);
   t.strictSame(run.names, []);
+  t.equal(run.log.length, 2, 'told once, although the watch found it first and the listing again');
   await run.saw(manifests.put('good.yaml', document(podValue('good'))));
   t.strictSame(run.names, ['good-node-a'], 'and is back when it is good again');
 });

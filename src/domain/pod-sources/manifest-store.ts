@@ -20,7 +20,7 @@ interface KnownFile {
 
 export interface ManifestStore {
   readonly files: Map<string, KnownFile>;
-  /** Path -> the last line said about it, so that a bad file is reported once and not at each listing. */
+  /** Path -> what was last said about it, so that a bad file is reported once and not at each listing, whoever found it first. */
   readonly reported: Map<string, string>;
   /** Path of a file whose pod another file defines, too -> the line about it. */
   shadowed: ReadonlyMap<string, string>;
@@ -85,33 +85,32 @@ export function clearStore(store: ManifestStore): void {
 function readFile(store: ManifestStore, file: ManifestFile, settings: ManifestStoreSettings, complaint: string, lines: StoreLine[]): KnownFile | null {
   const origin = { kind: 'file', path: file.path } as const;
   const result = podsOfManifest(file.content, { ...settings, origin });
-  report(store, file.path, lineOf(file.path, result, complaint), lines);
+  report(store, file.path, remarkOn(file.path, result), complaint, lines);
   const pod = result.kind === 'pods' ? result.pods[0] : undefined;
   return pod === undefined ? null : { content: file.content, pod };
 }
 
-function lineOf(path: string, result: ManifestPods, complaint: string): StoreLine | null {
+/** What there is to say about a file, without who says it. */
+function remarkOn(path: string, result: ManifestPods): StoreLine | null {
   switch (result.kind) {
     case 'absent':
       return null;
     case 'skipped':
       return { level: 'info', text: `${path}: ${result.message}, ignoring` };
-    case 'rejected': {
+    case 'rejected':
       // A text that is a pod but may not be one, and a text that isn't a pod at all.
-      const text = result.isParsed ? result.message : `${path}: couldn't parse as pod(${result.message}), please check config file`;
-      return { level: 'error', text: `${complaint} "${path}": ${text}` };
-    }
+      return { level: 'error', text: result.isParsed ? result.message : `${path}: couldn't parse as pod(${result.message}), please check config file` };
     case 'pods':
       return result.notes.length === 0 ? null : { level: 'warn', text: `${path}: ${result.notes.join('; ')}` };
   }
 }
 
-/** Says a line unless it was the last one said about the path. */
-function report(store: ManifestStore, path: string, line: StoreLine | null, lines: StoreLine[]): void {
-  if (line === null) store.reported.delete(path);
-  else if (store.reported.get(path) !== line.text) {
-    store.reported.set(path, line.text);
-    lines.push(line);
+/** Says a remark unless it was the last one on the path. How an error begins depends on what found it, and is no news. */
+function report(store: ManifestStore, path: string, remark: StoreLine | null, complaint: string, lines: StoreLine[]): void {
+  if (remark === null) store.reported.delete(path);
+  else if (store.reported.get(path) !== remark.text) {
+    store.reported.set(path, remark.text);
+    lines.push(remark.level === 'error' ? { level: 'error', text: `${complaint} "${path}": ${remark.text}` } : remark);
   }
 }
 
