@@ -1,0 +1,17 @@
+// Exec probes: what the end of the command means.
+// Invariant: only exit code 0 is a success; a command that takes too long has failed, whatever the runtime says besides.
+import { cutUtf8 } from './output-limit.js';
+import { type ProbeOutcome, probeError, probeOutputMaxBytes, probeResult } from './probe-outcome.js';
+
+export type ExecEnd =
+  | { readonly kind: 'exit'; readonly exitCode: number }
+  /** Also when the runtime gave no answer in time: an application that hangs must be noticed. */
+  | { readonly kind: 'timeout'; readonly error: string }
+  | { readonly kind: 'runtime-error'; readonly error: string };
+
+/** @param output standard output, then standard error */
+export function execProbeOutcome(end: ExecEnd, output: string): ProbeOutcome {
+  if (end.kind === 'timeout') return probeResult('failure', end.error);
+  if (end.kind === 'runtime-error') return probeError('unknown', end.error);
+  return probeResult(end.exitCode === 0 ? 'success' : 'failure', cutUtf8(output, probeOutputMaxBytes));
+}

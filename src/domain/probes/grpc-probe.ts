@@ -1,0 +1,31 @@
+// gRPC probes: what an answer of the health service (grpc.health.v1.Health) means.
+// Invariant: only SERVING is a success; everything else is a failure that says why.
+import type { Micros } from '../../ports/micros.js';
+import { formatGoDuration } from '../values/go-duration.js';
+import { goQuote } from '../values/go-text.js';
+import { type ProbeOutcome, probeResult } from './probe-outcome.js';
+
+export type GrpcHealthAnswer =
+  | { readonly kind: 'status'; readonly servingStatus: string }
+  /** `code` by its name in gRPC's Go packages: `NotFound`, `Unavailable`. */
+  | { readonly kind: 'rpc-error'; readonly code: string; readonly message: string }
+  /** No connection. */
+  | { readonly kind: 'dial-error'; readonly address: string; readonly timedOut: boolean; readonly error: string };
+
+/** @param timeout for connecting and asking together */
+export function grpcProbeOutcome(answer: GrpcHealthAnswer, timeout: Micros): ProbeOutcome {
+  if (answer.kind === 'status') {
+    return answer.servingStatus === 'SERVING'
+      ? probeResult('success', 'service healthy')
+      : probeResult('failure', `service unhealthy (responded with ${goQuote(answer.servingStatus)})`);
+  }
+  if (answer.kind === 'dial-error') {
+    const place = goQuote(answer.address);
+    if (answer.timedOut) return probeResult('failure', `timeout: failed to connect service ${place} within ${formatGoDuration(timeout)}: ${answer.error}`);
+    return probeResult('failure', `error: failed to connect service at ${place}: ${answer.error}`);
+  }
+  const { code, message } = answer;
+  if (code === 'Unimplemented') return probeResult('failure', `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${message}`);
+  if (code === 'DeadlineExceeded') return probeResult('failure', `timeout: health rpc did not complete within ${formatGoDuration(timeout)}`);
+  return probeResult('failure', `error: health rpc probe failed: rpc error: code = ${code} desc = ${message}`);
+}

@@ -1,0 +1,55 @@
+// The path of an HTTP probe as it goes into a URL: users write paths with queries, spaces and escapes, and it is sent as they meant it.
+// Invariant: the result is empty or begins with `/`, and an escape that was valid is not escaped again.
+import { utf8Encode } from '../values/utf8.js';
+
+/** Path, query and fragment of `path`, percent-encoded where a URL needs it. A path that can't be read as one is taken literally. */
+export function probeTarget(path: string): string {
+  const hash = path.indexOf('#');
+  const beforeFragment = hash < 0 ? path : path.slice(0, hash);
+  const fragment = hash < 0 ? '' : path.slice(hash + 1);
+  const question = beforeFragment.indexOf('?');
+  const plain = question < 0 ? beforeFragment : beforeFragment.slice(0, question);
+  const query = question < 0 ? '' : beforeFragment.slice(question);
+  // Control characters and broken escapes: no URL at all, so every character of it is the path's.
+  if (/[\0-\x1f\x7f]/.test(path) || hasBrokenEscape(plain) || hasBrokenEscape(fragment)) return rooted(escape(utf8Encode(path), pathCharacters));
+  const encodedFragment = fragment === '' ? '' : `#${encoded(fragment, fragmentCharacters)}`;
+  return rooted(encoded(plain, pathCharacters)) + query + encodedFragment;
+}
+
+/** What stands for itself when a path or a fragment is written anew. */
+const pathCharacters = /[A-Za-z0-9\-_.~$&+,/:;=@]/;
+const fragmentCharacters = /[A-Za-z0-9\-_.~$&+,/:;=?@!()*]/;
+/** What may stay where it was written, though we would escape it. */
+const tolerated = /[!$&'()*+,;=:@[\]%]/;
+
+function hasBrokenEscape(text: string): boolean {
+  return /%(?![0-9a-fA-F]{2})/.test(text);
+}
+
+/** As it is when it is a valid encoding, else decoded and encoded anew. */
+function encoded(text: string, characters: RegExp): string {
+  const isValid = [...text].every((character) => characters.test(character) || tolerated.test(character));
+  return isValid ? text : escape(decoded(text), characters);
+}
+
+function decoded(text: string): Uint8Array {
+  const bytes: number[] = [];
+  for (const [part] of text.matchAll(/%[0-9a-fA-F]{2}|[^%]+/g)) {
+    if (part.startsWith('%')) bytes.push(Number.parseInt(part.slice(1), 16));
+    else for (const byte of utf8Encode(part)) bytes.push(byte);
+  }
+  return Uint8Array.from(bytes);
+}
+
+function escape(bytes: Uint8Array, characters: RegExp): string {
+  let text = '';
+  for (const byte of bytes) {
+    const character = String.fromCharCode(byte);
+    text += byte < 0x80 && characters.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }
+  return text;
+}
+
+function rooted(path: string): string {
+  return path === '' || path.startsWith('/') ? path : `/${path}`;
+}

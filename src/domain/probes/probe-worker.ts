@@ -1,0 +1,250 @@
+// One probe of one container of one pod: when it is tried, what its outcomes add up to, and when the worker is over.
+//
+//   state    | due                         | answered                 | triggered   | stopped
+//   idle     | idle, probing or ended      | (programmer error)       | due at once | ended
+//   probing  | (programmer error)          | idle or probing (retry)  | due after   | ended
+//   ended    | ended                       | ended                    | ended       | ended
+//
+// Invariants: results belong to a container id and change only by threshold; the pod, with its probe, is the one the worker was made for;
+// after a result that restarts the container, or ends its start-up, nothing is probed until another container id is there.
+import type { Micros } from '../../ports/micros.js';
+import type { Container, Probe } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
+import { assert } from '../kernel/assert.js';
+import { conditionTypes, findCondition } from '../status/conditions.js';
+import type { ProbeResult } from '../status/probe-state.js';
+import { isRestartableAfterExit, isRestartableInit } from '../status/restart-rules.js';
+import { microsPerSecond, parseRfc3339 } from '../values/time.js';
+import { type ProbeEvent, type ProbeKind, type ProbeOutcome, probeEvent } from './probe-outcome.js';
+
+export interface ProbeWorker {
+  readonly kind: ProbeKind;
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly probe: Probe;
+  readonly kubeletStartedAt: Micros;
+  state: 'idle' | 'probing' | 'ended';
+  /** The runtime's id of the container that the results are about; null: none was seen yet. */
+  containerId: string | null;
+  /** What readers see for that container; null: nothing, as for a container that an earlier kubelet probed. */
+  result: ProbeResult | null;
+  /** Waiting for another container id. */
+  onHold: boolean;
+  lastResult: ProbeResult | null;
+  /** How often `lastResult` came in a row. */
+  resultRun: number;
+  /** Of the probe under way, from 1. */
+  attempt: number;
+  /** Ticks are at whole periods after this. */
+  ticksFrom: Micros;
+  nextTickAt: Micros;
+}
+
+/** A result that readers now see; liveness and startup failures restart the container. */
+export interface ProbeChange {
+  readonly containerId: string;
+  readonly result: ProbeResult;
+}
+
+export interface ProbeStep {
+  readonly published: readonly ProbeChange[];
+  readonly event: ProbeEvent | null;
+  /** `probe`: the handler has to be asked (again, at once). */
+  readonly next: 'wait' | 'probe' | 'end';
+}
+
+/** Attempts of one probe while the handler errs. */
+export const probeAttemptsMax = 3;
+/** A container that ran this long before the kubelet did was probed by the kubelet before: its results are not reset. */
+const takenOverAfter: Micros = 10 * microsPerSecond;
+const initialResults: Readonly<Record<ProbeKind, ProbeResult>> = { liveness: 'success', readiness: 'failure', startup: 'unknown' };
+
+export function probeOf(container: Container, kind: ProbeKind): Probe | null {
+  return { liveness: container.livenessProbe, readiness: container.readinessProbe, startup: container.startupProbe }[kind] ?? null;
+}
+
+function periodOf(probe: Probe): Micros {
+  // The API's default, for objects that did not pass through it; a period of 0 would be a busy loop.
+  return Math.max(1, probe.periodSeconds ?? 10) * microsPerSecond;
+}
+
+/** @param random in [0, 1): soon after the kubelet's start workers wait for a part of their period, so that probes don't come all at once */
+export function newProbeWorker(pod: Pod, container: Container, kind: ProbeKind, kubeletStartedAt: Micros, random: number, now: Micros): ProbeWorker {
+  const probe = probeOf(container, kind);
+  assert(probe !== null, `container ${container.name} has no ${kind} probe`);
+  const period = periodOf(probe);
+  const first = now + (now - kubeletStartedAt < period ? Math.floor(random * period) : 0);
+  return {
+    ...{ kind, pod, container, probe, kubeletStartedAt, state: 'idle', containerId: null, result: null, onHold: false },
+    ...{ lastResult: null, resultRun: 0, attempt: 0, ticksFrom: first, nextTickAt: first },
+  };
+}
+
+const nothing: ProbeStep = { published: [], event: null, next: 'wait' };
+
+/** The time of a tick has come. @param status the pod's status as it was last computed; null: not yet */
+export function probeDue(worker: ProbeWorker, status: PodStatus | null, now: Micros): ProbeStep {
+  if (worker.state === 'ended') return { ...nothing, next: 'end' };
+  assert(worker.state === 'idle', 'a probe is already under way');
+  worker.nextTickAt = tickAfter(worker, now);
+  const published: ProbeChange[] = [];
+  const next = status === null ? 'wait' : prepare(worker, status, now, published);
+  if (next === 'end') worker.state = 'ended';
+  if (next === 'probe') {
+    worker.state = 'probing';
+    worker.attempt = 1;
+  }
+  return { published, event: null, next };
+}
+
+/** The order of these tests is what users see: a hold outlasts the container, a dead container is a failure, a young one is left alone. */
+function prepare(worker: ProbeWorker, status: PodStatus, now: Micros, published: ProbeChange[]): ProbeStep['next'] {
+  if (isTerminalPhase(status)) return 'end';
+  const container = statusOf(worker, status);
+  const id = container === null ? null : runtimeId(container);
+  if (container === null || id === null) return 'wait';
+  if (id !== worker.containerId) adoptContainer(worker, id, container, published);
+  if (worker.onHold) return 'wait';
+  if (container.state?.running === undefined) {
+    publish(worker, 'failure', published);
+    return endsWith(worker, container, status) ? 'end' : 'wait';
+  }
+  if (worker.pod.metadata.deletionTimestamp !== undefined && worker.kind !== 'readiness') {
+    publish(worker, 'success', published);
+    return 'end';
+  }
+  return now >= probedFrom(worker, container) && isItsTurn(worker, container) ? 'probe' : 'wait';
+}
+
+/** A container id that was not seen before; counts of equal results go on, only a hold clears them. */
+function adoptContainer(worker: ProbeWorker, id: string, status: ContainerStatus, published: ProbeChange[]): void {
+  worker.containerId = id;
+  worker.result = null;
+  worker.onHold = false;
+  if (worker.kind === 'startup' && isRestartableInit(worker.container) && status.started === true) publish(worker, 'success', published);
+  const startedAt = startTime(status);
+  if (startedAt === null || startedAt + takenOverAfter >= worker.kubeletStartedAt) publish(worker, initialResults[worker.kind], published);
+}
+
+function publish(worker: ProbeWorker, result: ProbeResult, published: ProbeChange[]): void {
+  assert(worker.containerId !== null, 'a result belongs to a container');
+  if (worker.result === result) return;
+  worker.result = result;
+  published.push({ containerId: worker.containerId, result });
+}
+
+function endsWith(worker: ProbeWorker, container: ContainerStatus, status: PodStatus): boolean {
+  const terminated = container.state?.terminated;
+  if (terminated === undefined) return false;
+  if (findCondition(status.conditions, conditionTypes.allContainersRestarting)?.status === 'True') return false;
+  return !isRestartableAfterExit(worker.pod, worker.container, terminated.exitCode);
+}
+
+/** Start-up probes until the container has started, the others from then on. */
+function isItsTurn(worker: ProbeWorker, container: ContainerStatus): boolean {
+  return (container.started === true) !== (worker.kind === 'startup');
+}
+
+function probedFrom(worker: ProbeWorker, container: ContainerStatus): Micros {
+  return (startTime(container) ?? Number.NEGATIVE_INFINITY) + (worker.probe.initialDelaySeconds ?? 0) * microsPerSecond;
+}
+
+/** The handler's answer to the attempt under way. @param outcome of an ended worker it is dropped */
+export function probeAnswered(worker: ProbeWorker, outcome: ProbeOutcome): ProbeStep {
+  if (worker.state === 'ended') return { ...nothing, next: 'end' };
+  assert(worker.state === 'probing', 'no probe is under way');
+  if (outcome.kind === 'error' && worker.attempt < probeAttemptsMax) {
+    worker.attempt++;
+    return { ...nothing, next: 'probe' };
+  }
+  worker.state = 'idle';
+  worker.attempt = 0;
+  const event = probeEvent(worker.kind, outcome);
+  if (outcome.kind === 'error') return { ...nothing, event };
+  const published: ProbeChange[] = [];
+  count(worker, outcome.result === 'success' || outcome.result === 'warning' ? 'success' : 'failure', published);
+  return { published, event, next: 'wait' };
+}
+
+function count(worker: ProbeWorker, result: ProbeResult, published: ProbeChange[]): void {
+  worker.resultRun = worker.lastResult === result ? worker.resultRun + 1 : 1;
+  worker.lastResult = result;
+  const threshold = result === 'failure' ? (worker.probe.failureThreshold ?? 3) : (worker.probe.successThreshold ?? 1);
+  if (worker.resultRun < threshold) return;
+  publish(worker, result, published);
+  if (worker.kind === 'startup' || (worker.kind === 'liveness' && result === 'failure')) {
+    worker.onHold = true;
+    worker.resultRun = 0;
+  }
+}
+
+/** Probe as soon as possible, and count periods from then: a container that has just started is told ready sooner. For readiness. */
+export function triggerProbe(worker: ProbeWorker, now: Micros): void {
+  assert(worker.kind === 'readiness', 'only readiness is asked for out of turn');
+  worker.ticksFrom = now;
+  worker.nextTickAt = now;
+}
+
+/** For good; an answer that still comes is dropped. */
+export function stopProbeWorker(worker: ProbeWorker): void {
+  worker.state = 'ended';
+}
+
+/**
+ * When the worker next has something to do, if its pod's status stays as it is; null: only another status, or an answer, changes anything.
+ * Ask again whenever the status changed: ticks that would have done nothing are left out, those that remain come when they always would.
+ */
+export function probeWakeAt(worker: ProbeWorker, status: PodStatus | null, now: Micros): Micros | null {
+  if (worker.state !== 'idle' || status === null) return null;
+  const soonest = worker.nextTickAt;
+  if (isTerminalPhase(status)) return soonest;
+  const container = statusOf(worker, status);
+  const id = container === null ? null : runtimeId(container);
+  if (container === null || id === null) return null;
+  if (id !== worker.containerId) return soonest;
+  if (worker.onHold) return null;
+  if (container.state?.running === undefined) return worker.result !== 'failure' || endsWith(worker, container, status) ? soonest : null;
+  if (worker.pod.metadata.deletionTimestamp !== undefined && worker.kind !== 'readiness') return soonest;
+  if (!isItsTurn(worker, container)) return null;
+  const from = probedFrom(worker, container);
+  return from <= Math.max(now, soonest) ? soonest : tickAtOrAfter(worker, from);
+}
+
+/** To be called when the pod's status changed, before `probeWakeAt`: ticks that nobody needed are over. */
+export function skipMissedTicks(worker: ProbeWorker, now: Micros): void {
+  if (worker.state === 'idle' && worker.nextTickAt < now) worker.nextTickAt = tickAtOrAfter(worker, now);
+}
+
+function tickAtOrAfter(worker: ProbeWorker, time: Micros): Micros {
+  const period = periodOf(worker.probe);
+  return worker.ticksFrom + Math.max(0, Math.ceil((time - worker.ticksFrom) / period)) * period;
+}
+
+/** One tick that fell into a long probe comes right after it; further ones are dropped. */
+function tickAfter(worker: ProbeWorker, time: Micros): Micros {
+  const period = periodOf(worker.probe);
+  return worker.ticksFrom + Math.max(0, Math.floor((time - worker.ticksFrom) / period) + 1) * period;
+}
+
+function isTerminalPhase(status: PodStatus): boolean {
+  return status.phase === 'Failed' || status.phase === 'Succeeded';
+}
+
+function statusOf(worker: ProbeWorker, status: PodStatus): ContainerStatus | null {
+  const all = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
+  return all.find((candidate) => candidate.name === worker.container.name) ?? null;
+}
+
+/** Without the runtime's prefix; null while the container has none. */
+function runtimeId(status: ContainerStatus): string | null {
+  const id = status.containerID ?? '';
+  const at = id.indexOf('://');
+  const own = at < 0 ? id : id.slice(at + '://'.length);
+  return own === '' ? null : own;
+}
+
+function startTime(status: ContainerStatus): Micros | null {
+  const text = status.state?.running?.startedAt;
+  return text === undefined ? null : parseRfc3339(text);
+}
