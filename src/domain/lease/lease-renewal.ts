@@ -1,0 +1,179 @@
+// Renewing the node's lease: one small write per interval that says the node is alive (KEP-589). One cycle is a chain of API calls; the
+// lease of the last success is kept, so that a renewal normally is a single update without a read.
+//
+//   state         | ok                          | not found            | conflict   | failed
+//   idle          | (no call is under way)
+//   node-update   | update                      | next try             | next try   | next try
+//   update        | done, held                  | next try             | read       | next try
+//   read          | update                      | node-create          | read later | read later
+//   node-create   | create                      | done, nothing held   | the same   | the same
+//   create        | done, held; after a conflict: update | read later  | read later | read later
+//
+// Invariants: at most one call is under way; a lease is taken over as it is, with its holder and owner; five tries, then a read, then five
+// more, so that a cycle ends (reads alone go on without limit, ever slower).
+import type { Micros } from '../../ports/micros.js';
+import type { Lease } from '../../ports/model/lease.js';
+import { assert } from '../kernel/assert.js';
+import { formatRfc3339Micros, microsPerMillisecond, microsPerSecond } from '../values/time.js';
+
+export const leaseNamespace = 'kube-node-lease';
+const updateTriesMax = 5;
+const firstBackoff: Micros = 200 * microsPerMillisecond;
+const maxBackoff: Micros = 7 * microsPerSecond;
+/** Renewals spread over this part of the interval, so that a cluster's nodes don't write at once. */
+const jitter = 0.04;
+
+export interface LeaseRenewal {
+  readonly nodeName: string;
+  readonly leaseDurationSeconds: number;
+  state: 'idle' | 'node-update' | 'update' | 'read' | 'node-create' | 'create';
+  /** The lease of the last success; null: the next cycle begins with a read. */
+  held: Lease | null;
+  /** What the writes of this cycle start from. */
+  base: Lease | null;
+  updateTries: number;
+  /** A read that follows a conflict belongs to the tries that it interrupted. */
+  readAfterConflict: boolean;
+  /** The held lease was tried already: what fails now ends the cycle. */
+  isSecondRound: boolean;
+  nextBackoff: Micros;
+}
+
+export type LeaseCall =
+  | { readonly op: 'get-lease'; readonly after: Micros }
+  | { readonly op: 'get-node'; readonly after: Micros }
+  | { readonly op: 'create-lease' | 'update-lease'; readonly lease: Lease; readonly after: Micros };
+
+/** `lease` for calls about leases; `nodeUid` for `get-node`. */
+export type LeaseAnswer =
+  | { readonly kind: 'lease'; readonly lease: Lease }
+  | { readonly kind: 'node'; readonly uid: string }
+  | { readonly kind: 'not-found' }
+  | { readonly kind: 'conflict' }
+  | { readonly kind: 'failed' };
+
+export interface LeaseStep {
+  /** null: the cycle is over. `after` is how long to wait before the call. */
+  readonly call: LeaseCall | null;
+  /** The API server can't be reached again and again: connections to it should be closed, one may hang. */
+  readonly heartbeatFailed: boolean;
+}
+
+export function newLeaseRenewal(nodeName: string, leaseDurationSeconds: number): LeaseRenewal {
+  return {
+    ...{ nodeName, leaseDurationSeconds, state: 'idle', held: null, base: null },
+    ...{ updateTries: 0, readAfterConflict: false, isSecondRound: false, nextBackoff: firstBackoff },
+  };
+}
+
+export function leaseRenewInterval(leaseDurationSeconds: number): Micros {
+  return (leaseDurationSeconds * microsPerSecond) / 4;
+}
+
+/** The exclusive upper bound of the time between the end of a cycle and the next. */
+export function longestLeaseRenewInterval(leaseDurationSeconds: number): Micros {
+  return Math.round(leaseRenewInterval(leaseDurationSeconds) * (1 + jitter));
+}
+
+/** @param random in [0, 1) @param now the end of a cycle */
+export function nextLeaseRenewalAt(leaseDurationSeconds: number, random: number, now: Micros): Micros {
+  const interval = leaseRenewInterval(leaseDurationSeconds);
+  return now + Math.floor(interval + interval * jitter * random);
+}
+
+/** Begins a cycle. */
+export function startLeaseRenewal(renewal: LeaseRenewal, now: Micros): LeaseStep {
+  assert(renewal.state === 'idle', 'a cycle is under way');
+  renewal.isSecondRound = renewal.held === null;
+  if (renewal.held === null) return read(renewal, false);
+  return startUpdates(renewal, renewal.held, now);
+}
+
+export function leaseAnswered(renewal: LeaseRenewal, answer: LeaseAnswer, now: Micros): LeaseStep {
+  switch (renewal.state) {
+    case 'idle':
+      assert(false, 'no call of a cycle is under way');
+      break;
+    case 'node-update':
+      return answer.kind === 'node' ? write(renewal, 'update', owned(renewal, answer.uid), now) : updateFailed(renewal, now);
+    case 'update':
+      if (answer.kind === 'lease') return done(renewal, answer.lease);
+      // Somebody else wrote: their lease is the new base, and this try is used up without being a failure.
+      return answer.kind === 'conflict' ? read(renewal, true) : updateFailed(renewal, now);
+    case 'read':
+      if (answer.kind === 'lease') return renewal.readAfterConflict ? nextTry(renewal, answer.lease, now) : adopted(renewal, answer.lease, now);
+      return answer.kind === 'not-found' ? called(renewal, 'node-create', { op: 'get-node', after: 0 }) : readLater(renewal);
+    case 'node-create':
+      // Without the node's uid the lease would outlive the node: not created, until the next cycle.
+      return answer.kind === 'node' ? write(renewal, 'create', owned({ ...renewal, base: null }, answer.uid), now) : done(renewal, null);
+    case 'create':
+      if (answer.kind !== 'lease') return readLater(renewal);
+      return renewal.readAfterConflict ? nextTry(renewal, answer.lease, now) : done(renewal, answer.lease);
+  }
+}
+
+function adopted(renewal: LeaseRenewal, lease: Lease, now: Micros): LeaseStep {
+  renewal.held = lease;
+  return startUpdates(renewal, lease, now);
+}
+
+function startUpdates(renewal: LeaseRenewal, base: Lease, now: Micros): LeaseStep {
+  renewal.updateTries = 0;
+  return attempt(renewal, base, now);
+}
+
+function attempt(renewal: LeaseRenewal, base: Lease, now: Micros): LeaseStep {
+  renewal.base = base;
+  renewal.updateTries++;
+  if ((base.metadata.ownerReferences ?? []).length === 0) return called(renewal, 'node-update', { op: 'get-node', after: 0 });
+  return write(renewal, 'update', base, now);
+}
+
+/** A try that did not write; from the second on it is a sign that the connection is dead. */
+function updateFailed(renewal: LeaseRenewal, now: Micros): LeaseStep {
+  assert(renewal.base !== null, 'an update has a base');
+  const heartbeatFailed = renewal.updateTries > 1;
+  return { ...nextTry(renewal, renewal.base, now), heartbeatFailed };
+}
+
+function nextTry(renewal: LeaseRenewal, base: Lease, now: Micros): LeaseStep {
+  if (renewal.updateTries < updateTriesMax) return attempt(renewal, base, now);
+  if (renewal.isSecondRound) return done(renewal, renewal.held);
+  renewal.isSecondRound = true;
+  return read(renewal, false);
+}
+
+function read(renewal: LeaseRenewal, afterConflict: boolean): LeaseStep {
+  renewal.readAfterConflict = afterConflict;
+  renewal.nextBackoff = firstBackoff;
+  return called(renewal, 'read', { op: 'get-lease', after: 0 });
+}
+
+function readLater(renewal: LeaseRenewal): LeaseStep {
+  const after = renewal.nextBackoff;
+  renewal.nextBackoff = Math.min(after * 2, maxBackoff);
+  return called(renewal, 'read', { op: 'get-lease', after });
+}
+
+function write(renewal: LeaseRenewal, state: 'create' | 'update', lease: Lease, now: Micros): LeaseStep {
+  const spec = { ...lease.spec, leaseDurationSeconds: renewal.leaseDurationSeconds, renewTime: formatRfc3339Micros(now) };
+  return called(renewal, state, { op: state === 'create' ? 'create-lease' : 'update-lease', lease: { ...lease, spec }, after: 0 });
+}
+
+/** The base, or a lease from scratch, with the node as its owner: when the node is deleted, so is the lease. */
+function owned({ base, nodeName }: Pick<LeaseRenewal, 'base' | 'nodeName'>, uid: string): Lease {
+  const lease: Lease = base ?? { metadata: { name: nodeName, namespace: leaseNamespace }, spec: { holderIdentity: nodeName } };
+  return { ...lease, metadata: { ...lease.metadata, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid }] } };
+}
+
+function called(renewal: LeaseRenewal, state: LeaseRenewal['state'], call: LeaseCall): LeaseStep {
+  renewal.state = state;
+  return { call, heartbeatFailed: false };
+}
+
+function done(renewal: LeaseRenewal, held: Lease | null): LeaseStep {
+  renewal.state = 'idle';
+  renewal.held = held;
+  renewal.base = null;
+  return { call: null, heartbeatFailed: false };
+}
