@@ -2,6 +2,7 @@
 // minute counts as down, and then nothing is started, stopped or cleaned up.
 import type { Micros } from '../../ports/micros.js';
 import type { RuntimeCondition, RuntimeHandler, RuntimeHealth } from '../../ports/outbound/container-runtime.js';
+import { problemText } from '../node-status/problem-list.js';
 
 export const statusPollInterval: Micros = 5_000_000;
 const downAfter: Micros = 30_000_000;
@@ -38,13 +39,17 @@ export function statusReported(readiness: RuntimeReadiness, health: RuntimeHealt
 
 /** Why pods are not synced, in the words of the node's Ready condition; null: they are. @param plegProblem what relisting says of itself */
 export function runtimeProblems(readiness: RuntimeReadiness, plegProblem: string | null, now: Micros): string | null {
+  return problemText(runtimeProblemList(readiness, plegProblem, now));
+}
+
+/** The same one by one. */
+export function runtimeProblemList(readiness: RuntimeReadiness, plegProblem: string | null, now: Micros): readonly string[] {
   const problems: string[] = [];
   if (readiness.lastGood === null) problems.push('container runtime status check may not have completed yet');
   else if (now - readiness.lastGood >= downAfter) problems.push('container runtime is down');
   if (plegProblem !== null) problems.push(`PLEG is not healthy: ${plegProblem}`);
   if (readiness.runtimeProblem !== null) problems.push(readiness.runtimeProblem);
-  if (problems.length === 0) return null;
-  return problems.length === 1 ? (problems[0] ?? null) : `[${problems.join(', ')}]`;
+  return problems;
 }
 
 function isTrue(condition: RuntimeCondition | null): boolean {

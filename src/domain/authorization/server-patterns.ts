@@ -4,10 +4,7 @@
 import { cleanPath } from '../values/slash-paths.js';
 import { decodePath } from './request-attributes.js';
 
-export type PatternMatch =
-  | { readonly kind: 'matched'; readonly pattern: string }
-  | { readonly kind: 'redirect'; readonly location: string }
-  | { readonly kind: 'notFound' };
+export type PatternMatch = { readonly kind: 'matched'; readonly pattern: string } | { readonly kind: 'redirect'; readonly location: string } | { readonly kind: 'notFound' };
 
 const exactPatterns: readonly string[] = [
   '/healthz',

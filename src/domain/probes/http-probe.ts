@@ -2,10 +2,10 @@
 // Invariant: 200 to 299 is a success and 300 to 399 a warning; nothing else is.
 import type { ContainerPort, HTTPGetAction, HTTPHeader } from '../../ports/model/container.js';
 import { utf8Length } from '../values/utf8.js';
+import { cutUtf8 } from './output-limit.js';
 import { type ProbeOutcome, probeError, probeOutputMaxBytes, probeResult } from './probe-outcome.js';
 import { resolveProbePort } from './probe-port.js';
 import { probeTarget } from './probe-url.js';
-import { cutUtf8 } from './output-limit.js';
 
 export interface HttpProbeRequest {
   readonly method: 'GET';

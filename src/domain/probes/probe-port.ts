@@ -1,6 +1,6 @@
 // The port that a probe names: a number, the name of one of the container's ports, or a number written as text.
 import type { ContainerPort, IntOrString } from '../../ports/model/container.js';
-import { goQuote, type GoParse } from '../values/go-text.js';
+import { type GoParse, goQuote } from '../values/go-text.js';
 
 const maxInt64 = 2n ** 63n - 1n;
 

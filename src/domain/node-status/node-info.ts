@@ -1,0 +1,64 @@
+// What the node says of itself: ids of the machine, versions, the kubelet's port, runtime handlers and features.
+
+import type { NodeStatus } from '../../ports/model/node.js';
+import type { RuntimeHandler } from '../../ports/outbound/container-runtime.js';
+import { byCodeUnits } from '../values/text-order.js';
+
+export interface MachineIds {
+  readonly machineId: string;
+  readonly systemUuid: string;
+  readonly bootId: string;
+  /** 0: none. */
+  readonly swapBytes: number;
+}
+
+export interface Versions {
+  /** `uname -r`; null: unknown. */
+  readonly kernelVersion: string | null;
+  readonly osRelease: OsRelease;
+  /** `<name>://<version>` is shown; null: the runtime did not say. */
+  readonly runtime: { readonly name: string; readonly version: string } | null;
+  readonly kubeletVersion: string;
+}
+
+/** The text of os-release; null: no such file can be read. */
+export type OsRelease = string | null;
+
+/** The texts of nodeInfo that stay as long as the machine runs. Nodes without swap have no `swap`. */
+export function withMachineIds(nodeInfo: NonNullable<NodeStatus['nodeInfo']>, ids: MachineIds | null): NonNullable<NodeStatus['nodeInfo']> {
+  if (ids === null) return nodeInfo;
+  const { machineId: machineID, systemUuid: systemUUID, bootId: bootID, swapBytes } = ids;
+  const { swap: _old, ...rest } = nodeInfo;
+  return { ...rest, machineID, systemUUID, bootID, ...(swapBytes > 0 ? { swap: { capacity: swapBytes } } : {}) };
+}
+
+export function versionInfo({ kernelVersion, osRelease, runtime, kubeletVersion }: Versions): Readonly<Record<string, string>> {
+  return {
+    kernelVersion: kernelVersion ?? 'Unknown',
+    osImage: osImage(osRelease),
+    containerRuntimeVersion: runtime === null ? 'Unknown' : `${runtime.name}://${runtimeVersion(runtime.version)}`,
+    kubeletVersion,
+    // Nobody maintains it any more; clients still expect the member.
+    kubeProxyVersion: '',
+  };
+}
+
+/** PRETTY_NAME of os-release(5), unquoted. */
+export function osImage(osRelease: OsRelease): string {
+  if (osRelease === null) return 'Unknown';
+  const value = /^PRETTY_NAME=(.*)$/m.exec(osRelease)?.[1]?.trim();
+  return value === undefined ? 'Linux' : value.replace(/^(["'])(.*)\1$/, '$2');
+}
+
+/** Without a leading `v`; dotted numbers, perhaps with a suffix, or `Unknown`. */
+export function runtimeVersion(text: string): string {
+  const version = text.trim().replace(/^v/, '');
+  return /^\d+(\.\d+)+([-+.~].*)?$/.test(version) ? version : 'Unknown';
+}
+
+/** By name, so that a runtime's order is no change of the status. The handler named '' is the default one. */
+export function runtimeHandlersInOrder(handlers: readonly RuntimeHandler[]): NonNullable<NodeStatus['runtimeHandlers']> {
+  return [...handlers]
+    .sort((a, b) => byCodeUnits(a.name, b.name))
+    .map(({ name, recursiveReadOnlyMounts, userNamespaces }) => ({ name, features: { recursiveReadOnlyMounts, userNamespaces } }));
+}

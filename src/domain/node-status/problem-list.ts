@@ -1,0 +1,8 @@
+// Several reasons in one line, as Kubernetes writes them in conditions: duplicates once, one reason bare, more in brackets.
+
+/** null when there is none. */
+export function problemText(problems: readonly string[]): string | null {
+  const unique = [...new Set(problems)];
+  if (unique.length === 0) return null;
+  return unique.length === 1 ? (unique[0] as string) : `[${unique.join(', ')}]`;
+}
