@@ -3,6 +3,8 @@
 import type { Difference, Json } from './compare.js';
 
 export interface VectorDriver {
+  /** Integers of the input that a number can't hold exactly are given as bigint. */
+  readonly exactIntegers?: boolean;
   /** The answer of our code, in the shape of `want`; may be asynchronous (drivers that use an adapter). */
   run(input: never): unknown;
   /** How to compare, where the area's README says that something is a set or that absent equals empty; strict deep equality when left out. */

@@ -1,0 +1,52 @@
+// What was last read of a cgroup, and what is known of it: the raw material of the stats summary.
+import type { Micros } from '../../ports/micros.js';
+import type { InterfaceStats, PsiStats } from '../../ports/model/stats-summary.js';
+
+export interface CpuSample {
+  readonly usageCoreNanoSeconds: number;
+  /** Over the time since the sample before; null: there was none. */
+  readonly usageNanoCores: number | null;
+}
+
+export interface MemorySample {
+  readonly usageBytes: number;
+  readonly workingSetBytes: number;
+  readonly rssBytes: number;
+  readonly swapBytes: number;
+  readonly pageFaults: number;
+  readonly majorPageFaults: number;
+}
+
+export interface PressureSample {
+  readonly cpu: PsiStats;
+  readonly memory: PsiStats;
+  readonly io: PsiStats;
+}
+
+export interface CgroupReading {
+  readonly time: Micros;
+  /** null: that part could not be read. */
+  readonly cpu: CpuSample | null;
+  readonly memory: MemorySample | null;
+  /** Of the network namespace behind the cgroup. */
+  readonly network: readonly Required<InterfaceStats>[];
+  readonly processCount: number | null;
+  readonly diskIo: boolean;
+  /** null: the kernel has no pressure information. */
+  readonly pressure: PressureSample | null;
+}
+
+export interface CgroupSample {
+  readonly createdAt: Micros;
+  readonly hasCpu: boolean;
+  readonly hasMemory: boolean;
+  readonly hasNetwork: boolean;
+  readonly hasDiskIo: boolean;
+  /** As the kernel has it, whose "no limit" is beyond what a number holds exactly; null: no limit. */
+  readonly memoryLimitBytes: bigint | null;
+  readonly swapLimitBytes: bigint | null;
+  /** Of the container or sandbox that it is for; empty for all others. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** null: nothing was read yet. */
+  readonly reading: CgroupReading | null;
+}

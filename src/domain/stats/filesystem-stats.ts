@@ -1,0 +1,90 @@
+// File systems in the stats summary: the node's, the images', and what pods write outside of their volumes.
+// Invariant: used amounts are added, capacity and free amounts are those of one file system.
+import type { Micros } from '../../ports/micros.js';
+import type { ContainerStats, FsStats } from '../../ports/model/stats-summary.js';
+import { formatRfc3339 } from '../values/time.js';
+
+export interface FilesystemNumbers {
+  readonly device: string;
+  readonly availableBytes?: number;
+  readonly capacityBytes?: number;
+  readonly usedBytes?: number;
+  /** Absent where the file system has no fixed number of them. */
+  readonly inodes?: number;
+  readonly inodesFree?: number;
+}
+
+/** The file system below the kubelet's root directory. */
+export interface RootFilesystem extends FilesystemNumbers {
+  readonly time: Micros;
+}
+
+export interface Used {
+  readonly usedBytes?: number;
+  readonly inodesUsed?: number;
+}
+
+export interface ImageFilesystem extends Used {
+  readonly mountpoint: string | null;
+  readonly time: Micros;
+}
+
+type FreeSpace = Pick<FsStats, 'availableBytes' | 'capacityBytes' | 'inodes' | 'inodesFree'>;
+
+export function freeSpace({ availableBytes, capacityBytes, inodes, inodesFree }: FilesystemNumbers): FreeSpace {
+  return {
+    ...(availableBytes === undefined ? {} : { availableBytes }),
+    ...(capacityBytes === undefined ? {} : { capacityBytes }),
+    ...(inodes === undefined ? {} : { inodes }),
+    ...(inodesFree === undefined ? {} : { inodesFree }),
+  };
+}
+
+/** The root file system as the node's `fs`. */
+export function rootFilesystemStats(root: RootFilesystem): FsStats {
+  const { inodes, inodesFree, usedBytes } = root;
+  const inodesUsed = inodes === undefined || inodesFree === undefined ? {} : { inodesUsed: inodes - inodesFree };
+  return { time: formatRfc3339(root.time), ...freeSpace(root), ...(usedBytes === undefined ? {} : { usedBytes }), ...inodesUsed };
+}
+
+/** Something on the root file system, such as logs. */
+export function onRootFilesystem(root: RootFilesystem, used: Used): FsStats {
+  return { time: formatRfc3339(root.time), ...freeSpace(root), ...used };
+}
+
+type Filesystems = Readonly<Record<string, FilesystemNumbers>>;
+
+export type ImageFsResult = { readonly ok: true; readonly stats: FsStats } | { readonly ok: false; readonly error: string };
+
+/** Of the first file system that the runtime reports; images and writable layers share it. */
+export function imageFsStats(reported: readonly ImageFilesystem[], filesystems: Filesystems): ImageFsResult {
+  const first = reported[0];
+  if (first === undefined) return { ok: false, error: 'imageFs information is unavailable' };
+  const { time, mountpoint, ...used } = first;
+  const known = mountpoint === null || !Object.hasOwn(filesystems, mountpoint) ? undefined : filesystems[mountpoint];
+  return { ok: true, stats: { time: formatRfc3339(time), ...(known === undefined ? {} : freeSpace(known)), ...used } };
+}
+
+export type ImageFsDevice = { readonly ok: true; readonly device: string; readonly isDedicated: boolean } | { readonly ok: false; readonly error: string };
+
+/** The device that images are on, by the first mount point that is known; `isDedicated` when it isn't the root file system's. Paths don't tell: one may be mounted in the other. */
+export function imageFsDevice(reported: readonly ImageFilesystem[], filesystems: Filesystems, rootDevice: string): ImageFsDevice {
+  for (const { mountpoint } of reported) {
+    const known = mountpoint === null || !Object.hasOwn(filesystems, mountpoint) ? undefined : filesystems[mountpoint];
+    if (known !== undefined) return { ok: true, device: known.device, isDedicated: known.device !== rootDevice };
+  }
+  return { ok: false, error: 'imagefs device is not found' };
+}
+
+/** All that a pod writes to the node: writable layers, logs, its hosts file and local volumes. Its time is the newest of them. */
+export function ephemeralStorage(root: RootFilesystem, containers: readonly ContainerStats[], volumes: readonly FsStats[], podFiles: readonly FsStats[]): FsStats {
+  const layers = containers.flatMap(({ rootfs, logs }) => (rootfs === undefined ? [] : [rootfs, ...(logs === undefined ? [] : [logs])]));
+  const parts = [...layers, ...volumes, ...podFiles];
+  const times = [formatRfc3339(root.time), ...parts.map(({ time }) => time ?? '')];
+  const sum = (field: 'usedBytes' | 'inodesUsed'): FsStats => {
+    const known = parts.map((part) => part[field]).filter((amount) => amount !== undefined);
+    return known.length === 0 ? {} : { [field]: known.reduce((total, amount) => total + amount, 0) };
+  };
+  // RFC 3339 in whole seconds and UTC sorts as text.
+  return { time: times.reduce((newest, time) => (time > newest ? time : newest)), ...freeSpace(root), ...sum('usedBytes'), ...sum('inodesUsed') };
+}

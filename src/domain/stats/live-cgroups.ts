@@ -1,0 +1,75 @@
+// Which cgroup belongs to which container, sandbox or pod, and whether anything lives in it: runtimes leave cgroups of the dead behind.
+// Invariant: at most one cgroup of a container counts.
+import { byCodeUnits } from '../values/text-order.js';
+import type { CgroupSample } from './cgroup-sample.js';
+
+export type Cgroups = Readonly<Record<string, CgroupSample>>;
+
+const podName = 'io.kubernetes.pod.name';
+const podNamespace = 'io.kubernetes.pod.namespace';
+const podUid = 'io.kubernetes.pod.uid';
+const containerName = 'io.kubernetes.container.name';
+
+/** `/a/<id>` and `/a/<runtime>-<id>.scope` are the cgroup of container `<id>`. */
+export function containerIdOfCgroup(path: string): string {
+  if (path === '/') return path;
+  const element = lastElement(path);
+  if (!element.endsWith('.scope')) return element;
+  const unit = element.slice(0, -'.scope'.length);
+  return unit.slice(unit.lastIndexOf('-') + 1);
+}
+
+/** Live cgroups of containers and sandboxes, by container id. */
+export function liveCgroups(cgroups: Cgroups): ReadonlyMap<string, CgroupSample> {
+  const sameLabels = new Map<string, [path: string, sample: CgroupSample][]>();
+  for (const [path, sample] of Object.entries(cgroups)) {
+    const { labels } = sample;
+    // systemd makes a mount unit, with the container's labels, of each mount in it.
+    if (path.endsWith('.mount') || (labels[podName] ?? '') === '' || (labels[podNamespace] ?? '') === '') continue;
+    const key = JSON.stringify([labels[podNamespace], labels[podName], labels[podUid], labels[containerName]]);
+    sameLabels.set(key, [...(sameLabels.get(key) ?? []), [path, sample]]);
+  }
+  const live = new Map<string, CgroupSample>();
+  for (const candidates of sameLabels.values()) {
+    const chosen = candidates.length === 1 ? candidates.find(([, sample]) => isLive(sample)) : newestInUse(candidates);
+    if (chosen !== undefined) live.set(containerIdOfCgroup(chosen[0]), chosen[1]);
+  }
+  return live;
+}
+
+/** Of a container that was restarted several cgroups are left; the last one that does something is it. */
+function newestInUse(candidates: readonly [path: string, sample: CgroupSample][]): [path: string, sample: CgroupSample] | undefined {
+  return [...candidates].sort(([pathA, a], [pathB, b]) => b.createdAt - a.createdAt || byCodeUnits(pathB, pathA)).find(([, sample]) => isInUse(sample));
+}
+
+function isInUse({ hasCpu, hasMemory, reading }: CgroupSample): boolean {
+  return hasCpu && hasMemory && (reading?.cpu?.usageNanoCores ?? 0) > 0 && (reading?.memory?.rssBytes ?? 0) > 0;
+}
+
+function isLive({ hasCpu, hasMemory, hasNetwork, reading }: CgroupSample): boolean {
+  if ((!hasCpu && !hasMemory && !hasNetwork) || reading === null) return false;
+  if (hasNetwork && reading.network.some(({ rxBytes, rxErrors, txBytes, txErrors }) => rxBytes !== 0 || rxErrors !== 0 || txBytes !== 0 || txErrors !== 0)) return true;
+  const rate = reading.cpu?.usageNanoCores ?? null;
+  if (rate === null || reading.memory === null) return false;
+  return rate !== 0 || reading.memory.rssBytes !== 0;
+}
+
+/** The pods' own cgroups, by `pod<uid>`; systemd's names are undone. */
+export function podCgroups(cgroups: Cgroups): ReadonlyMap<string, CgroupSample> {
+  return new Map(Object.entries(cgroups).map(([path, sample]) => [podKeyOfCgroup(path), sample]));
+}
+
+export function podCgroupKey(uid: string): string {
+  return `pod${uid}`;
+}
+
+function podKeyOfCgroup(path: string): string {
+  const element = lastElement(path);
+  if (!element.endsWith('.slice')) return element;
+  const slice = element.slice(0, -'.slice'.length);
+  return slice.slice(slice.lastIndexOf('-') + 1).replaceAll('_', '-');
+}
+
+function lastElement(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}

@@ -1,0 +1,171 @@
+// The pods of the stats summary: containers as the runtime knows them, with the numbers of their cgroups where those are known.
+// Invariants: a pod is there only with a running container that was read; its own cgroup counts for the whole pod, and without one the
+// sum of what the runtime reads.
+import type { Micros } from '../../ports/micros.js';
+import type { ContainerStats, NetworkStats, PodStats, VolumeStats } from '../../ports/model/stats-summary.js';
+import { byCodeUnits } from '../values/text-order.js';
+import { formatRfc3339 } from '../values/time.js';
+import type { CgroupSample } from './cgroup-sample.js';
+import { type CgroupStats, cgroupNetwork, cgroupProcesses, cgroupStats } from './cgroup-stats.js';
+import { ephemeralStorage, type FilesystemNumbers, onRootFilesystem, type RootFilesystem, type Used } from './filesystem-stats.js';
+import { type Cgroups, liveCgroups, podCgroupKey, podCgroups } from './live-cgroups.js';
+import { type RuntimeContainerReading, runtimeCpuAndMemory, runtimeStats, writableLayerStats } from './runtime-stats.js';
+
+export interface StatsSandbox {
+  readonly id: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly createdAt: Micros;
+  readonly isReady: boolean;
+}
+export interface StatsContainer {
+  readonly id: string;
+  readonly name: string;
+  readonly sandboxId: string;
+  readonly createdAt: Micros;
+  readonly isRunning: boolean;
+}
+
+export interface PodStatsFacts {
+  readonly sandboxes: readonly StatsSandbox[];
+  readonly containers: readonly StatsContainer[];
+  /** In the order in which containers are listed. */
+  readonly readings: readonly RuntimeContainerReading[];
+  readonly cgroups: Cgroups;
+  readonly root: RootFilesystem;
+  /** By mount point. */
+  readonly filesystems: Readonly<Record<string, FilesystemNumbers>>;
+  /** By pod uid and container name. */
+  readonly containerLogs: (uid: string, containerName: string) => Used | null;
+  /** Files next to the containers' log directories. */
+  readonly podLogs: (uid: string) => Used | null;
+  readonly etcHosts: (uid: string) => Used | null;
+  readonly ephemeralVolumes: (uid: string) => readonly VolumeStats[];
+  readonly persistentVolumes: (uid: string) => readonly VolumeStats[];
+}
+
+interface Gathered {
+  readonly sandbox: StatsSandbox;
+  readonly containers: { readonly container: StatsContainer; readonly reading: RuntimeContainerReading; readonly cgroup: CgroupSample | null }[];
+}
+
+/** With everything that is known. */
+export function podStats(facts: PodStatsFacts, now: Micros): readonly PodStats[] {
+  const live = liveCgroups(facts.cgroups);
+  const ofPods = podCgroups(facts.cgroups);
+  return gathered(facts, live).map(({ sandbox, containers }) => {
+    const { uid } = sandbox;
+    const fromRuntime = containers.map(({ container, reading }) => runtimeStats(container.name, container.createdAt, reading, now));
+    const all = containers.map(({ container, reading, cgroup }, i): ContainerStats => {
+      const logs = facts.containerLogs(uid, container.name);
+      return {
+        ...(fromRuntime[i] as ContainerStats),
+        ...(cgroup === null ? {} : cgroupStats(cgroup)),
+        rootfs: writableLayerStats(reading, facts.filesystems),
+        ...(logs === null ? {} : { logs: onRootFilesystem(facts.root, logs) }),
+      };
+    });
+    const volumes = facts.ephemeralVolumes(uid);
+    const listedVolumes = [...volumes, ...facts.persistentVolumes(uid)];
+    const podFiles = [facts.podLogs(uid), facts.etcHosts(uid)].filter((used) => used !== null).map((used) => onRootFilesystem(facts.root, used));
+    return {
+      ...podIdentity(sandbox),
+      containers: all,
+      ...podNumbers(ofPods.get(podCgroupKey(uid)) ?? null, fromRuntime),
+      ...optional('network', networkOf(live.get(sandbox.id) ?? null)),
+      ...(listedVolumes.length === 0 ? {} : { volume: listedVolumes }),
+      'ephemeral-storage': ephemeralStorage(facts.root, all, volumes, podFiles),
+      ...optional('process_stats', processesOf(containers.map(({ cgroup }) => cgroup))),
+    };
+  });
+}
+
+/** CPU, memory and swap alone: cheap enough to be asked for often. */
+export function podCpuAndMemoryStats(facts: Pick<PodStatsFacts, 'sandboxes' | 'containers' | 'readings' | 'cgroups'>, now: Micros): readonly PodStats[] {
+  const ofPods = podCgroups(facts.cgroups);
+  return gathered(facts, liveCgroups(facts.cgroups)).map(({ sandbox, containers }) => {
+    const fromRuntime = containers.map(({ container, reading }) => runtimeCpuAndMemory(container.name, container.createdAt, reading, now));
+    const all = containers.map(({ cgroup }, i): ContainerStats => ({ ...(fromRuntime[i] as ContainerStats), ...(cgroup === null ? {} : withoutIo(cgroupStats(cgroup))) }));
+    return { ...podIdentity(sandbox), containers: all, ...withoutIo(podNumbers(ofPods.get(podCgroupKey(sandbox.uid)) ?? null, fromRuntime)) };
+  });
+}
+
+/** Running containers that were read, by sandbox, in the order of namespace, name and uid. */
+function gathered(facts: Pick<PodStatsFacts, 'sandboxes' | 'containers' | 'readings'>, live: ReadonlyMap<string, CgroupSample>): readonly Gathered[] {
+  const running = new Map(facts.containers.filter(({ isRunning }) => isRunning).map((container) => [container.id, container]));
+  const sandboxes = new Map(countedSandboxes(facts.sandboxes).map((sandbox) => [sandbox.id, sandbox]));
+  const pods = new Map<string, Gathered>();
+  for (const reading of facts.readings) {
+    const container = running.get(reading.containerId);
+    const sandbox = container === undefined ? undefined : sandboxes.get(container.sandboxId);
+    if (container === undefined || sandbox === undefined) continue;
+    const pod = pods.get(sandbox.id) ?? { sandbox, containers: [] };
+    pods.set(sandbox.id, pod);
+    pod.containers.push({ container, reading, cgroup: live.get(container.id) ?? null });
+  }
+  const order = (a: StatsSandbox, b: StatsSandbox): number =>
+    byCodeUnits(a.namespace, b.namespace) || byCodeUnits(a.name, b.name) || byCodeUnits(a.uid, b.uid) || byCodeUnits(a.id, b.id);
+  return [...pods.values()].sort((a, b) => order(a.sandbox, b.sandbox));
+}
+
+/** Of several sandboxes of one pod name the ready ones, or else the newest; a single one in any state. */
+function countedSandboxes(sandboxes: readonly StatsSandbox[]): readonly StatsSandbox[] {
+  const byName = new Map<string, StatsSandbox[]>();
+  for (const sandbox of sandboxes) {
+    const key = JSON.stringify([sandbox.namespace, sandbox.name]);
+    byName.set(key, [...(byName.get(key) ?? []), sandbox]);
+  }
+  return [...byName.values()].flatMap((same) => {
+    const ready = same.filter(({ isReady }) => isReady);
+    if (same.length === 1 || ready.length > 0) return same.length === 1 ? same : ready;
+    return [same.reduce((newest, sandbox) => (sandbox.createdAt >= newest.createdAt ? sandbox : newest))];
+  });
+}
+
+function podIdentity({ name, namespace, uid, createdAt }: StatsSandbox): Pick<PodStats, 'podRef' | 'startTime'> {
+  return { podRef: { name, namespace, uid }, startTime: formatRfc3339(createdAt) };
+}
+
+function podNumbers(cgroup: CgroupSample | null, containers: readonly ContainerStats[]): CgroupStats {
+  return cgroup === null ? summed(containers) : cgroupStats(cgroup);
+}
+
+/** Missing numbers count as 0, and so they show. Pressure can't be added. */
+function summed(containers: readonly ContainerStats[]): CgroupStats {
+  const last = containers.at(-1);
+  if (last === undefined) return {};
+  const io = last.io?.time === undefined ? {} : { io: { time: last.io.time } };
+  return {
+    cpu: { ...timeOf(last.cpu), ...sums(containers, 'cpu', ['usageNanoCores', 'usageCoreNanoSeconds']) },
+    memory: { ...timeOf(last.memory), ...sums(containers, 'memory', ['availableBytes', 'usageBytes', 'workingSetBytes', 'rssBytes', 'pageFaults', 'majorPageFaults']) },
+    swap: { ...timeOf(last.swap), ...sums(containers, 'swap', ['swapAvailableBytes', 'swapUsageBytes']) },
+    ...io,
+  };
+}
+
+function timeOf(part: { readonly time?: string } | undefined): { readonly time?: string } {
+  return part?.time === undefined ? {} : { time: part.time };
+}
+
+function sums(containers: readonly ContainerStats[], part: 'cpu' | 'memory' | 'swap', fields: readonly string[]): Readonly<Record<string, number>> {
+  const amount = (container: ContainerStats, field: string): number => Number((container[part] as Readonly<Record<string, unknown>> | undefined)?.[field] ?? 0);
+  return Object.fromEntries(fields.map((field) => [field, containers.reduce((total, container) => total + amount(container, field), 0)]));
+}
+
+function networkOf(sandbox: CgroupSample | null): NetworkStats | null {
+  return sandbox === null ? null : cgroupNetwork(sandbox);
+}
+
+function processesOf(cgroups: readonly (CgroupSample | null)[]): { readonly process_count: number } | null {
+  const counts = cgroups.map((cgroup) => (cgroup === null ? null : cgroupProcesses(cgroup))).filter((count) => count !== null);
+  return counts.length === 0 ? null : { process_count: counts.reduce((total, { process_count }) => total + process_count, 0) };
+}
+
+function withoutIo({ io: _io, ...rest }: CgroupStats): CgroupStats {
+  return rest;
+}
+
+function optional<Key extends string, Value>(key: Key, value: Value | null): { readonly [K in Key]?: Value } {
+  return value === null ? {} : ({ [key]: value } as { readonly [K in Key]?: Value });
+}

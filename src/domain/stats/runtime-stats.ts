@@ -1,0 +1,56 @@
+// A container's numbers as its runtime reads them: which containers there are, their writable layers, and what stands in for cgroups.
+// Invariant: what the runtime leaves out stays out, but a whole part that it leaves out counts as 0 now.
+import type { Micros } from '../../ports/micros.js';
+import type { ContainerStats, CpuStats, FsStats, MemoryStats, SwapStats } from '../../ports/model/stats-summary.js';
+import { formatRfc3339 } from '../values/time.js';
+import { type FilesystemNumbers, freeSpace } from './filesystem-stats.js';
+
+export interface RuntimeContainerReading {
+  readonly containerId: string;
+  readonly cpu: { readonly time: Micros; readonly usageCoreNanoSeconds?: number; readonly usageNanoCores?: number } | null;
+  readonly memory: ({ readonly time: Micros } & Pick<MemoryStats, 'availableBytes' | 'usageBytes' | 'workingSetBytes' | 'rssBytes' | 'pageFaults' | 'majorPageFaults'>) | null;
+  readonly swap: { readonly time: Micros; readonly swapAvailableBytes?: number; readonly swapUsageBytes?: number } | null;
+  readonly writableLayer: { readonly time: Micros; readonly mountpoint: string | null; readonly usedBytes?: number; readonly inodesUsed?: number } | null;
+}
+
+/** cpu, memory, io and swap. */
+export function runtimeStats(name: string, createdAt: Micros, reading: RuntimeContainerReading, now: Micros): ContainerStats {
+  const { memory } = reading;
+  const noMemory: MemoryStats = { time: formatRfc3339(now), usageBytes: 0, workingSetBytes: 0, rssBytes: 0 };
+  return { ...identity(name, createdAt), ...cpuAndSwap(reading, now), memory: memory === null ? noMemory : timed(memory), io: { time: formatRfc3339(now) } };
+}
+
+/** For the answer with CPU and memory alone, where memory has all its numbers. */
+export function runtimeCpuAndMemory(name: string, createdAt: Micros, reading: RuntimeContainerReading, now: Micros): ContainerStats {
+  const { memory } = reading;
+  const zeros: MemoryStats = { availableBytes: 0, usageBytes: 0, rssBytes: 0, pageFaults: 0, majorPageFaults: 0 };
+  const known = memory === null ? { time: formatRfc3339(now), workingSetBytes: 0 } : timed(memory);
+  return { ...identity(name, createdAt), ...cpuAndSwap(reading, now), memory: { ...zeros, ...known } };
+}
+
+function identity(name: string, createdAt: Micros): { readonly name: string; readonly startTime: string } {
+  return { name, startTime: formatRfc3339(createdAt) };
+}
+
+function cpuAndSwap({ cpu, swap }: RuntimeContainerReading, now: Micros): { readonly cpu: CpuStats; readonly swap: SwapStats } {
+  const time = formatRfc3339(now);
+  return {
+    cpu: cpu === null ? { time, usageNanoCores: 0, usageCoreNanoSeconds: 0 } : timed(cpu),
+    swap: swap === null ? { time, swapAvailableBytes: 0, swapUsageBytes: 0 } : timed(swap),
+  };
+}
+
+function timed<Part extends { readonly time: Micros }>({ time, ...numbers }: Part): Omit<Part, 'time'> & { readonly time: string } {
+  return { time: formatRfc3339(time), ...numbers };
+}
+
+/** A container without a writable layer has the part all the same; this is how the API writes "at no time". */
+const noWritableLayer = { time: null } as unknown as FsStats;
+
+/** @param filesystems by mount point */
+export function writableLayerStats({ writableLayer }: RuntimeContainerReading, filesystems: Readonly<Record<string, FilesystemNumbers>>): FsStats {
+  if (writableLayer === null) return noWritableLayer;
+  const { time, mountpoint, ...used } = writableLayer;
+  const filesystem = mountpoint === null || !Object.hasOwn(filesystems, mountpoint) ? undefined : filesystems[mountpoint];
+  return { time: formatRfc3339(time), ...used, ...(filesystem === undefined ? {} : freeSpace(filesystem)) };
+}
