@@ -11,7 +11,7 @@ export function probeTarget(path: string): string {
   const plain = question < 0 ? beforeFragment : beforeFragment.slice(0, question);
   const query = question < 0 ? '' : beforeFragment.slice(question);
   // Control characters and broken escapes: no URL at all, so every character of it is the path's.
-  if (/[\0-\x1f\x7f]/.test(path) || hasBrokenEscape(plain) || hasBrokenEscape(fragment)) return rooted(escape(utf8Encode(path), pathCharacters));
+  if (/[\0-\x1f\x7f]/.test(path) || hasBrokenEscape(plain) || hasBrokenEscape(fragment)) return rooted(percentEncoded(utf8Encode(path), pathCharacters));
   const encodedFragment = fragment === '' ? '' : `#${encoded(fragment, fragmentCharacters)}`;
   return rooted(encoded(plain, pathCharacters)) + query + encodedFragment;
 }
@@ -29,7 +29,7 @@ function hasBrokenEscape(text: string): boolean {
 /** As it is when it is a valid encoding, else decoded and encoded anew. */
 function encoded(text: string, characters: RegExp): string {
   const isValid = [...text].every((character) => characters.test(character) || tolerated.test(character));
-  return isValid ? text : escape(decoded(text), characters);
+  return isValid ? text : percentEncoded(decoded(text), characters);
 }
 
 function decoded(text: string): Uint8Array {
@@ -41,7 +41,7 @@ function decoded(text: string): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-function escape(bytes: Uint8Array, characters: RegExp): string {
+function percentEncoded(bytes: Uint8Array, characters: RegExp): string {
   let text = '';
   for (const byte of bytes) {
     const character = String.fromCharCode(byte);
