@@ -149,6 +149,7 @@ const moments = fc.array(
 function played(worker: ProbeWorker, timeline: readonly Moment[], outcomes: readonly ProbeOutcome[], everyTick: boolean): unknown[] {
   const seen: unknown[] = [];
   let now = start;
+  let turns = 0;
   const due = (status: PodStatus | null): void => {
     const step = probeDue(worker, status, now);
     for (const change of step.published) seen.push([now, change]);
@@ -162,6 +163,7 @@ function played(worker: ProbeWorker, timeline: readonly Moment[], outcomes: read
       skipMissedTicks(worker, now);
       const at = everyTick ? (worker.state === 'ended' ? null : worker.nextTickAt) : probeWakeAt(worker, status, now);
       if (at === null || at >= until) break;
+      if (at < now || ++turns > 1000) throw new Error('wake-ups in the past, or without end');
       now = at;
       due(status);
     }
