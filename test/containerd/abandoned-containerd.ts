@@ -1,7 +1,10 @@
 // Run as a process of its own by private-containerd.test.ts, which kills it: a test run that never gets to its teardown.
+import { KubeletProcess } from './kubelet-process.js';
 import { PrivateContainerd } from './private-containerd.js';
 
 const containerd = await PrivateContainerd.start();
 containerd.runUnmanaged(containerd.images.busybox, 'abandoned', 'sleep', '1000');
+const kubelet = await KubeletProcess.prepare(containerd);
+kubelet.spawn();
 console.log(JSON.stringify({ path: containerd.directory, network: containerd.network, cgroupRoot: containerd.cgroupRoot }));
 setInterval(() => {}, 1000);
