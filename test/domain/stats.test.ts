@@ -9,7 +9,9 @@ import { cgroupStats } from '../../src/domain/stats/cgroup-stats.js';
 import { type CpuRates, forgetOldCpuRates, readCpuRate, updateCpuRate } from '../../src/domain/stats/cpu-rates.js';
 import { rootFilesystemStats } from '../../src/domain/stats/filesystem-stats.js';
 import { liveCgroups } from '../../src/domain/stats/live-cgroups.js';
+import { cpuAndMemorySummary, type FullSummaryFacts, statsSummary } from '../../src/domain/stats/node-summary.js';
 import { podStats } from '../../src/domain/stats/pod-stats.js';
+import { emptyWindow, nextSampleAt, type RawCgroupReading, sampled } from '../../src/domain/stats/sample-window.js';
 
 const second = 1_000_000;
 const now = 1_700_000_000 * second;
@@ -91,4 +93,60 @@ t.test('nothing passes without being allowed', async (t) => {
   t.equal(nextAccessStep(null, checks, ['allow', 'allow']).kind, 'refused');
   t.equal(nextAccessStep('u', [], []).kind, 'refused');
   t.strictSame(nextAccessStep('u', checks, ['deny']), { kind: 'ask', attributes: checks[1] });
+});
+
+t.test('rates of cgroups are over the window between two readings', async (t) => {
+  const raw = (seconds: number, usageCoreNanoSeconds: number): RawCgroupReading => ({
+    ...{ time: now + seconds * second, cpu: { usageCoreNanoSeconds }, memory: null, network: [], processCount: 1, diskIo: false, pressure: null },
+  });
+  let window = sampled(emptyWindow, raw(0, 1000));
+  t.equal(window.reading?.cpu?.usageNanoCores, null, 'one reading has no rate');
+  window = sampled(window, raw(10, 5_000_001_000));
+  t.equal(window.reading?.cpu?.usageNanoCores, 500_000_000);
+  t.equal(sampled(window, raw(10, 5_000_001_000)).reading?.cpu?.usageNanoCores, 500_000_000, 'the same moment again');
+  window = sampled(window, raw(20, 5_000_001_000));
+  t.equal(window.reading?.cpu?.usageNanoCores, 0);
+  t.equal(window.interval, 15 * second, 'an idle cgroup is read less often');
+  t.equal(nextSampleAt(window, 0.5, now), now + 22.5 * second);
+  window = sampled(window, raw(30, 5));
+  t.equal(window.reading?.cpu?.usageNanoCores, null, 'a counter that went back starts over');
+  t.equal(window.interval, 10 * second);
+});
+
+t.test('the summary is all or nothing', async (t) => {
+  const good: FullSummaryFacts = {
+    nodeName: { ok: true, value: 'n' },
+    rootCgroup: { ok: true, value: cgroup(1, 1, { createdAt: now - second }) },
+    bootedAt: now - 60 * second,
+    systemContainers: [
+      { name: 'kubelet', cgroup: cgroup(1, 1), startedAt: now - 5 * second },
+      { name: 'misc', cgroup: null, startedAt: null },
+    ],
+    pods: { ok: true, value: [] },
+    root: { ok: true, value: { time: now, device: 'd' } },
+    imageFs: { ok: true, value: { time: '2023-11-14T22:13:20Z' } },
+    rlimit: { ok: true, value: { time: now, maxPid: 9, processes: 3 } },
+  };
+  const full = statsSummary(good);
+  const small = cpuAndMemorySummary(good);
+  t.ok(full.ok && small.ok);
+  if (!full.ok || !small.ok) return;
+  t.equal(full.value.node.startTime, '2023-11-14T22:12:20Z', 'the boot');
+  t.equal(small.value.node.startTime, '2023-11-14T22:13:19Z', 'the root cgroup');
+  t.strictSame(
+    full.value.node.systemContainers?.map(({ name, startTime }) => [name, startTime]),
+    [['kubelet', '2023-11-14T22:13:15Z']],
+  );
+  t.strictSame(full.value.node.rlimit, { time: '2023-11-14T22:13:20Z', maxpid: 9, curproc: 3 });
+  t.strictSame(Object.keys(small.value.node).sort(), ['cpu', 'memory', 'nodeName', 'startTime', 'swap', 'systemContainers']);
+  const error = { ok: false, error: 'e' } as const;
+  const rows: [Partial<FullSummaryFacts>, string][] = [
+    [{ nodeName: error }, 'failed to get node info: e'],
+    [{ rootCgroup: error, root: error }, 'failed to get root cgroup stats: e'],
+    [{ root: error }, 'failed to get rootFs stats: e'],
+    [{ imageFs: error }, 'failed to get imageFs stats: e'],
+    [{ pods: error }, 'failed to list pod stats: e'],
+    [{ rlimit: error }, 'failed to get rlimit stats: e'],
+  ];
+  for (const [bad, want] of rows) t.strictSame(statsSummary({ ...good, ...bad }), { ok: false, error: want });
 });

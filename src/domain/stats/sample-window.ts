@@ -1,0 +1,45 @@
+// The last reading of a cgroup, with its CPU rate over the time since the reading before, and when it is read again.
+// Invariants: a rate is of two readings of one counter; a counter that went back has no rate until it was read twice again.
+import type { Micros } from '../../ports/micros.js';
+import { canonicalJson } from '../kernel/canonical.js';
+import { microsPerSecond } from '../values/time.js';
+import type { CgroupReading } from './cgroup-sample.js';
+
+/** A reading as it comes from the kernel, which knows no rates. */
+export type RawCgroupReading = Omit<CgroupReading, 'cpu'> & { readonly cpu: { readonly usageCoreNanoSeconds: number } | null };
+
+export interface SampleWindow {
+  readonly reading: CgroupReading | null;
+  /** Between two readings; longer while nothing changes. */
+  readonly interval: Micros;
+}
+
+const shortestInterval: Micros = 10 * microsPerSecond;
+const longestInterval: Micros = 15 * microsPerSecond;
+
+export const emptyWindow: SampleWindow = { reading: null, interval: shortestInterval };
+
+/** Takes a reading in. One that is not newer than the last, such as a forced one at the same moment, keeps its rate. */
+export function sampled(window: SampleWindow, raw: RawCgroupReading): SampleWindow {
+  const last = window.reading;
+  const reading: CgroupReading = { ...raw, cpu: raw.cpu === null ? null : { ...raw.cpu, usageNanoCores: rateOf(last, raw) } };
+  const unchanged = last !== null && canonicalJson(countersOf(last)) === canonicalJson(countersOf(reading));
+  return { reading, interval: unchanged ? Math.min(window.interval * 2, longestInterval) : shortestInterval };
+}
+
+function rateOf(last: CgroupReading | null, raw: RawCgroupReading): number | null {
+  if (last === null || last.cpu === null || raw.cpu === null) return null;
+  const elapsed = raw.time - last.time;
+  if (elapsed <= 0) return last.cpu.usageNanoCores;
+  const used = raw.cpu.usageCoreNanoSeconds - last.cpu.usageCoreNanoSeconds;
+  return used < 0 ? null : Math.trunc((used * microsPerSecond) / elapsed);
+}
+
+function countersOf({ cpu, memory, network }: CgroupReading): unknown {
+  return [cpu?.usageCoreNanoSeconds, memory, network];
+}
+
+/** When to read again. @param random in [0, 1): readings of many cgroups spread out */
+export function nextSampleAt(window: SampleWindow, random: number, now: Micros): Micros {
+  return now + Math.floor(window.interval * (1 + random));
+}
