@@ -1,6 +1,7 @@
 // ImagePullBackOff: delays between attempts of one pod to pull one image, and what is said meanwhile.
 // Invariant: a message of a waiting pull cites the failure that the wait is counted from; both are forgotten together.
 import type { Micros } from '../../ports/micros.js';
+import { goQuote } from '../values/go-text.js';
 import { advanceBackoff, collectExpiredBackoff, isInBackoffSinceUpdate, type KeyedBackoff, newKeyedBackoff } from './keyed-backoff.js';
 
 const initialDelay: Micros = 10_000_000;
@@ -29,12 +30,12 @@ export function imagePullKey(podUid: string, image: string): string {
 
 /** The text of the event, and the beginning of the waiting message. */
 export function imagePullBackOffText(image: string): string {
-  return `Back-off pulling image ${JSON.stringify(image)}`;
+  return `Back-off pulling image ${goQuote(image)}`;
 }
 
 /** What to report of an absent image that must not be pulled; it never reaches the table. */
 export function neverPullProblem(image: string): PullProblem {
-  return { reason: 'ErrImageNeverPull', message: `Container image ${JSON.stringify(image)} is not present with pull policy of Never` };
+  return { reason: 'ErrImageNeverPull', message: `Container image ${goQuote(image)} is not present with pull policy of Never` };
 }
 
 /** What to report instead of pulling now; null when a pull may be tried. */

@@ -1,7 +1,7 @@
 // What the API fills into a v1 Pod that leaves it out (the defaulting of core/v1): a manifest gets here what a pod gets from the apiserver.
 // Invariant: idempotent; only absent (for plain fields: zero) values are filled.
+import { defaultPullPolicy } from '../images/pull-policy.js';
 import { isPodLevelResource, podRequests, resourceListOf } from '../qos/pod-resources.js';
-import { effectiveImageTag } from '../values/image-reference.js';
 import { mustParseQuantity, quantityScaledValue, quantityText } from '../values/quantity.js';
 import type { ContainerDraft, Draft, HandlerDraft, PodDraft, ProbeDraft, VolumeDraft } from './draft.js';
 import { volumeSources } from './volume-schema.js';
@@ -43,7 +43,7 @@ export function applyPodDefaults(pod: PodDraft): void {
 function defaultContainer(container: ContainerDraft, hostNetwork: boolean): void {
   container.terminationMessagePath ??= '/dev/termination-log';
   container.terminationMessagePolicy ??= 'File';
-  container.imagePullPolicy ??= defaultPullPolicy(container.image);
+  container.imagePullPolicy ??= defaultPullPolicy(container.image ?? '');
   if (container.resources !== undefined) defaultRequirements(container.resources);
   for (const port of container.ports ?? []) {
     port.protocol ??= 'TCP';
@@ -56,11 +56,6 @@ function defaultContainer(container: ContainerDraft, hostNetwork: boolean): void
   }
   for (const probe of [container.livenessProbe, container.readinessProbe, container.startupProbe]) if (probe !== undefined) defaultProbe(probe);
   for (const hook of [container.lifecycle?.postStart, container.lifecycle?.preStop]) if (hook !== undefined) defaultHandler(hook);
-}
-
-/** An image that moves under its tag is pulled each time; anything else, even a text that is no reference, only when it is missing. */
-function defaultPullPolicy(image: string | undefined): string {
-  return effectiveImageTag(image ?? '') === 'latest' ? 'Always' : 'IfNotPresent';
 }
 
 function defaultRequirements(resources: RequirementsDraft): void {
@@ -113,7 +108,7 @@ function defaultVolume(volume: VolumeDraft): void {
     const source = volume[name] as Record<string, unknown>;
     for (const [field, value] of Object.entries(sourceDefaults[name] ?? {})) source[field] ??= value;
   }
-  if (volume.image !== undefined) volume.image.pullPolicy ??= defaultPullPolicy(volume.image.reference);
+  if (volume.image !== undefined) volume.image.pullPolicy ??= defaultPullPolicy(volume.image.reference ?? '');
   defaultDownwardItems(volume.downwardAPI?.items);
   for (const projection of volume.projected?.sources ?? []) {
     defaultDownwardItems(projection.downwardAPI?.items);

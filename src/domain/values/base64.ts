@@ -33,3 +33,35 @@ export function base64Decode(text: string): Uint8Array | null {
   }
   return bytes;
 }
+
+export type Base64Read = { readonly ok: true; readonly bytes: Uint8Array } | { readonly ok: false; readonly message: string };
+
+/** Strict reading with the place of the first illegal character in the message, as Go words it. @param padded whether `=` completes the last group */
+export function readBase64(text: string, padded: boolean): Base64Read {
+  // Line breaks are skipped but counted.
+  const letters: { readonly letter: string; readonly at: number }[] = [];
+  for (let at = 0; at < text.length; at++) if (text[at] !== '\n' && text[at] !== '\r') letters.push({ letter: text[at]!, at });
+  const ends = letters.findIndex(({ letter }) => !values.has(letter));
+  const count = ends < 0 ? letters.length : ends;
+  const illegalAt = ends < 0 ? null : paddingProblem(letters, count, padded, text.length);
+  if (illegalAt !== null) return illegal(illegalAt);
+  const rest = count % 4;
+  if (ends < 0 && (rest === 1 || (padded && rest !== 0))) return illegal(text.length - rest);
+  const decoded = base64Decode(letters.slice(0, count).map(({ letter }) => letter).join('') + '='.repeat((4 - rest) % 4));
+  return decoded === null ? illegal(0) : { ok: true, bytes: decoded };
+}
+
+/** The offset of what may not follow the letters; null when they are completed by padding and nothing else. */
+function paddingProblem(letters: readonly { readonly letter: string; readonly at: number }[], count: number, padded: boolean, length: number): number | null {
+  const place = letters[count]!;
+  const inGroup = count % 4;
+  if (place.letter !== '=' || !padded || inGroup < 2) return place.at;
+  if (inGroup === 3) return letters[count + 1]?.at ?? null;
+  const second = letters[count + 1];
+  if (second === undefined) return length;
+  return second.letter === '=' ? (letters[count + 2]?.at ?? null) : second.at - 1;
+}
+
+function illegal(offset: number): Base64Read {
+  return { ok: false, message: `illegal base64 data at input byte ${offset}` };
+}

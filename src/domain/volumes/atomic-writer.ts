@@ -1,0 +1,170 @@
+// How a payload gets into a volume directory in one step: as a new generation `..<time>.<digits>` that the link `..data` is switched to.
+// Visible names are links through `..data`, so a reader sees the old files or the new ones, never a mixture.
+// Invariant: carried out up to any step, a plan leaves `..data` leading to one whole payload, and what is left over is cleaned up by the next plan.
+import type { Micros } from '../../ports/micros.js';
+import { assert } from '../kernel/assert.js';
+import { byCodeUnits } from '../values/text-order.js';
+import { formatRfc3339 } from '../values/time.js';
+import { checkedPayload, type VolumePayload } from './volume-payload.js';
+
+export const dataLinkName = '..data';
+/** Never read: it exists only between being made and being renamed over the data link. */
+export const newDataLinkName = '..data_tmp';
+const generationPattern = /^\.\.[0-9]{4}_[0-9]{2}_[0-9]{2}_[0-9]{2}_[0-9]{2}_[0-9]{2}\.[0-9]+$/;
+/** Readable by every container user; what a file shows is up to its own mode. */
+const directoryMode = 0o755;
+
+/** What reading one payload path in the present generation gave, links followed. */
+export type FileReading =
+  | { readonly kind: 'file'; readonly bytes: Uint8Array }
+  | { readonly kind: 'absent' }
+  /** `message` as the operating system words it, e.g. `read <path>: is a directory`. */
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** The volume directory as it is. */
+export interface VolumeDirectory {
+  /** Absolute; for messages. */
+  readonly path: string;
+  /** Names at the top, links not followed. */
+  readonly entries: ReadonlyMap<string, 'file' | 'directory' | 'symlink' | 'other'>;
+  /** Target of `..data`; null when there is none. */
+  readonly dataLink: string | null;
+  /** Every path below the directory that `..data` names, links not followed; null when there is no such directory. */
+  readonly generationPaths: readonly string[] | null;
+  /** For each path of the payload. */
+  readonly readings: ReadonlyMap<string, FileReading>;
+}
+
+/** One file operation; paths are relative to the volume directory. */
+export type AtomicWriteStep =
+  /** Exactly this mode, whatever the process's umask is. */
+  | { readonly operation: 'make-directory'; readonly path: string; readonly mode: number }
+  /** A new file with exactly this mode, never through a link. */
+  | { readonly operation: 'write-file'; readonly path: string; readonly bytes: Uint8Array; readonly mode: number }
+  /** Of a link itself, not of what it leads to. */
+  | { readonly operation: 'change-owner'; readonly path: string; readonly uid: number }
+  /** Everything below the volume directory and then itself, see `volume-ownership.ts`. */
+  | { readonly operation: 'apply-fs-group'; readonly gid: number }
+  | { readonly operation: 'make-symlink'; readonly path: string; readonly target: string }
+  /** Replaces what is at `to`. */
+  | { readonly operation: 'rename'; readonly from: string; readonly to: string }
+  /** A link or file; absent is success. */
+  | { readonly operation: 'remove-link'; readonly path: string }
+  /** A directory with all below, following no link and crossing no mount point; absent is success. */
+  | { readonly operation: 'remove-tree'; readonly path: string };
+
+export type AtomicWritePlan =
+  /** Nothing may be touched. */
+  | { readonly kind: 'refused'; readonly message: string }
+  | {
+      readonly kind: 'steps';
+      /** Name of the new generation; null when the payload is what is there, and steps only repair links. */
+      readonly generation: string | null;
+      readonly steps: readonly AtomicWriteStep[];
+      /** Index of the step that switches the data link; -1 without a new generation. */
+      readonly switchAt: number;
+      /** To be done when a step at or before `switchAt` fails: the volume is then as it was. */
+      readonly undo: readonly AtomicWriteStep[];
+    };
+
+/** @param digits decimal digits that tell generations of one second apart */
+export function generationName(now: Micros, digits: string): string {
+  return `..${formatRfc3339(now).slice(0, 'yyyy-mm-ddThh:mm:ss'.length).replace(/[-T:]/g, '_')}.${digits}`;
+}
+
+/** The paths whose present content `planAtomicWrite` wants to know; empty for a payload that it will refuse. */
+export function comparedPaths(payload: VolumePayload): readonly string[] {
+  const checked = checkedPayload(payload);
+  return checked.ok ? [...checked.payload.keys()].sort(byCodeUnits) : [];
+}
+
+/**
+ * The steps that make the volume show this payload.
+ * @param fsGroup group that the new files are given; null for none
+ */
+export function planAtomicWrite(payload: VolumePayload, directory: VolumeDirectory, generation: string, fsGroup: number | null): AtomicWritePlan {
+  assert(generationPattern.test(generation) && !directory.entries.has(generation), 'a new generation has a name of its own');
+  const checked = checkedPayload(payload);
+  if (!checked.ok) return { kind: 'refused', message: checked.message };
+  const files = new Map([...checked.payload].sort(([a], [b]) => byCodeUnits(a, b)));
+  const wanted = withParents(files.keys());
+  const clash = [...files.keys()].find((path) => wanted.parents.has(path));
+  if (clash !== undefined) return { kind: 'refused', message: `open ${directory.path}/${generation}/${clash}: is a directory` };
+  if ((directory.entries.get(dataLinkName) ?? 'symlink') !== 'symlink') return { kind: 'refused', message: `readlink ${directory.path}/${dataLinkName}: invalid argument` };
+  const failed = directory.generationPaths === null ? undefined : [...files.keys()].map((path) => directory.readings.get(path)).find((reading) => reading?.kind === 'failed');
+  if (failed?.kind === 'failed') return { kind: 'refused', message: failed.message };
+  const stale = (directory.generationPaths ?? []).filter((path) => !wanted.all.has(path));
+  const changes = directory.generationPaths === null || stale.length > 0 || [...files].some(([path, { bytes }]) => !reads(directory.readings.get(path), bytes));
+  const links = linkSteps(files, directory);
+  const leftovers = [...directory.entries.keys()].filter((name) => generationPattern.test(name) && name !== directory.dataLink).sort(byCodeUnits).map(removeTree);
+  const staleLink: AtomicWriteStep[] = directory.entries.has(newDataLinkName) ? [{ operation: 'remove-link', path: newDataLinkName }] : [];
+  if (!changes) return { kind: 'steps', generation: null, steps: [...staleLink, ...links, ...leftovers], switchAt: -1, undo: [] };
+  const build = [...staleLink, ...generationSteps(files, wanted.parents, generation, fsGroup)];
+  const unlinks = stale.filter((path) => !path.includes('/') && directory.entries.get(path) === 'symlink').sort(byCodeUnits);
+  return {
+    kind: 'steps',
+    generation,
+    steps: [
+      ...build,
+      { operation: 'rename', from: newDataLinkName, to: dataLinkName },
+      ...links,
+      ...unlinks.map((path): AtomicWriteStep => ({ operation: 'remove-link', path })),
+      ...formerGeneration(directory),
+      ...leftovers,
+    ],
+    switchAt: build.length,
+    undo: [{ operation: 'remove-link', path: newDataLinkName }, removeTree(generation)],
+  };
+}
+
+/** The payload's paths, and those of all directories they need. */
+function withParents(paths: Iterable<string>): { readonly all: ReadonlySet<string>; readonly parents: ReadonlySet<string> } {
+  const all = new Set<string>();
+  const parents = new Set<string>();
+  for (const path of paths) {
+    all.add(path);
+    for (let slash = path.indexOf('/'); slash >= 0; slash = path.indexOf('/', slash + 1)) parents.add(path.slice(0, slash));
+  }
+  return { all: new Set([...all, ...parents]), parents };
+}
+
+function reads(reading: FileReading | undefined, bytes: Uint8Array): boolean {
+  return reading?.kind === 'file' && reading.bytes.length === bytes.length && reading.bytes.every((byte, i) => byte === bytes[i]);
+}
+
+/** The whole new generation, and the link that is about to become the data link. */
+function generationSteps(files: VolumePayload, parents: ReadonlySet<string>, generation: string, fsGroup: number | null): readonly AtomicWriteStep[] {
+  const steps: AtomicWriteStep[] = [{ operation: 'make-directory', path: generation, mode: directoryMode }];
+  for (const parent of [...parents].sort(byCodeUnits)) steps.push({ operation: 'make-directory', path: `${generation}/${parent}`, mode: directoryMode });
+  for (const [path, { bytes, mode, fsUser }] of files) {
+    steps.push({ operation: 'write-file', path: `${generation}/${path}`, bytes, mode });
+    if (fsUser !== null) steps.push({ operation: 'change-owner', path: `${generation}/${path}`, uid: fsUser });
+  }
+  // Before the switch: no reader may meet a file that its group can't read yet.
+  if (fsGroup !== null) steps.push({ operation: 'apply-fs-group', gid: fsGroup });
+  steps.push({ operation: 'make-symlink', path: newDataLinkName, target: generation });
+  return steps;
+}
+
+/** Missing visible names. What is already there under such a name stays and hides the payload's entry (a nested mount point, say). */
+function linkSteps(files: VolumePayload, directory: VolumeDirectory): readonly AtomicWriteStep[] {
+  const steps: AtomicWriteStep[] = [];
+  const seen = new Set<string>();
+  for (const [path, { fsUser }] of files) {
+    const name = path.split('/', 1)[0]!;
+    if (seen.has(name) || directory.entries.has(name)) continue;
+    seen.add(name);
+    steps.push({ operation: 'make-symlink', path: name, target: `${dataLinkName}/${name}` });
+    if (fsUser !== null) steps.push({ operation: 'change-owner', path: name, uid: fsUser });
+  }
+  return steps;
+}
+
+/** Only what is surely a generation of ours: a link to elsewhere must not cost anybody's files. */
+function formerGeneration({ dataLink, entries }: VolumeDirectory): readonly AtomicWriteStep[] {
+  return dataLink !== null && generationPattern.test(dataLink) && entries.get(dataLink) === 'directory' ? [removeTree(dataLink)] : [];
+}
+
+function removeTree(path: string): AtomicWriteStep {
+  return { operation: 'remove-tree', path };
+}

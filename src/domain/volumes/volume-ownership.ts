@@ -1,0 +1,29 @@
+// What the pod's fsGroup makes of the files of a volume.
+// Invariant: permissions are only added, and only the group's; who owns a file isn't changed.
+
+const readWrite = 0o660;
+const readOnlyBits = 0o440;
+const enterDirectory = 0o110;
+const setGroupId = 0o2000;
+
+/** The mode after the fsGroup walk. @param mode permission bits with set-id and sticky bits */
+export function fsGroupMode(mode: number, type: 'file' | 'directory', volumeReadOnly: boolean): number {
+  const added = volumeReadOnly ? readOnlyBits : readWrite;
+  return type === 'directory' ? mode | added | enterDirectory | setGroupId : mode | added;
+}
+
+export interface RootFacts {
+  readonly gid: number;
+  readonly mode: number;
+  readonly isDirectory: boolean;
+}
+
+/**
+ * Whether the whole walk may be left out (`fsGroupChangePolicy: OnRootMismatch`). The walk ends with the root,
+ * so that a root which matches says that an earlier walk came to its end.
+ * @param root null when it can't be examined
+ */
+export function maySkipFsGroupWalk(policy: string | null, root: RootFacts | null, fsGroup: number, volumeReadOnly: boolean): boolean {
+  if (policy !== 'OnRootMismatch' || root === null || !root.isDirectory || root.gid !== fsGroup) return false;
+  return fsGroupMode(root.mode, 'directory', volumeReadOnly) === root.mode;
+}
