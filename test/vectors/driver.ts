@@ -9,4 +9,6 @@ export interface VectorDriver {
   run(input: never): unknown;
   /** How to compare, where the area's README says that something is a set or that absent equals empty; strict deep equality when left out. */
   compare?(got: never, want: Json): Difference[];
+  /** Top-level members of `want` that the area's README calls informative: they are neither compared nor altered. */
+  readonly informative?: readonly string[];
 }

@@ -111,6 +111,30 @@ export class ModelFileSystem {
     this.add(path, entry, `open ${path}`);
   }
 
+  /** With parents; whatever is at the path already is no error. */
+  makeDirectories(path: string, mode: number): void {
+    const found = this.resolve(path);
+    if (found.kind === 'found') {
+      if (this.entries.get(found.path)!.type !== 'dir') throw new Refusal(`mkdir ${path}: not a directory`);
+      return;
+    }
+    this.makeDirectories(posix.dirname(path), mode);
+    if (this.lstat(path) === null) this.makeDirectory(path, mode);
+  }
+
+  /** Through links, as open(2) with O_CREAT does. */
+  createFile(path: string, mode: number): void {
+    const entry = this.lstat(path);
+    if (entry?.type === 'symlink') {
+      this.createFile(posix.resolve(posix.dirname(path), entry.target), mode);
+      return;
+    }
+    const parent = this.resolve(posix.dirname(path));
+    if (parent.kind !== 'found') throw new Refusal(`open ${path}: ${refusalText(parent.kind)}`);
+    if (this.entries.get(parent.path)!.type !== 'dir') throw new Refusal(`open ${path}: not a directory`);
+    if (entry === null) this.writeFile(posix.join(parent.path, posix.basename(path)), new Uint8Array(), mode);
+  }
+
   makeSymlink(path: string, target: string): void {
     const entry = newEntry('symlink', 0o777);
     entry.target = target;

@@ -32,6 +32,8 @@ export interface MountInputs {
   readonly imageVolumes: Readonly<Record<string, ImageSpec>>;
   /** Where a subPath was made safe to mount: the path to hand over by volume mount index, if other than the plain one. */
   readonly subPathMounts: Readonly<Record<number, string>>;
+  /** Why a subPath could not be made safe, by volume mount index. */
+  readonly subPathFailures?: Readonly<Record<number, string>>;
   readonly deviceMounts: readonly RuntimeMount[];
   readonly podIps: readonly string[];
   /** `''`: none was made. */
@@ -69,6 +71,8 @@ function volumeMount(container: Container, mount: VolumeMount, index: number, en
   if (volume === undefined) return refused(`cannot find volume ${goQuote(mount.name)} to mount into container ${goQuote(container.name)}`);
   const subPath = subPathOf(mount, env);
   if (!subPath.ok) return subPath;
+  const failure = inputs.subPathFailures?.[index];
+  if (failure !== undefined) return refused(failure);
   const propagation = propagationOf(mount.mountPropagation);
   if (!propagation.ok) return propagation;
   const recursive = recursiveReadOnly(mount, inputs.recursiveReadOnlySupported);
@@ -93,7 +97,7 @@ function volumeMount(container: Container, mount: VolumeMount, index: number, en
 }
 
 /** The path inside the volume; `''` for all of it. */
-function subPathOf(mount: VolumeMount, env: readonly EnvVariable[]): Resolved<string> {
+export function subPathOf(mount: VolumeMount, env: readonly EnvVariable[]): Resolved<string> {
   let subPath = mount.subPath ?? '';
   if ((mount.subPathExpr ?? '') !== '') {
     const expanded = expandSubPath(mount.subPathExpr!, env);

@@ -42,6 +42,10 @@ export function nodePluginsDirectory(rootDirectory: string): string {
 export function nodePluginDirectory(rootDirectory: string, plugin: string): string {
   return joinPath(nodePluginsDirectory(rootDirectory), plugin);
 }
+/** Raw devices of one plugin. */
+export function nodeVolumeDevicesDirectory(rootDirectory: string, plugin: string): string {
+  return joinPath(nodePluginDirectory(rootDirectory, plugin), 'volumeDevices');
+}
 /** Where plugins put the sockets they register with. */
 export function pluginRegistrationDirectory(rootDirectory: string): string {
   return joinPath(rootDirectory, 'plugins_registry');

@@ -1,0 +1,63 @@
+// vol_data.json: what a restarted kubelet has to know of a CSI volume that it finds on disk.
+// Invariant: it is written before the driver is called and goes only when the volume surely isn't mounted; reading needs no API.
+import type { PersistentVolume } from '../../ports/model/storage.js';
+import type { Volume } from '../../ports/model/volume.js';
+import { canonicalJson } from '../kernel/canonical.js';
+import { goJsonProblem } from '../values/go-json.js';
+import { csiPlugin } from './csi-volume.js';
+import type { VolumeSpec } from './volume-spec.js';
+
+/** Beside a pod's mount. */
+export interface CsiVolumeData {
+  readonly specVolID: string;
+  readonly volumeHandle: string;
+  readonly driverName: string;
+  readonly nodeName: string;
+  readonly volumeLifecycleMode: 'Persistent' | 'Ephemeral';
+  readonly attachmentID: string;
+  readonly seLinuxMountContext?: string;
+}
+
+/** Beside a staging directory. */
+export interface CsiStagingData {
+  readonly volumeHandle: string;
+  readonly driverName: string;
+  readonly seLinuxMountContext?: string;
+}
+
+export interface ReconstructedCsiVolume {
+  readonly spec: VolumeSpec;
+  readonly seLinuxMountContext: string;
+}
+
+export type CsiReconstruction = { readonly ok: true; readonly volume: ReconstructedCsiVolume } | { readonly ok: false; readonly message: string };
+
+export function csiDataText(data: CsiVolumeData | CsiStagingData): string {
+  return `${canonicalJson(data)}\n`;
+}
+
+/** The volume that a data file tells of. @param directory where the file is, for messages */
+export function reconstructCsiVolume(text: string, directory: string): CsiReconstruction {
+  const problem = goJsonProblem(text);
+  const data: unknown = problem === null ? JSON.parse(text) : null;
+  const detail = problem ?? problemOfData(data);
+  if (detail !== null) {
+    const cause = `${csiPlugin}: failed to parse volume data file [${directory}/vol_data.json]: ${detail}`;
+    return { ok: false, message: `${csiPlugin}: plugin.ConstructVolumeSpec failed loading volume data using [${directory}]: ${cause}` };
+  }
+  const field = (name: keyof CsiVolumeData): string => (data as Partial<CsiVolumeData> | null)?.[name] ?? '';
+  const name = field('specVolID');
+  const driver = field('driverName');
+  const inline: Volume = { name, csi: { driver } };
+  const persistentVolume: PersistentVolume = { metadata: { name }, spec: { csi: { driver, volumeHandle: field('volumeHandle') }, volumeMode: 'Filesystem' } };
+  const isInline = field('volumeLifecycleMode') === 'Ephemeral';
+  const spec: VolumeSpec = isInline ? { kind: 'inline', volume: inline } : { kind: 'persistent', persistentVolume, readOnly: false };
+  return { ok: true, volume: { spec, seLinuxMountContext: field('seLinuxMountContext') } };
+}
+
+/** An object of texts; null stands for nothing, as everywhere in JSON. */
+function problemOfData(data: unknown): string | null {
+  if (data === null) return null;
+  if (typeof data !== 'object' || Array.isArray(data)) return 'not an object';
+  return Object.values(data).every((value) => typeof value === 'string' || value === null) ? null : 'not a text';
+}

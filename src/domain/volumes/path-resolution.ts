@@ -1,0 +1,79 @@
+// Where a path leads when its symbolic links are followed, decided from what is known of the entries on the way.
+// Deciding needs look-ups whose number isn't known before, so each decision says what it wants to know next; asked again with more known, it goes further.
+// Invariant: pure; the same knowledge gives the same question or answer, and links are followed a bounded number of times.
+import { cleanPath, joinPath, parentPath } from '../values/slash-paths.js';
+
+/** What is at a path, links not followed. `other`: a pipe, socket or device. */
+export type PathEntry = { readonly kind: 'directory' | 'file' | 'other' | 'absent' } | { readonly kind: 'symlink'; readonly target: string };
+
+/** By absolute, clean path, in whose parents there is no link. */
+export type KnownEntries = ReadonlyMap<string, PathEntry>;
+
+export interface Question {
+  readonly kind: 'look';
+  readonly path: string;
+}
+
+/** A decision on its way: it yields paths to look at, and gets what is there. */
+export type Looking<T> = Generator<string, T, PathEntry>;
+
+export type Resolution =
+  | { readonly kind: 'found'; readonly path: string; readonly type: 'directory' | 'file' | 'other' }
+  /** `inside` is the directory that lacks `name`; it is the last element when `isLast`. */
+  | { readonly kind: 'absent'; readonly inside: string; readonly name: string; readonly isLast: boolean }
+  | { readonly kind: 'not-a-directory' | 'too-many-links' };
+
+/** As many as Linux follows. */
+const maxLinks = 40;
+
+/** Runs a decision on what is known: its result, or the first thing it lacks. */
+export function decide<T>(decision: Looking<T>, known: KnownEntries): Question | { readonly kind: 'decided'; readonly result: T } {
+  let step = decision.next();
+  while (!step.done) {
+    const entry = known.get(step.value);
+    if (entry === undefined) return { kind: 'look', path: step.value };
+    step = decision.next(entry);
+  }
+  return { kind: 'decided', result: step.value };
+}
+
+/** Follows every link, the last element's too. @param path absolute */
+export function* resolvePath(path: string): Looking<Resolution> {
+  let rest = elementsOf(path);
+  let at = '/';
+  let type: 'directory' | 'file' | 'other' = 'directory';
+  let links = 0;
+  while (rest.length > 0) {
+    const [element, ...others] = rest as [string, ...string[]];
+    if (type !== 'directory') return { kind: 'not-a-directory' };
+    rest = others;
+    if (element === '.') continue;
+    if (element === '..') {
+      at = parentPath(at);
+      continue;
+    }
+    const next = joinPath(at, element);
+    const entry: PathEntry = yield next;
+    if (entry.kind === 'absent') return { kind: 'absent', inside: at, name: element, isLast: others.every((other) => other === '.') };
+    if (entry.kind === 'symlink') {
+      if (++links > maxLinks) return { kind: 'too-many-links' };
+      if (entry.target.startsWith('/')) at = '/';
+      rest = [...elementsOf(entry.target), ...others];
+    } else {
+      at = next;
+      type = entry.kind;
+    }
+  }
+  return { kind: 'found', path: at, type };
+}
+
+/** Whether the path is the base or below it, by text alone. Both are absolute. */
+export function isWithin(path: string, base: string): boolean {
+  const clean = cleanPath(path);
+  const root = cleanPath(base);
+  return root === '/' || clean === root || clean.startsWith(`${root}/`);
+}
+
+function elementsOf(path: string): readonly string[] {
+  return path.split('/').filter((element) => element !== '');
+}
