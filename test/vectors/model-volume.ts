@@ -1,19 +1,19 @@
 // Carries out the atomic writer's plans on a model file system.
-import { type AtomicWritePlan, type AtomicWriteStep, comparedPaths, type FileReading, planAtomicWrite, type VolumeDirectory } from '../../src/domain/volumes/atomic-writer.js';
+import { type AtomicWritePlan, type AtomicWriteStep, comparedPaths, type FileReading, planAtomicWrite, type VolumeDirectory, type VolumeEntry } from '../../src/domain/volumes/atomic-writer.js';
 import { fsGroupMode } from '../../src/domain/volumes/volume-ownership.js';
 import type { VolumePayload } from '../../src/domain/volumes/volume-payload.js';
 import { type ModelFileSystem, Refusal } from './model-file-system.js';
 
 /** What an adapter looks up before it asks for a plan. */
 export function volumeDirectory(files: ModelFileSystem, path: string, payload: VolumePayload): VolumeDirectory {
-  const entries = new Map(files.children(path).map((name) => [name, typeOf(files, `${path}/${name}`)] as const));
+  const entries = new Map(files.children(path).map((name) => [name, entryOf(files, `${path}/${name}`)] as const));
   const link = files.lstat(`${path}/..data`);
   const dataLink = link?.type === 'symlink' ? link.target : null;
   const generation = dataLink === null ? null : `${path}/${dataLink}`;
   const resolved = generation === null ? null : files.resolve(generation);
   const found = resolved?.kind === 'found' && files.entries.get(resolved.path)?.type === 'dir' ? resolved.path : null;
   const readings = new Map(comparedPaths(payload).map((name) => [name, reading(files, `${generation}/${name}`)]));
-  return { path, entries, dataLink, generationPaths: found === null ? null : files.below(found).map((name) => name.slice(found.length + 1)), readings };
+  return { path, entries, generationPaths: found === null ? null : files.below(found).map((name) => name.slice(found.length + 1)), readings };
 }
 
 export function planFor(files: ModelFileSystem, path: string, payload: VolumePayload, generation: string, fsGroup: number | null): AtomicWritePlan {
@@ -23,22 +23,29 @@ export function planFor(files: ModelFileSystem, path: string, payload: VolumePay
 export function carryOut(files: ModelFileSystem, volume: string, step: AtomicWriteStep): void {
   switch (step.operation) {
     case 'make-directory':
-      return files.makeDirectory(`${volume}/${step.path}`, step.mode);
+      files.makeDirectory(`${volume}/${step.path}`, step.mode);
+      return;
     case 'write-file':
-      return files.writeFile(`${volume}/${step.path}`, step.bytes, step.mode);
+      files.writeFile(`${volume}/${step.path}`, step.bytes, step.mode);
+      return;
     case 'change-owner':
       files.entries.get(`${volume}/${step.path}`)!.uid = step.uid;
       return;
     case 'apply-fs-group':
-      return applyFsGroup(files, volume, step.gid);
+      applyFsGroup(files, volume, step.gid);
+      return;
     case 'make-symlink':
-      return files.makeSymlink(`${volume}/${step.path}`, step.target);
+      files.makeSymlink(`${volume}/${step.path}`, step.target);
+      return;
     case 'rename':
-      return files.rename(`${volume}/${step.from}`, `${volume}/${step.to}`);
+      files.rename(`${volume}/${step.from}`, `${volume}/${step.to}`);
+      return;
     case 'remove-link':
-      return files.unlink(`${volume}/${step.path}`);
+      files.unlink(`${volume}/${step.path}`);
+      return;
     default:
-      return files.removeTree(`${volume}/${step.path}`);
+      files.removeTree(`${volume}/${step.path}`);
+      return;
   }
 }
 
@@ -59,8 +66,8 @@ function reading(files: ModelFileSystem, path: string): FileReading {
   }
 }
 
-function typeOf(files: ModelFileSystem, path: string): 'file' | 'directory' | 'symlink' | 'other' {
-  const type = files.lstat(path)?.type;
-  if (type === 'dir') return 'directory';
-  return type === 'file' || type === 'symlink' ? type : 'other';
+function entryOf(files: ModelFileSystem, path: string): VolumeEntry {
+  const entry = files.lstat(path)!;
+  if (entry.type === 'symlink') return { kind: 'symlink', target: entry.target };
+  return { kind: entry.type === 'dir' ? 'directory' : entry.type === 'file' ? 'file' : 'other' };
 }

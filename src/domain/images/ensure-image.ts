@@ -9,7 +9,15 @@
 // | pull               | pulled / failed                | record-pulled / record-failed                               |
 // | record-*           | done or not                    | done                                                        |
 import type { Micros } from '../../ports/micros.js';
-import { type ImagePullBackoff, imagePullBackOffText, imagePullFailed, imagePullSucceeded, imagePullWait, neverPullProblem, type PullProblem } from '../backoff/image-pull-backoff.js';
+import {
+  type ImagePullBackoff,
+  imagePullBackOffText,
+  imagePullFailed,
+  imagePullSucceeded,
+  imagePullWait,
+  neverPullProblem,
+  type PullProblem,
+} from '../backoff/image-pull-backoff.js';
 import { assert } from '../kernel/assert.js';
 import { formatGoDuration } from '../values/go-duration.js';
 import { goQuote } from '../values/go-text.js';

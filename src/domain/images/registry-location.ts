@@ -32,7 +32,7 @@ export function keyMatchesRepository(key: string, repository: string): boolean {
 
 /** What follows `https://` in a URL. */
 function parse(text: string): Location | null {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a URL with control characters is none
+  // A URL with control characters is none.
   if (/[\x00-\x1f\x7f]/.test(text)) return null;
   const withoutFragment = text.split('#', 1)[0]!;
   const address = withoutFragment.split('?', 1)[0]!;

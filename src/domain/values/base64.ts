@@ -47,7 +47,12 @@ export function readBase64(text: string, padded: boolean): Base64Read {
   if (illegalAt !== null) return illegal(illegalAt);
   const rest = count % 4;
   if (ends < 0 && (rest === 1 || (padded && rest !== 0))) return illegal(text.length - rest);
-  const decoded = base64Decode(letters.slice(0, count).map(({ letter }) => letter).join('') + '='.repeat((4 - rest) % 4));
+  const decoded = base64Decode(
+    letters
+      .slice(0, count)
+      .map(({ letter }) => letter)
+      .join('') + '='.repeat((4 - rest) % 4),
+  );
   return decoded === null ? illegal(0) : { ok: true, bytes: decoded };
 }
 

@@ -21,14 +21,15 @@ export type FileReading =
   /** `message` as the operating system words it, e.g. `read <path>: is a directory`. */
   | { readonly kind: 'failed'; readonly message: string };
 
+/** An entry at the top of the volume directory, links not followed. */
+export type VolumeEntry = { readonly kind: 'file' | 'directory' | 'other' } | { readonly kind: 'symlink'; readonly target: string };
+
 /** The volume directory as it is. */
 export interface VolumeDirectory {
   /** Absolute; for messages. */
   readonly path: string;
-  /** Names at the top, links not followed. */
-  readonly entries: ReadonlyMap<string, 'file' | 'directory' | 'symlink' | 'other'>;
-  /** Target of `..data`; null when there is none. */
-  readonly dataLink: string | null;
+  /** By name. */
+  readonly entries: ReadonlyMap<string, VolumeEntry>;
   /** Every path below the directory that `..data` names, links not followed; null when there is no such directory. */
   readonly generationPaths: readonly string[] | null;
   /** For each path of the payload. */
@@ -90,30 +91,22 @@ export function planAtomicWrite(payload: VolumePayload, directory: VolumeDirecto
   const wanted = withParents(files.keys());
   const clash = [...files.keys()].find((path) => wanted.parents.has(path));
   if (clash !== undefined) return { kind: 'refused', message: `open ${directory.path}/${generation}/${clash}: is a directory` };
-  if ((directory.entries.get(dataLinkName) ?? 'symlink') !== 'symlink') return { kind: 'refused', message: `readlink ${directory.path}/${dataLinkName}: invalid argument` };
+  if ((directory.entries.get(dataLinkName)?.kind ?? 'symlink') !== 'symlink') return { kind: 'refused', message: `readlink ${directory.path}/${dataLinkName}: invalid argument` };
   const failed = directory.generationPaths === null ? undefined : [...files.keys()].map((path) => directory.readings.get(path)).find((reading) => reading?.kind === 'failed');
   if (failed?.kind === 'failed') return { kind: 'refused', message: failed.message };
   const stale = (directory.generationPaths ?? []).filter((path) => !wanted.all.has(path));
   const changes = directory.generationPaths === null || stale.length > 0 || [...files].some(([path, { bytes }]) => !reads(directory.readings.get(path), bytes));
+  const tidying = tidySteps(wanted.all, directory);
   const links = linkSteps(files, directory);
-  const leftovers = [...directory.entries.keys()].filter((name) => generationPattern.test(name) && name !== directory.dataLink).sort(byCodeUnits).map(removeTree);
-  const staleLink: AtomicWriteStep[] = directory.entries.has(newDataLinkName) ? [{ operation: 'remove-link', path: newDataLinkName }] : [];
-  if (!changes) return { kind: 'steps', generation: null, steps: [...staleLink, ...links, ...leftovers], switchAt: -1, undo: [] };
+  const staleLink: AtomicWriteStep[] = directory.entries.has(newDataLinkName) ? [removeLink(newDataLinkName)] : [];
+  if (!changes) return { kind: 'steps', generation: null, steps: [...staleLink, ...links, ...tidying], switchAt: -1, undo: [] };
   const build = [...staleLink, ...generationSteps(files, wanted.parents, generation, fsGroup)];
-  const unlinks = stale.filter((path) => !path.includes('/') && directory.entries.get(path) === 'symlink').sort(byCodeUnits);
   return {
     kind: 'steps',
     generation,
-    steps: [
-      ...build,
-      { operation: 'rename', from: newDataLinkName, to: dataLinkName },
-      ...links,
-      ...unlinks.map((path): AtomicWriteStep => ({ operation: 'remove-link', path })),
-      ...formerGeneration(directory),
-      ...leftovers,
-    ],
+    steps: [...build, { operation: 'rename', from: newDataLinkName, to: dataLinkName }, ...links, ...tidying, ...formerGeneration(directory)],
     switchAt: build.length,
-    undo: [{ operation: 'remove-link', path: newDataLinkName }, removeTree(generation)],
+    undo: [removeLink(newDataLinkName), removeTree(generation)],
   };
 }
 
@@ -160,9 +153,32 @@ function linkSteps(files: VolumePayload, directory: VolumeDirectory): readonly A
   return steps;
 }
 
+/** Visible names that lead to nothing any more, and generations that a crash left behind. Links of others stay. */
+function tidySteps(wanted: ReadonlySet<string>, directory: VolumeDirectory): readonly AtomicWriteStep[] {
+  const names = [...directory.entries.keys()].sort(byCodeUnits);
+  const current = dataLinkOf(directory);
+  const unlinked = names.filter((name) => !wanted.has(name) && linkTarget(directory, name) === `${dataLinkName}/${name}`);
+  const leftover = names.filter((name) => generationPattern.test(name) && name !== current);
+  return [...unlinked.map(removeLink), ...leftover.map(removeTree)];
+}
+
 /** Only what is surely a generation of ours: a link to elsewhere must not cost anybody's files. */
-function formerGeneration({ dataLink, entries }: VolumeDirectory): readonly AtomicWriteStep[] {
-  return dataLink !== null && generationPattern.test(dataLink) && entries.get(dataLink) === 'directory' ? [removeTree(dataLink)] : [];
+function formerGeneration(directory: VolumeDirectory): readonly AtomicWriteStep[] {
+  const former = dataLinkOf(directory);
+  return former !== null && generationPattern.test(former) && directory.entries.get(former)?.kind === 'directory' ? [removeTree(former)] : [];
+}
+
+function dataLinkOf(directory: VolumeDirectory): string | null {
+  return linkTarget(directory, dataLinkName);
+}
+
+function linkTarget({ entries }: VolumeDirectory, name: string): string | null {
+  const entry = entries.get(name);
+  return entry?.kind === 'symlink' ? entry.target : null;
+}
+
+function removeLink(path: string): AtomicWriteStep {
+  return { operation: 'remove-link', path };
 }
 
 function removeTree(path: string): AtomicWriteStep {

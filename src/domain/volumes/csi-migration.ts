@@ -82,7 +82,10 @@ function translateEbs(source: OldSource): Translation {
   const id = text(source['volumeID']);
   const attributes = { partition: String(source['partition'] ?? 0) };
   if (!id.startsWith('aws://')) return { volumeHandle: id, attributes };
-  const path = id.slice('aws://'.length).replace(/^[^/]*/, '').replace(/^\/+|\/+$/g, '');
+  const path = id
+    .slice('aws://'.length)
+    .replace(/^[^/]*/, '')
+    .replace(/^\/+|\/+$/g, '');
   if (!/^vol-[^/]*$/.test(path)) return { problem: `failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (${id})` };
   return { volumeHandle: path, attributes };
 }

@@ -1,19 +1,20 @@
 // Staging and publishing a CSI volume: the requests to the driver, made from the API's objects, and what an error of the driver means.
 // Invariant: nothing is sent before everything it needs is known, and a data file is on disk before the driver is called.
-import type { PortErrorKind } from '../../ports/port-error.js';
+
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Timestamp } from '../../ports/model/object-meta.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { CSIDriver, CSIPersistentVolumeSource, SecretReference, VolumeAttachment } from '../../ports/model/storage.js';
 import type { Volume } from '../../ports/model/volume.js';
+import type { PortErrorKind } from '../../ports/port-error.js';
 import { assert } from '../kernel/assert.js';
 import { base64Decode } from '../values/base64.js';
 import { goQuote } from '../values/go-text.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { utf8Decode } from '../values/utf8.js';
+import type { TokenRequest } from './api-data-volume.js';
 import { csiAttachmentName, csiDeviceMountPath, csiPlugin, csiStagingDataFile, csiTargetPath, csiVolumeDataFile, csiVolumeHandle } from './csi-volume.js';
 import type { CsiStagingData, CsiVolumeData } from './csi-volume-data.js';
-import type { TokenRequest } from './api-data-volume.js';
 import type { Lookup } from './object-payload.js';
 import { specName, type VolumeSpec } from './volume-spec.js';
 
@@ -243,9 +244,11 @@ function tokenTexts({ driver, tokens }: CsiMountFacts): Got<Texts> {
     if (!answer.ok) return { ok: false, failure: transient(`${csiPlugin}: mounter.SetUpAt failed to get service account token attributes: ${answer.message}`) };
     byAudience.set(audience, answer.token);
   }
-  const members = [...byAudience].sort(([a], [b]) => byCodeUnits(a, b)).map(([audience, { token, expirationTimestamp }]) => {
-    return `${JSON.stringify(audience)}:${JSON.stringify({ token, expirationTimestamp })}`;
-  });
+  const members = [...byAudience]
+    .sort(([a], [b]) => byCodeUnits(a, b))
+    .map(([audience, { token, expirationTimestamp }]) => {
+      return `${JSON.stringify(audience)}:${JSON.stringify({ token, expirationTimestamp })}`;
+    });
   return { ok: true, value: { [`${podInfoPrefix}/serviceAccount.tokens`]: `{${members.join(',')}}` } };
 }
 

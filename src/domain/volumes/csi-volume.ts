@@ -1,11 +1,12 @@
 // Names and places of CSI volumes. Drivers, the attach controller and a kubelet that is restarted all rely on them.
 // Invariant: a name depends on nothing but what is passed in, so that it comes out the same after any restart.
+
+import { goQuote } from '../values/go-text.js';
 import { hexOfBytes } from '../values/hex.js';
 import { nodePluginDirectory, podVolumeDeviceDirectory, podVolumeDirectory } from '../values/pod-directories.js';
 import { sha256 } from '../values/sha256.js';
 import { joinPath, parentPath } from '../values/slash-paths.js';
 import { utf8Encode } from '../values/utf8.js';
-import { goQuote } from '../values/go-text.js';
 import type { Named } from './device-names.js';
 import { escapeName, specName, type VolumeSpec } from './volume-spec.js';
 

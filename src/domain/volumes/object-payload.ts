@@ -1,7 +1,8 @@
 // Secrets, config maps and fields of the pod as files.
 // Invariant: what can't be resolved fails the whole volume unless it is optional; nothing is shown in part.
-import type { ResourceList } from '../../ports/model/container.js';
+
 import type { ConfigMap, Secret } from '../../ports/model/config-objects.js';
+import type { ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { DownwardAPIVolumeFile, KeyToPath } from '../../ports/model/volume.js';
 import { volumeFieldValue } from '../containers/downward-fields.js';

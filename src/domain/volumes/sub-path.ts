@@ -1,8 +1,9 @@
 // `subPath` mounts: a part of a volume, made when missing, bound below the pod's directory, and taken down again.
 // Containers of the pod can change the volume at any time, so whoever carries out a plan opens paths element by element without following links.
 // Invariant: nothing outside the volume is created or bound, whatever links the volume holds.
-import { byCodeUnits } from '../values/text-order.js';
+
 import { cleanPath, joinPath, parentPath } from '../values/slash-paths.js';
+import { byCodeUnits } from '../values/text-order.js';
 import { decide, isWithin, type KnownEntries, type Looking, type Question, resolvePath } from './path-resolution.js';
 
 const bindParentMode = 0o750;
@@ -66,7 +67,10 @@ function* makeDirectory(volumePath: string, subPath: string, mode: number): Look
   // A directory that is there is taken as it is, wherever it is: whether it may be bound is decided when it is.
   if (whole.kind === 'found') return whole.type === 'directory' ? { kind: 'planned', steps: [] } : refused(`${path} is not a directory`);
   if (whole.kind !== 'absent') return refused(`${path}: ${whole.kind}`);
-  const elements = path.slice(base.length).split('/').filter((element) => element !== '');
+  const elements = path
+    .slice(base.length)
+    .split('/')
+    .filter((element) => element !== '');
   let existing = base;
   let present = 0;
   for (const element of elements) {

@@ -71,7 +71,12 @@ export const volumePlugins: readonly VolumePlugin[] = [
   { name: 'kubernetes.io/iscsi', supports: either('iscsi'), volumeName: iscsiName, ...disk },
   { name: 'kubernetes.io/downward-api', supports: inline('downwardAPI'), volumeName: specName, ...apiData },
   { name: 'kubernetes.io/fc', supports: either('fc'), volumeName: fcName, ...disk },
-  { name: 'kubernetes.io/configmap', supports: inline('configMap'), volumeName: (spec) => `${specName(spec)}/${source<{ name?: string }>(spec, 'configMap')?.name ?? ''}`, ...apiData },
+  {
+    name: 'kubernetes.io/configmap',
+    supports: inline('configMap'),
+    volumeName: (spec) => `${specName(spec)}/${source<{ name?: string }>(spec, 'configMap')?.name ?? ''}`,
+    ...apiData,
+  },
   { name: 'kubernetes.io/projected', supports: inline('projected'), volumeName: specName, ...apiData },
   { name: 'kubernetes.io/local-volume', supports: persistent('local'), volumeName: specName, ...disk, attachable: false },
   { name: 'kubernetes.io/csi', supports: isCsiSource, volumeName: csiName, ...disk },
@@ -113,7 +118,11 @@ export function deviceMountPath(plugin: VolumePlugin, spec: VolumeSpec, { rootDi
 }
 
 /** What containers see of a file system volume, or why it can't be mounted. */
-export function volumeView(plugin: VolumePlugin, spec: VolumeSpec, place: VolumePlace): { readonly ok: true; readonly view: VolumeView } | { readonly ok: false; readonly message: string } {
+export function volumeView(
+  plugin: VolumePlugin,
+  spec: VolumeSpec,
+  place: VolumePlace,
+): { readonly ok: true; readonly view: VolumeView } | { readonly ok: false; readonly message: string } {
   const own = podVolumeDirectory(place.rootDirectory, place.podUid, escapeName(plugin.name), specName(spec));
   const view = (path: string, readOnly: boolean, managed: boolean, seLinuxRelabel: boolean) => ({ ok: true as const, view: { path, readOnly, managed, seLinuxRelabel } });
   const asked = spec.readOnly === true;

@@ -1,6 +1,5 @@
 // csi-target-paths: names and places of CSI volumes, their data files, and the calls to the driver.
-import * as csi from '../../../src/domain/volumes/csi-volume.js';
-import { csiDataText, reconstructCsiVolume } from '../../../src/domain/volumes/csi-volume-data.js';
+
 import {
   appliesFsGroup,
   type CsiFailure,
@@ -13,6 +12,8 @@ import {
   planCsiPublish,
   planCsiStage,
 } from '../../../src/domain/volumes/csi-mount.js';
+import * as csi from '../../../src/domain/volumes/csi-volume.js';
+import { csiDataText, reconstructCsiVolume } from '../../../src/domain/volumes/csi-volume-data.js';
 import type { Named } from '../../../src/domain/volumes/device-names.js';
 import type { Lookup } from '../../../src/domain/volumes/object-payload.js';
 import { specName, type VolumeSpec } from '../../../src/domain/volumes/volume-spec.js';

@@ -1,5 +1,5 @@
 // subpath: what is allowed, what is made, what is cleaned, and the mounts of a container that uses sub paths.
-import { type MountedVolume, containerMounts } from '../../../src/domain/containers/mounts.js';
+import { containerMounts, type MountedVolume } from '../../../src/domain/containers/mounts.js';
 import type { PathEntry, Question } from '../../../src/domain/volumes/path-resolution.js';
 import {
   type MountQuestion,
@@ -75,7 +75,8 @@ class Host {
     const { files } = this;
     switch (step.operation) {
       case 'make-directory':
-        return files.makeDirectory(step.path, step.mode);
+        files.makeDirectory(step.path, step.mode);
+        return;
       case 'ensure-directory': {
         const elements = step.path.split('/').slice(1);
         for (let i = 1; i <= elements.length; i++) {
@@ -97,7 +98,9 @@ class Host {
         this.mountCalls.push({ action: 'mount', source: '/proc/<pid>/fd/<fd>', target: named(step.target) });
         return;
       case 'remove':
-        return files.entries.get(step.path)?.type === 'dir' ? files.removeDirectory(step.path) : files.unlink(step.path);
+        if (files.entries.get(step.path)?.type === 'dir') files.removeDirectory(step.path);
+        else files.unlink(step.path);
+        return;
       default:
         if (files.children(step.path).length === 0) files.removeDirectory(step.path);
     }

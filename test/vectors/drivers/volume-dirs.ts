@@ -118,7 +118,15 @@ function hostPathType(type: string | null, path: string): unknown {
   const before = new Set(files.entries.keys());
   const real = path.replaceAll('<dir>', '/dir');
   const shown = (text: string): string => text.replaceAll('/dir/', '<dir>/');
-  const types: Readonly<Record<EntryType, HostPathEntry>> = { dir: 'directory', file: 'file', socket: 'socket', char: 'char-device', block: 'block-device', fifo: 'other', symlink: 'other' };
+  const types: Readonly<Record<EntryType, HostPathEntry>> = {
+    dir: 'directory',
+    file: 'file',
+    socket: 'socket',
+    char: 'char-device',
+    block: 'block-device',
+    fifo: 'other',
+    symlink: 'other',
+  };
   const found = files.resolve(real);
   const check = checkHostPath(real, type, found.kind === 'found' ? types[files.entries.get(found.path)!.type] : 'absent');
   let error = check.kind === 'refused' ? check.message : null;
