@@ -69,14 +69,24 @@ function isClean(files: ModelFileSystem, payload: VolumePayload, own: readonly s
   return generations.length === 1 && !names.includes('..data_tmp') && names.length === visible.length + 2 && visible.join() === expected.join();
 }
 
-const fileArb = fc.record({ bytes: fc.constantFrom('1', '2', '').map((content) => Buffer.from(content)), mode: fc.constantFrom(0o644, 0o400, 0o600), fsUser: fc.constantFrom(null, 1000) });
-const payloadArb = fc
-  .dictionary(fc.constantFrom('a', 'b', 'd/e', 'd/f', 'g/h/i', 'g/j'), fileArb, { maxKeys: 5 })
-  .map((files): VolumePayload => new Map(Object.entries(files)));
+const fileArb = fc.record({
+  bytes: fc.constantFrom('1', '2', '').map((content) => Buffer.from(content)),
+  mode: fc.constantFrom(0o644, 0o400, 0o600),
+  fsUser: fc.constantFrom(null, 1000),
+});
+const payloadArb = fc.dictionary(fc.constantFrom('a', 'b', 'd/e', 'd/f', 'g/h/i', 'g/j'), fileArb, { maxKeys: 5 }).map((files): VolumePayload => new Map(Object.entries(files)));
 const ownArb = fc.subarray(['a', 'own', 'd']);
 
 /** Everything that must hold when `plan` stops after `done` steps. */
-function holdsAt(files: ModelFileSystem, before: string, payload: VolumePayload, own: readonly string[], fsGroup: number | null, at: number, newName: (n: number) => string): string | null {
+function holdsAt(
+  files: ModelFileSystem,
+  before: string,
+  payload: VolumePayload,
+  own: readonly string[],
+  fsGroup: number | null,
+  at: number,
+  newName: (n: number) => string,
+): string | null {
   const wanted = text(shownOf(payload, fsGroup));
   const plan = planFor(files, volume, payload, newName(0), fsGroup);
   if (plan.kind === 'refused') return plan.message;
@@ -99,7 +109,8 @@ function holdsAt(files: ModelFileSystem, before: string, payload: VolumePayload,
     const again = planFor(stopped, volume, payload, newName(1), fsGroup);
     if (again.kind === 'refused') return again.message;
     perform(stopped, again.steps);
-    if (texts(seen(stopped)) !== texts(shownOf(payload, fsGroup)) || !isClean(stopped, payload, own)) return `write ${at}, step ${done}: the next plan leaves ${stopped.children(volume).join(' ')}`;
+    if (texts(seen(stopped)) !== texts(shownOf(payload, fsGroup)) || !isClean(stopped, payload, own))
+      return `write ${at}, step ${done}: the next plan leaves ${stopped.children(volume).join(' ')}`;
   }
   perform(files, plan.steps);
   return null;
@@ -111,9 +122,8 @@ t.test('a plan that stops anywhere leaves one whole payload, can be undone befor
       fc.property(fc.array(payloadArb, { minLength: 1, maxLength: 4 }), ownArb, fc.constantFrom(null, 2000), (payloads, own, fsGroup) => {
         const files = ModelFileSystem.of(volume, [{ path: '.keep', type: 'file' }, ...own.map((path) => ({ path, type: 'dir' as const }))]);
         files.entries.delete(`${volume}/.keep`);
-        let count = 0;
         for (const [at, payload] of payloads.entries()) {
-          const base = (count += 10);
+          const base = (at + 1) * 10;
           const before = text(seen(files));
           const problem = holdsAt(files, before, payload, own, fsGroup, at, (n) => generationName((base + n) * second, '7'));
           if (problem !== null) throw new Error(problem);
@@ -157,7 +167,16 @@ t.test('a data link that leads out of the volume costs nobody anything', async (
 
 t.test('refusals touch nothing', async (t) => {
   const file = { bytes: Buffer.from('1'), mode: 0o644, fsUser: null };
-  const clash = planFor(ModelFileSystem.of(volume, []), volume, new Map([['a', file], ['a/b', file]]), generationName(0, '1'), null);
+  const clash = planFor(
+    ModelFileSystem.of(volume, []),
+    volume,
+    new Map([
+      ['a', file],
+      ['a/b', file],
+    ]),
+    generationName(0, '1'),
+    null,
+  );
   t.strictSame(clash, { kind: 'refused', message: '/vol/..1970_01_01_00_00_00.1/a: is a directory'.replace(/^/, 'open ') });
   const directory = planFor(ModelFileSystem.of(volume, [{ path: '..data', type: 'dir' }]), volume, new Map([['a', file]]), generationName(0, '1'), null);
   t.strictSame(directory, { kind: 'refused', message: 'readlink /vol/..data: invalid argument' });

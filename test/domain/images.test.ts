@@ -105,7 +105,13 @@ t.test('files and garbage', async (t) => {
 
 t.test('every recorded intent is concluded, whatever is answered', async (t) => {
   const failing = fc.boolean();
-  const world = fc.record({ policy: fc.constantFrom('Always', 'IfNotPresent', 'Never', ''), isPresent: failing, mustPull: failing, fails: fc.array(failing, { minLength: 8, maxLength: 8 }), seconds: fc.nat(400) });
+  const world = fc.record({
+    policy: fc.constantFrom('Always', 'IfNotPresent', 'Never', ''),
+    isPresent: failing,
+    mustPull: failing,
+    fails: fc.array(failing, { minLength: 8, maxLength: 8 }),
+    seconds: fc.nat(400),
+  });
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(fc.array(world, { maxLength: 6 }), (steps) => {
@@ -165,7 +171,11 @@ t.test('locations of credentials', async (t) => {
   for (const [key, repository, want] of matches) t.equal(keyMatchesRepository(key, repository), want, `${key} ${repository}`);
   const read = readDockerConfigJson('{"auths":{"reg.io":{"username":"host"},"reg.io/a":{"username":"path"}}}');
   const keyring = keyringOfConfig(read.ok ? read.config : new Map(), { kind: 'node' });
-  t.strictSame(credentialsFor([keyring, keyring], 'reg.io/a/b').map((found) => found.credentials.username), ['path', 'host', 'path', 'host'], 'keyrings one after the other');
+  t.strictSame(
+    credentialsFor([keyring, keyring], 'reg.io/a/b').map((found) => found.credentials.username),
+    ['path', 'host', 'path', 'host'],
+    'keyrings one after the other',
+  );
 });
 
 t.test('documents that are none, in the words of Go', async (t) => {
@@ -193,15 +203,22 @@ t.test('documents that are none, in the words of Go', async (t) => {
   for (const [text, problem] of rows) t.equal(goJsonProblem(text), problem, text.slice(0, 30));
   t.doesNotThrow(() =>
     fc.assert(
-      fc.property(fc.oneof(fc.json(), fc.string(), fc.json().chain((text) => fc.nat(text.length).map((end) => text.slice(0, end)))), (text) => {
-        let isJson = true;
-        try {
-          JSON.parse(text);
-        } catch {
-          isJson = false;
-        }
-        return (goJsonProblem(text) === null) === isJson;
-      }),
+      fc.property(
+        fc.oneof(
+          fc.json(),
+          fc.string(),
+          fc.json().chain((text) => fc.nat(text.length).map((end) => text.slice(0, end))),
+        ),
+        (text) => {
+          let isJson = true;
+          try {
+            JSON.parse(text);
+          } catch {
+            isJson = false;
+          }
+          return (goJsonProblem(text) === null) === isJson;
+        },
+      ),
       { numRuns: 1000 },
     ),
   );

@@ -1,7 +1,7 @@
 // Volumes: ownership, sub paths that can't leave their volume, CSI names and calls, and what old sources stand for.
 import fc from 'fast-check';
 import t from 'tap';
-import { apiDataPayload, type ApiDataFacts, objectsOfVolume, podFsUser, tokenRequests } from '../../src/domain/volumes/api-data-volume.js';
+import { type ApiDataFacts, apiDataPayload, objectsOfVolume, podFsUser, tokenRequests } from '../../src/domain/volumes/api-data-volume.js';
 import { migrateToCsi } from '../../src/domain/volumes/csi-migration.js';
 import { appliesFsGroup, type CsiMountFacts, csiCallFailed, planCsiPublish, planCsiStage } from '../../src/domain/volumes/csi-mount.js';
 import { csiUniqueVolumeName } from '../../src/domain/volumes/csi-volume.js';
@@ -67,7 +67,14 @@ t.test('who owns what', async (t) => {
 });
 
 t.test('data of the API', async (t) => {
-  const facts: ApiDataFacts = { secrets: new Map([['s', { kind: 'failed', message: 'forbidden' }]]), configMaps: new Map(), tokens: [], nodeAllocatable: {}, fsGroup: null, fsUser: null };
+  const facts: ApiDataFacts = {
+    secrets: new Map([['s', { kind: 'failed', message: 'forbidden' }]]),
+    configMaps: new Map(),
+    tokens: [],
+    nodeAllocatable: {},
+    fsGroup: null,
+    fsUser: null,
+  };
   const optional = { name: 'v', secret: { secretName: 's', defaultMode: 420, optional: true } };
   t.strictSame(apiDataPayload(optional, pod, facts), { ok: false, message: 'forbidden' }, 'only absence is forgiven to an optional object');
   const sources = [{ secret: { name: 'a' } }, { configMap: { name: 'b' } }, { serviceAccountToken: { path: 't' } }, { secret: { name: 'a' } }];
@@ -96,9 +103,15 @@ const layoutArb = fc.array(
 
 /** A tree in which parents are directories: later entries that don't fit are left out. */
 function fileSystem(layout: readonly { readonly path: string; readonly type: 'dir' | 'file' | 'symlink'; readonly target: string }[]): ModelFileSystem {
-  const taken = new Map<string, string>([['vol', 'dir'], ['out', 'dir']]);
+  const taken = new Map<string, string>([
+    ['vol', 'dir'],
+    ['out', 'dir'],
+  ]);
   const kept = layout.filter(({ path, type }) => {
-    const parents = path.split('/').map((_, i, elements) => elements.slice(0, i).join('/')).slice(1);
+    const parents = path
+      .split('/')
+      .map((_, i, elements) => elements.slice(0, i).join('/'))
+      .slice(1);
     if (taken.has(path) || parents.some((parent) => (taken.get(parent) ?? 'dir') !== 'dir')) return false;
     for (const parent of parents) taken.set(parent, 'dir');
     taken.set(path, type);
@@ -161,8 +174,14 @@ t.test('sub paths', async (t) => {
   t.equal(presence('file/x'), 'unknown', 'below a file nothing can be made');
   t.equal(presence('loop'), 'unknown');
   const mount = { volumePath: '/r/vol', subPath: 'file', target: '/pod/volume-subpaths/v/c/0' };
-  t.strictSame(ask(files, (known) => planSubPathMount(mount, known, null)), { kind: 'compare', source: '/r/vol/file', target: mount.target });
-  t.strictSame(ask(files, (known) => planSubPathMount(mount, known, 'same-file')), { kind: 'planned', steps: [] });
+  t.strictSame(
+    ask(files, (known) => planSubPathMount(mount, known, null)),
+    { kind: 'compare', source: '/r/vol/file', target: mount.target },
+  );
+  t.strictSame(
+    ask(files, (known) => planSubPathMount(mount, known, 'same-file')),
+    { kind: 'planned', steps: [] },
+  );
   const other = ask(files, (known) => planSubPathMount(mount, known, 'other-file'));
   t.strictSame(other.kind === 'planned' && other.steps.map(({ operation }) => operation), ['unmount', 'ensure-directory', 'ensure-file', 'bind']);
   t.strictSame(planSubPathCleanup('/pod', 'v', null), []);
@@ -184,7 +203,10 @@ t.test('what CSI drivers answer', async (t) => {
 });
 
 t.test('CSI volumes', async (t) => {
-  const driver: CSIDriver = { metadata: { name: 'd' }, spec: { attachRequired: false, fsGroupPolicy: 'ReadWriteOnceWithFSType', volumeLifecycleModes: ['Persistent', 'Ephemeral'] } };
+  const driver: CSIDriver = {
+    metadata: { name: 'd' },
+    spec: { attachRequired: false, fsGroupPolicy: 'ReadWriteOnceWithFSType', volumeLifecycleModes: ['Persistent', 'Ephemeral'] },
+  };
   const spec = persistent({ accessModes: ['ReadWriteOnce'], csi: { driver: 'd', volumeHandle: 'h', fsType: 'ext4' } });
   const facts: CsiMountFacts = {
     rootDirectory: root,

@@ -1,5 +1,13 @@
 // Carries out the atomic writer's plans on a model file system.
-import { type AtomicWritePlan, type AtomicWriteStep, comparedPaths, type FileReading, planAtomicWrite, type VolumeDirectory, type VolumeEntry } from '../../src/domain/volumes/atomic-writer.js';
+import {
+  type AtomicWritePlan,
+  type AtomicWriteStep,
+  comparedPaths,
+  type FileReading,
+  planAtomicWrite,
+  type VolumeDirectory,
+  type VolumeEntry,
+} from '../../src/domain/volumes/atomic-writer.js';
 import { fsGroupMode } from '../../src/domain/volumes/volume-ownership.js';
 import type { VolumePayload } from '../../src/domain/volumes/volume-payload.js';
 import { type ModelFileSystem, Refusal } from './model-file-system.js';
