@@ -11,6 +11,7 @@ const exclusions = readJson('../../test/vectors/exclusions.json') as Record<stri
 const required = [
   ...['quantity', 'static-pod-decode', 'pod-merge', 'pod-workers', 'pleg-events', 'pod-actions', 'pod-phase', 'pod-status', 'names-and-paths', 'kill-grace'],
   ...['backoff', 'crash-backoff', 'kubelet-config', 'flags'],
+  ...['image-pull-decision', 'secret-configmap-payload', 'atomic-writer', 'subpath', 'csi-target-paths', 'volume-dirs'],
 ];
 
 function readJson(relative: string): unknown {
