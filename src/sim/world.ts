@@ -230,6 +230,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
       return;
     }
     const { node } = due;
+    if (isReplaced(due, top.at)) return;
     if (due.kind === 'model') this.advanceModel(node);
     else if (node.running && due.life === node.life) this.stepKernel(node, due);
     this.schedule(node);
@@ -284,12 +285,12 @@ export class World<State, Event extends { readonly type: string }, Ops> {
   private schedule(node: WorldNode<State, Event, Ops>): void {
     const wake = node.running ? node.kernel.nextWakeAt() : null;
     if (wake !== null && wake < node.wakeScheduled) {
-      node.wakeScheduled = wake;
+      node.wakeScheduled = Math.max(wake, this.now);
       this.push(wake, { kind: 'wake', node, life: node.life });
     }
     const model = node.model.nextAt();
     if (model !== null && model < node.modelScheduled) {
-      node.modelScheduled = model;
+      node.modelScheduled = Math.max(model, this.now);
       this.push(model, { kind: 'model', node, life: node.life });
     }
   }
@@ -303,6 +304,11 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     assert(node !== undefined, `the world has no node ${name}`);
     return node;
   }
+}
+
+/** An earlier time was planned after it, and with that the next one: it must not plan another. */
+function isReplaced<State, Event extends { readonly type: string }, Ops>({ kind, node }: Exclude<Due<State, Event, Ops>, { kind: 'call' }>, at: Micros): boolean {
+  return (kind === 'wake' && at !== node.wakeScheduled) || (kind === 'model' && at !== node.modelScheduled);
 }
 
 function isReply<Event extends { readonly type: string }, Ops>(input: Event | Reply<Ops>): input is Reply<Ops> {

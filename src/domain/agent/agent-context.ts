@@ -11,9 +11,11 @@ import type { SyncContext, SyncSettings } from '../pod-sync/sync-context.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 import { isPodTerminationRequested } from '../pod-workers/queries.js';
 import { podQosClass } from '../qos/qos-class.js';
+import { derived } from '../values/derived.js';
 import { containerFieldPath } from '../values/pod-references.js';
 import type { AgentState } from './agent-state.js';
 import { uidOf } from './pod-index.js';
+import { setPrepared } from './prepared-pods.js';
 
 const noResults = { liveness: new Map(), startup: new Map() } as const;
 const maxStartFailures = 1000;
@@ -70,16 +72,8 @@ export class AgentContext implements SyncContext {
   }
 
   event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    const { name, namespace = '', resourceVersion } = pod.metadata;
-    const involvedObject = {
-      apiVersion: 'v1',
-      kind: 'Pod',
-      namespace,
-      name,
-      uid: uidOf(pod),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      ...(containerName === null ? {} : { fieldPath: containerFieldPath(pod, containerName) }),
-    };
+    const reference = podReference(pod);
+    const involvedObject = containerName === null ? reference : { ...reference, fieldPath: containerFieldPath(pod, containerName) };
     this.turn.tell('events.record', { involvedObject, type, reason, message });
   }
 
@@ -99,13 +93,23 @@ export class AgentContext implements SyncContext {
     if (startFailures.size > maxStartFailures && oldest.done !== true) startFailures.delete(oldest.value);
   }
 
+  podPrepared(run: SyncRun): void {
+    setPrepared(this.state, run.pod, this.turn.now);
+  }
+
   sandboxReady(_run: SyncRun): void {
     // The condition PodReadyToStartContainers follows from the next status; it is published early once there is an API to tell.
   }
 }
 
 /** Nothing is resized in place yet: what a container was given is what its spec says. */
-function actuatedAsSpecified(pod: Pod): ActuatedResources {
+const actuatedAsSpecified = derived((pod: Pod): ActuatedResources => {
   const { containers, initContainers = [], resources } = pod.spec;
   return { containers: new Map([...initContainers, ...containers].map((container) => [container.name, container.resources ?? {}])), pod: resources ?? null };
-}
+});
+
+/** How an event names its pod. */
+const podReference = derived((pod: Pod) => {
+  const { name, namespace = '', resourceVersion } = pod.metadata;
+  return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: uidOf(pod), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+});

@@ -71,11 +71,22 @@ export interface CollectionState {
   dirty: boolean;
 }
 
+/** What this agent has made for pods outside of the runtime; see prepared-pods. */
+export interface PreparedState {
+  /** By uid: the pod that it was made for, and when. */
+  readonly pods: Map<string, { readonly pod: Pod; readonly at: Micros }>;
+  lookPlanned: boolean;
+  /** null: no look is under way. */
+  lookAskedAt: Micros | null;
+}
+
 export interface ComputedFrom {
   readonly record: StatusRecord;
   readonly pod: Pod;
   readonly runtime: PodRuntimeStatus;
   readonly failures: ReadonlyMap<string, StartFailure>;
+  readonly nodeFacts: NodeFacts;
+  readonly runtimeName: string;
 }
 
 export interface AgentState {
@@ -90,6 +101,7 @@ export interface AgentState {
   readonly pleg: Pleg;
   readonly cache: PodCache;
   readonly relist: RelistState;
+  readonly prepared: PreparedState;
   /** Pods that lived when the runtime was first looked at, until they are found dead: UID -> full name. */
   readonly inherited: Map<string, string>;
   readonly readiness: RuntimeReadiness;
@@ -124,6 +136,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     pleg: newPleg(plegEventQueueCapacity, settings.runtimeTellsChanges ? eventedHealthThreshold : healthThreshold),
     cache: newPodCache(),
     relist: { listing: false, due: false, looks: new Map(), requests: new Map(), newest: null },
+    prepared: { pods: new Map(), lookPlanned: false, lookAskedAt: null },
     inherited: new Map(),
     readiness: newRuntimeReadiness(),
     statuses: new Map(),

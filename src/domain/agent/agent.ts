@@ -6,6 +6,7 @@ import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
 import { mergeSet } from '../pod-sources/pod-config.js';
 import { AgentContext } from './agent-context.js';
 import type { AgentEvent, AgentState } from './agent-state.js';
+import { beginCgroupLook, cgroupLookReplied, planCgroupLook } from './cgroup-look.js';
 import { beginCollection, collectionReplied, planCollection } from './collection.js';
 import { deletorReplied } from './dead-containers.js';
 import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
@@ -28,6 +29,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       take(context, input);
       planHousekeeping(context);
       planCollection(context);
+      planCgroupLook(context);
     },
   };
 }
@@ -57,6 +59,7 @@ function take(context: AgentContext, input: AgentInput): void {
       return;
     case 'nodeFacts':
       context.state.nodeFacts = input.facts;
+      syncPods(context, context.state.pods.pods.keys());
       return;
   }
 }
@@ -87,6 +90,9 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
     case 'collection':
       collectionReplied(context, reply);
       return;
+    case 'cgroups':
+      cgroupLookReplied(context, reply);
+      return;
     case 'deletor':
       deletorReplied(context, reply.slot);
       return;
@@ -108,6 +114,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case 'runtime':
       pollStatus(context);
+      return;
+    case 'cgroups':
+      beginCgroupLook(context);
       return;
     case 'housekeeping':
       beginHousekeeping(context);

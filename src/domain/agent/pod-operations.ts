@@ -8,13 +8,15 @@ import { readPodCache } from '../pod-cache/pod-cache.js';
 import { advanceRun, cancelRun, resultOfRun, runReplied } from '../pod-sync/advance-run.js';
 import { beginPodKill } from '../pod-sync/pod-kill.js';
 import type { SyncRun, SyncStep } from '../pod-sync/sync-run.js';
-import type { PodOperation, PodWorkerEffect } from '../pod-workers/effects.js';
+import type { PodOperation, PodRest, PodWorkerEffect } from '../pod-workers/effects.js';
 import { networkNotReadyText, type RunResult, runFinished } from '../pod-workers/run-pod.js';
 import { podOfRunning } from '../pod-workers/update-pod.js';
+import { activeDeadline } from '../status/deadline.js';
 import { isTerminalPhase } from '../status/phase.js';
 import type { AgentContext } from './agent-context.js';
 import { endPredecessors } from './inherited-pods.js';
 import { computeStatus, refreshStatus, setStatus, terminateStatus, withTermination } from './pod-statuses.js';
+import { isPrepared, setUnprepared } from './prepared-pods.js';
 import { missingFeature } from './unsupported.js';
 
 export function beginOperation(context: AgentContext, uid: string, operation: PodOperation, effects: PodWorkerEffect[]): void {
@@ -63,6 +65,7 @@ export function cancelOperation(context: AgentContext, uid: string, effects: Pod
 }
 
 function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation, effects: PodWorkerEffect[]): SyncStep[] {
+  if (operation.op !== 'syncPod') setUnprepared(context.state, run.uid);
   switch (operation.op) {
     case 'syncPod':
       return syncSteps(context, run, effects);
@@ -110,6 +113,7 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
     run.failure = `the earlier pod of this name has not ended yet: ${predecessors.join(', ')}`;
     return [];
   }
+  if (isPrepared(context.state, pod)) return [{ kind: 'plan' }];
   return [{ kind: 'cgroup', phase: 'check', kill: null }, { kind: 'directories', phase: 'ask' }, { kind: 'plan' }];
 }
 
@@ -122,7 +126,7 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   const record = state.workers.records.get(run.uid);
   if (record?.finished !== true) return;
   // The name is free: who waits for it need not wait for its next look.
-  for (const uid of state.workers.waitingStaticPods.get(record.fullName) ?? []) effects.push({ kind: 'enqueue', uid, baseDelayMicros: 0 });
+  for (const uid of state.workers.waitingStaticPods.get(record.fullName) ?? []) effects.push({ kind: 'enqueue', uid, baseDelayMicros: 0, rest: null });
 }
 
 function conclude(context: AgentContext, run: SyncRun): RunResult {
@@ -130,7 +134,10 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
   const { error } = result;
   switch (run.operation.op) {
     case 'syncPod':
-      return result;
+      if (result.rest === null) return result;
+      // What the pod waits for shows at once: there may be no other sync for minutes.
+      if (error !== null) refreshStatus(context, run.pod, run.status);
+      return { ...result, rest: untilDeadline(context, run, result.rest) };
     case 'syncTerminatingPod':
     case 'syncTerminatingRuntimePod': {
       if (error === null) {
@@ -148,6 +155,13 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
     default:
       return unreachable(run.operation);
   }
+}
+
+/** A deadline is the only thing that may end a pod's rest without anything having happened. */
+function untilDeadline(context: AgentContext, { pod, uid }: SyncRun, rest: PodRest): PodRest {
+  const deadline = activeDeadline(pod, context.state.statuses.get(uid)?.status ?? {});
+  if (deadline === null) return rest;
+  return { until: rest.until === null ? deadline : Math.min(rest.until, deadline) };
 }
 
 /** A pod without configuration: as much of it as the runtime's containers tell. */

@@ -11,6 +11,7 @@ import { applyStatusChange, type StatusChange } from '../status/status-manager.j
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
 import { podAndMirror, uidOf } from './pod-index.js';
+import { setUnprepared } from './prepared-pods.js';
 
 const noReading = { cpuShares: null, cpuQuotaMicros: null, cpuPeriodMicros: null, memoryLimitBytes: null };
 const noProbes = new Map<string, 'success' | 'failure' | 'unknown'>();
@@ -67,6 +68,8 @@ export function refreshStatus(context: AgentContext, pod: Pod, runtime: PodRunti
     last.pod === pod &&
     last.runtime === runtime &&
     last.failures === failures &&
+    last.nodeFacts === state.nodeFacts &&
+    last.runtimeName === state.readiness.name &&
     pod.spec.activeDeadlineSeconds === undefined
   ) {
     return record.status;
@@ -74,7 +77,7 @@ export function refreshStatus(context: AgentContext, pod: Pod, runtime: PodRunti
   const status = computeStatus(context, pod, runtime, false);
   setStatus(context, pod, status);
   const now = state.statuses.get(uid);
-  if (now !== undefined) state.computed.set(uid, { record: now, pod, runtime, failures });
+  if (now !== undefined) state.computed.set(uid, { record: now, pod, runtime, failures, nodeFacts: state.nodeFacts, runtimeName: state.readiness.name });
   return status;
 }
 
@@ -95,6 +98,7 @@ function changeStatus(context: AgentContext, pod: Pod, change: StatusChange): vo
 /** Drops what is kept for pods that nobody has heard of any more. */
 export function forgetUnknown(state: AgentState, isKnown: (uid: string) => boolean): void {
   for (const uid of state.statuses.keys()) if (!isKnown(uid)) state.statuses.delete(uid);
+  for (const uid of state.prepared.pods.keys()) if (!isKnown(uid)) setUnprepared(state, uid);
   for (const uid of state.computed.keys()) if (!isKnown(uid)) state.computed.delete(uid);
   for (const uid of state.startFailures.keys()) if (!isKnown(uid)) state.startFailures.delete(uid);
   for (const uid of state.toldMissing.keys()) if (!isKnown(uid)) state.toldMissing.delete(uid);

@@ -3,6 +3,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
 import { statusPollInterval, statusReported } from './runtime-readiness.js';
+import { syncPods } from './sync-loop.js';
 
 const runtimeAddress = { machine: 'runtime', key: '' } as const;
 
@@ -16,8 +17,10 @@ export function pollStatus(context: AgentContext): void {
 export function runtimeReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
   const { state, turn } = context;
   if (reply.op === 'runtime.version') {
-    if (reply.outcome.ok) state.readiness.name = reply.outcome.value.runtimeName;
-    else turn.log('error', 'Container runtime version failed', { err: reply.outcome.error.message });
+    if (reply.outcome.ok) {
+      state.readiness.name = reply.outcome.value.runtimeName;
+      syncPods(context, state.pods.pods.keys());
+    } else turn.log('error', 'Container runtime version failed', { err: reply.outcome.error.message });
     return;
   }
   if (reply.op !== 'runtime.status') return;

@@ -41,7 +41,8 @@ function carryOutOne(context: AgentContext, effect: PodWorkerEffect, effects: Po
   switch (effect.kind) {
     case 'awaitStatus':
       // Before the first look at the runtime nothing is known of any pod, so even a new worker waits for it.
-      awaitStatus(context, effect.uid, effect.newerThan ?? 0, effects);
+      // What the runtime was asked in the very moment in which the last run ended, it was asked after that.
+      awaitStatus(context, effect.uid, effect.newerThan === null ? 0 : effect.newerThan - 1, effects);
       return;
     case 'start':
       beginOperation(context, effect.uid, effect.operation, effects);
@@ -50,7 +51,7 @@ function carryOutOne(context: AgentContext, effect: PodWorkerEffect, effects: Po
       cancelOperation(context, effect.uid, effects);
       return;
     case 'enqueue':
-      turn.wakeAt(syncAddress(effect.uid), turn.now + delayOf(context, effect.baseDelayMicros, effect.uid));
+      turn.wakeAt(syncAddress(effect.uid), effect.rest === null ? turn.now + delayOf(context, effect.baseDelayMicros, effect.uid) : effect.rest.until);
       return;
     case 'postSync':
       requestPodRelist(context, effect.uid);

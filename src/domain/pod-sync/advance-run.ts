@@ -1,11 +1,14 @@
 // Takes a run of a pod operation forward until it waits for answers or is over.
 //
 //   begin -> [step, step, ...] -> over: no step left, a step that ended it, a failure, or cancelled with nothing in flight
+
+import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { assert } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
+import type { PodRest } from '../pod-workers/effects.js';
 import type { RunResult } from '../pod-workers/run-pod.js';
-import { errorOfResults, retryTimes } from './action-result.js';
+import { type ActionResult, errorOfResults, retryTimes } from './action-result.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
 import { applyStepReply, decideStep } from './sync-steps.js';
@@ -49,10 +52,21 @@ export function cancelRun(run: SyncRun, context: SyncContext): void {
 }
 
 export function resultOfRun(run: SyncRun): RunResult {
-  const acted = run.results.length > 0;
-  if (run.cancelled) return { error: { message: 'context canceled', cancelled: true, backOffExpiries: [] }, podIsTerminal: false, postSync: false };
+  if (run.cancelled) return { error: { message: 'context canceled', cancelled: true, backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null };
   const actions = errorOfResults(run.results);
   const message = run.failure ?? (actions === null ? null : `failed to SyncPod: ${actions}`);
-  if (message === null) return { error: null, podIsTerminal: run.podIsTerminal, postSync: acted && run.operation.op === 'syncPod' };
-  return { error: { message, cancelled: false, backOffExpiries: retryTimes(run.results) }, podIsTerminal: false, postSync: false };
+  const postSync = run.operation.op === 'syncPod' && run.results.some(({ error }) => error === null);
+  const rest = run.operation.op === 'syncPod' && run.failure === null ? restOf(run.results) : null;
+  if (message === null) return { error: null, podIsTerminal: run.podIsTerminal, postSync, rest };
+  return { error: { message, cancelled: false, backOffExpiries: retryTimes(run.results) }, podIsTerminal: false, postSync, rest };
+}
+
+/** A run that did nothing, or only found that it is too early to, knows when to go on. */
+function restOf(results: readonly ActionResult[]): PodRest | null {
+  let until: Micros | null = null;
+  for (const { error } of results) {
+    if (error?.retryAt == null) return null;
+    until = until === null ? error.retryAt : Math.min(until, error.retryAt);
+  }
+  return { until };
 }

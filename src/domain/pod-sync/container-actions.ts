@@ -8,6 +8,7 @@ import type { PodActionsDraft, PodActionsInput } from './pod-actions-types.js';
 
 /** Whether the container was made from another definition. A missing or unreadable hash counts as one. */
 export function isContainerChanged(container: Container, status: RuntimeContainerStatus): boolean {
+  if (status.hash === containerHash(container)) return false;
   return !/^[0-9a-f]{1,16}$/i.test(status.hash) || status.hash.toLowerCase().replace(/^0+(?=.)/, '') !== containerHash(container);
 }
 

@@ -40,6 +40,8 @@ export interface SyncContext {
   nodeWarning(reason: string, message: string): void;
   /** Remembers why a container could not be started (its waiting reason), or, with null, that it was. */
   startResult(uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void;
+  /** The pod's cgroup and directories have been made. */
+  podPrepared(run: SyncRun): void;
   /** The sandbox and its network are up: before images are pulled. */
   sandboxReady(run: SyncRun): void;
 }

@@ -53,7 +53,10 @@ export function applyStepReply(step: SyncStep, run: SyncRun, reply: Reply<AgentO
       return;
     case 'directories':
       step.phase = 'done';
-      if (reply.outcome.ok) return;
+      if (reply.outcome.ok) {
+        context.podPrepared(run);
+        return;
+      }
       context.event(run.pod, null, 'Warning', 'Failed', `error making pod data directories: ${reply.outcome.error.message}`);
       run.failure = reply.outcome.error.message;
       return;

@@ -10,14 +10,19 @@ export type PodOperation =
   | { readonly op: 'syncTerminatingRuntimePod'; readonly runningPod: RunningPod; readonly gracePeriodSeconds: number }
   | { readonly op: 'syncTerminatedPod'; readonly pod: Pod };
 
+/** Nothing is left to do for the pod until this time; null: until something happens to it. */
+export interface PodRest {
+  readonly until: Micros | null;
+}
+
 export type PodWorkerEffect =
   /** The worker's next run needs a runtime status newer than this (null: any that was ever read): answer with `runStatusRead`. */
   | { readonly kind: 'awaitStatus'; readonly uid: string; readonly newerThan: Micros | null }
   | { readonly kind: 'start'; readonly uid: string; readonly operation: PodOperation; readonly statusNewerThan: Micros | null }
   /** The operation in flight should end soon; it still answers. */
   | { readonly kind: 'cancel'; readonly uid: string }
-  /** Sync the pod again after a delay uniform in [base, 1.5 base), microseconds; replaces an earlier time. */
-  | { readonly kind: 'enqueue'; readonly uid: string; readonly baseDelayMicros: Micros }
+  /** Sync the pod again after a delay uniform in [base, 1.5 base), microseconds, or, at rest, when that says; replaces an earlier time. */
+  | { readonly kind: 'enqueue'; readonly uid: string; readonly baseDelayMicros: Micros; readonly rest: PodRest | null }
   | { readonly kind: 'complete'; readonly completion: string }
   | { readonly kind: 'postSync'; readonly uid: string }
   | { readonly kind: 'failedSync'; readonly pod: Pod; readonly message: string };

@@ -3,7 +3,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { assert } from '../kernel/assert.js';
-import type { PodOperation, PodWorkerEffect } from './effects.js';
+import type { PodOperation, PodRest, PodWorkerEffect } from './effects.js';
 import { isStaticPod, type PodUpdate, type PodWorkerRecord, type PodWorkers, stateOf } from './pod-worker-record.js';
 
 /** Base delays before the next sync of a pod, microseconds; the jitter adds up to half. */
@@ -25,6 +25,8 @@ export interface RunResult {
   readonly podIsTerminal: boolean;
   /** The operation did something that the runtime should be asked about at once. */
   readonly postSync: boolean;
+  /** A syncPod that asked nothing of the runtime and knows what it waits for; null: look again after the usual delay. */
+  readonly rest: PodRest | null;
 }
 
 /** Takes the pending update of an idle worker and begins its run, if the pod may start. */
@@ -46,7 +48,7 @@ export function runPending(workers: PodWorkers, record: PodWorkerRecord, now: Mi
     }
     if (start === 'later') {
       record.pending = update;
-      effects.push({ kind: 'enqueue', uid: record.uid, baseDelayMicros: errorBackOff });
+      effects.push({ kind: 'enqueue', uid: record.uid, baseDelayMicros: errorBackOff, rest: null });
       return;
     }
     record.startedAt = now;
@@ -67,7 +69,7 @@ export function runStatusRead(workers: PodWorkers, uid: string, error: string | 
   }
   const message = `error determining status: ${error}`;
   if (record.run.update.pod !== null) effects.push({ kind: 'failedSync', pod: record.run.update.pod, message });
-  completeRun(workers, record, { error: { message: error, cancelled: false, backOffExpiries: [] }, podIsTerminal: false, postSync: false }, now, effects);
+  completeRun(workers, record, { error: { message: error, cancelled: false, backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null }, now, effects);
 }
 
 /** The operation of a pod has returned. */
@@ -75,7 +77,8 @@ export function runFinished(workers: PodWorkers, uid: string, result: RunResult,
   const record = workers.records.get(uid);
   assert(record?.run?.operating === true, `no operation is in flight for pod ${uid}`);
   // First the time, then the post-sync: the status it asks for must count as newer than this run.
-  record.lastRunEndedAt = now;
+  // A run that changed nothing has made no status outdated.
+  if (result.rest === null) record.lastRunEndedAt = now;
   if (result.postSync) effects.push({ kind: 'postSync', uid });
   completeRun(workers, record, result, now, effects);
 }
@@ -117,7 +120,7 @@ function completeRun(workers: PodWorkers, record: PodWorkerRecord, result: RunRe
     }
     transition = advance(record, run.state, result.podIsTerminal, now, effects);
   }
-  effects.push({ kind: 'enqueue', uid: record.uid, baseDelayMicros: transition ? 0 : requeueDelay(result, now) });
+  effects.push({ kind: 'enqueue', uid: record.uid, baseDelayMicros: transition ? 0 : requeueDelay(result, now), rest: transition ? null : result.rest });
   runPending(workers, record, now, effects);
 }
 

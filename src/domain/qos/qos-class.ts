@@ -3,17 +3,18 @@
 // Invariant: a class in the status wins over the computed one, since the pod's cgroup was made under it.
 import type { ResourceList, ResourceRequirements } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
+import { derived } from '../values/derived.js';
 import { addQuantities, compareQuantities, mustParseQuantity, type Quantity, quantitySign } from '../values/quantity.js';
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
 const counted = ['cpu', 'memory'] as const;
 
-export function podQosClass(pod: Pod): QosClass {
+export const podQosClass = derived((pod: Pod): QosClass => {
   const known = pod.status?.qosClass;
   if (known !== undefined && known !== '') return known as QosClass;
   return computeQosClass(pod);
-}
+});
 
 /** From the spec alone: `spec.resources` decides when present, even empty; else the sums over regular and init containers. */
 export function computeQosClass(pod: Pod): QosClass {

@@ -3,6 +3,7 @@
 // AllContainersRestarting); names stand in spec order, sidecars before regular containers, so texts are stable.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodCondition, PodPhase } from '../../ports/model/pod-status.js';
+import { derived } from '../values/derived.js';
 import { isRestartableInit } from './restart-rules.js';
 
 export const conditionTypes = {
@@ -52,13 +53,11 @@ export function withCondition(conditions: readonly PodCondition[], condition: Po
 
 /** A condition with the fields that have something to say: empty texts and generation 0 are absent on the wire. */
 export function podCondition(type: string, status: string, generation: number | undefined, reason = '', message = ''): PodCondition {
-  return {
-    type,
-    ...(generation === undefined || generation === 0 ? {} : { observedGeneration: generation }),
-    status,
-    ...(reason === '' ? {} : { reason }),
-    ...(message === '' ? {} : { message }),
-  };
+  const condition: { -readonly [Field in keyof PodCondition]: PodCondition[Field] } =
+    generation === undefined || generation === 0 ? { type, status } : { type, observedGeneration: generation, status };
+  if (reason !== '') condition.reason = reason;
+  if (message !== '') condition.message = message;
+  return condition;
 }
 
 /** Sorted out by how far the statuses of the named containers are known and good; both lists in spec order. */
@@ -74,8 +73,7 @@ interface Shortcomings {
 export function containersReadyCondition(pod: Pod, statuses: readonly ContainerStatus[] | null, phase: PodPhase | undefined): PodCondition {
   const generation = pod.metadata.generation;
   if (statuses === null) return podCondition(containersReady, 'False', generation, 'UnknownContainerStatuses');
-  const names = [...(pod.spec.initContainers ?? []).filter(isRestartableInit), ...pod.spec.containers].map((container) => container.name);
-  const found = shortcomings(names, statuses, (status) => status.ready);
+  const found = shortcomings(lastingContainerNames(pod), statuses, (status) => status.ready);
   if (phase === 'Succeeded' && found.unknown.length === 0) return podCondition(containersReady, 'False', generation, 'PodCompleted');
   if (phase === 'Failed') return podCondition(containersReady, 'False', generation, 'PodFailed');
   const message = describe(found, 'unready');
@@ -135,6 +133,10 @@ export function hasAnyRegularContainerStarted(pod: Pod, statuses: readonly Conta
 export function terminalReadyCondition(type: 'Ready' | 'ContainersReady', phase: PodPhase, generation: number | undefined): PodCondition {
   return podCondition(type, 'False', generation, phase === 'Failed' ? 'PodFailed' : phase === 'Succeeded' ? 'PodCompleted' : '');
 }
+
+const lastingContainerNames = derived((pod: Pod): readonly string[] =>
+  [...(pod.spec.initContainers ?? []).filter(isRestartableInit), ...pod.spec.containers].map((container) => container.name),
+);
 
 function shortcomings(names: readonly string[], statuses: readonly ContainerStatus[], isGood: (status: ContainerStatus) => boolean): Shortcomings {
   const unknown: string[] = [];

@@ -5,6 +5,7 @@ import type { Quantity } from '../../ports/model/object-meta.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import { podLimits, podRequests, resourceListOf } from '../qos/pod-resources.js';
+import { derived } from '../values/derived.js';
 import { milliQuantityOf, quantityOf, quantityText } from '../values/quantity.js';
 import { actualCpuOrNone, canonicalResourceList, leastCpuMillis } from './container-resources.js';
 
@@ -17,15 +18,13 @@ export interface PodCgroupReading {
 }
 
 /** The pod's requests as allocated, overhead included. */
-export function podAllocatedResources(pod: Pod): ResourceList {
-  return resourceListOf(podRequests(pod));
-}
+export const podAllocatedResources = derived((pod: Pod): ResourceList => resourceListOf(podRequests(pod)));
+
+const specifiedResources = derived((pod: Pod): ResourceRequirements => withLists(pod, podAllocatedResources(pod), resourceListOf(podLimits(pod))));
 
 /** @param previous the status before this one: cached, else the API's */
 export function podActualResources(pod: Pod, previous: PodStatus, cgroup: PodCgroupReading): ResourceRequirements {
-  if (pod.status?.phase !== 'Running') {
-    return withLists(pod, resourceListOf(podRequests(pod)), resourceListOf(podLimits(pod)));
-  }
+  if (pod.status?.phase !== 'Running') return specifiedResources(pod);
   const reported = previous.phase === 'Running' ? previous.resources : undefined;
   const requests: Record<string, Quantity> = canonicalResourceList(pod.spec.resources?.requests ?? {});
   const limits: Record<string, Quantity> = canonicalResourceList(pod.spec.resources?.limits ?? {});

@@ -6,16 +6,19 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { PodCondition, PodPhase, PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import { conditionTypes, findCondition } from './conditions.js';
-import { triggersRestartAll } from './restart-rules.js';
+import { podHasRestartAllRule, triggersRestartAll } from './restart-rules.js';
 import { findContainerStatus } from './runtime-lookup.js';
 
 /** @param previous the status before this one: cached, else the API's */
 export function isRestartingAll(pod: Pod, runtime: PodRuntimeStatus, previous: PodStatus): boolean {
   if (findCondition(previous.conditions, conditionTypes.allContainersRestarting)?.status === 'True') return true;
-  return ownContainers(pod).some((container) => {
-    const newest = findContainerStatus(runtime, container.name);
-    return newest !== null && newest.state === 'exited' && triggersRestartAll(container, newest.exitCode);
-  });
+  return (
+    podHasRestartAllRule(pod) &&
+    ownContainers(pod).some((container) => {
+      const newest = findContainerStatus(runtime, container.name);
+      return newest !== null && newest.state === 'exited' && triggersRestartAll(container, newest.exitCode);
+    })
+  );
 }
 
 /** AllContainersRestarting; carries no observedGeneration. Belongs only on pods with a rule that asks for it. */

@@ -4,6 +4,7 @@
 import type { Container, ContainerRestartRule } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import { derived } from '../values/derived.js';
 import { findContainerStatus } from './runtime-lookup.js';
 
 /** Reason of states and kills that come from restarting all containers of a pod in place. */
@@ -34,11 +35,9 @@ export function triggersRestartAll(container: Container, exitCode: number): bool
 }
 
 /** Whether some container of the pod could ask for a restart of all. */
-export function podHasRestartAllRule(pod: Pod): boolean {
-  return [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some(
-    (container) => container.restartPolicyRules?.some((rule) => rule.action === 'RestartAllContainers') === true,
-  );
-}
+export const podHasRestartAllRule = derived((pod: Pod): boolean =>
+  [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((container) => container.restartPolicyRules?.some((rule) => rule.action === 'RestartAllContainers') === true),
+);
 
 /** Whether the container may run again after it ended with `exitCode`. A deleted pod restarts nothing; that is the caller's to check. */
 export function isRestartableAfterExit(pod: Pod, container: Container, exitCode: number): boolean {

@@ -17,6 +17,7 @@ export function isPodStatusEqual(a: PodStatus, b: PodStatus): boolean {
 type Members = Readonly<Record<string, unknown>>;
 
 function areConditionsEqual(a: readonly PodCondition[], b: readonly PodCondition[]): boolean {
+  if (a.length === b.length && a.every((condition, i) => condition === b[i])) return true;
   const ours = byType(a);
   const theirs = byType(b);
   if (ours.size !== theirs.size) return false;
@@ -31,9 +32,8 @@ function byType(conditions: readonly PodCondition[]): ReadonlyMap<string, PodCon
 }
 
 function areMembersEqual(a: Members, b: Members, ignored: ReadonlySet<string>): boolean {
-  for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
-    if (!ignored.has(name) && !areEqual(name, a[name], b[name])) return false;
-  }
+  for (const name in a) if (!ignored.has(name) && !areEqual(name, a[name], b[name])) return false;
+  for (const name in b) if (!(name in a) && !ignored.has(name) && !areEqual(name, undefined, b[name])) return false;
   return true;
 }
 

@@ -76,8 +76,9 @@ export function needsReconcile(apiPod: Pod, record: StatusRecord): boolean {
 }
 
 function withGeneration(status: PodStatus, pod: Pod): PodStatus {
-  const { observedGeneration: _, ...rest } = status;
   const generation = pod.metadata.generation ?? 0;
+  if (generation === 0 && !('observedGeneration' in status)) return status;
+  const { observedGeneration: _, ...rest } = status;
   return generation === 0 ? rest : { ...rest, observedGeneration: generation };
 }
 

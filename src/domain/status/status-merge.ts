@@ -55,8 +55,21 @@ function mergedConditions(api: PodStatus, status: PodStatus, reportsDisruption: 
 export function withTransitionTime(condition: PodCondition, before: PodStatus, now: Micros): PodCondition {
   const old = findCondition(before.conditions, condition.type);
   if (old === null || old.status !== condition.status) return { ...condition, lastTransitionTime: formatRfc3339(now) };
+  if (saysNothingNew(condition, old)) return old;
   const { lastTransitionTime: _, ...rest } = condition;
   return old.lastTransitionTime === undefined ? rest : { ...rest, lastTransitionTime: old.lastTransitionTime };
+}
+
+/** Then the old object may stand for the new one, which tells everybody after this that nothing changed. */
+function saysNothingNew(condition: PodCondition, old: PodCondition): boolean {
+  return (
+    condition.lastTransitionTime === undefined &&
+    condition.lastProbeTime === undefined &&
+    old.lastProbeTime === undefined &&
+    condition.reason === old.reason &&
+    condition.message === old.message &&
+    condition.observedGeneration === old.observedGeneration
+  );
 }
 
 function withoutReadiness(apiPod: Pod, conditions: readonly PodCondition[], phase: NonNullable<PodStatus['phase']>, now: Micros): readonly PodCondition[] {

@@ -17,24 +17,24 @@ export function normalizedStatus(pod: Pod, status: PodStatus): PodStatus {
   const byName = (statuses: readonly ContainerStatus[]): ContainerStatus[] => each(statuses).sort((a, b) => byCodeUnits(a.name, b.name));
   return {
     ...status,
-    ...(status.startTime === undefined ? {} : { startTime: wholeSeconds(status.startTime) }),
-    ...(status.conditions === undefined ? {} : { conditions: status.conditions.map(normalizedCondition) }),
-    ...(status.initContainerStatuses === undefined ? {} : { initContainerStatuses: inSpecOrder(pod, each(status.initContainerStatuses)) }),
-    ...(status.containerStatuses === undefined ? {} : { containerStatuses: byName(status.containerStatuses) }),
-    ...(status.ephemeralContainerStatuses === undefined ? {} : { ephemeralContainerStatuses: byName(status.ephemeralContainerStatuses) }),
+    ...(status.startTime === undefined ? undefined : { startTime: wholeSeconds(status.startTime) }),
+    ...(status.conditions === undefined ? undefined : { conditions: status.conditions.map(normalizedCondition) }),
+    ...(status.initContainerStatuses === undefined ? undefined : { initContainerStatuses: inSpecOrder(pod, each(status.initContainerStatuses)) }),
+    ...(status.containerStatuses === undefined ? undefined : { containerStatuses: byName(status.containerStatuses) }),
+    ...(status.ephemeralContainerStatuses === undefined ? undefined : { ephemeralContainerStatuses: byName(status.ephemeralContainerStatuses) }),
   };
 }
 
 function normalizedContainer(status: ContainerStatus, maxBytes: number): ContainerStatus {
-  return {
-    ...status,
-    ...(status.state === undefined ? {} : { state: normalizedState(status.state, maxBytes) }),
-    ...(status.lastState === undefined ? {} : { lastState: normalizedState(status.lastState, maxBytes) }),
-  };
+  const state = status.state === undefined ? undefined : normalizedState(status.state, maxBytes);
+  const lastState = status.lastState === undefined ? undefined : normalizedState(status.lastState, maxBytes);
+  if (state === status.state && lastState === status.lastState) return status;
+  return { ...status, ...(state === undefined ? {} : { state }), ...(lastState === undefined ? {} : { lastState }) };
 }
 
 function normalizedState(state: ContainerState, maxBytes: number): ContainerState {
   const { running, terminated } = state;
+  if (isNormalRunning(running) && isNormalTerminated(terminated, maxBytes)) return state;
   return {
     ...state,
     ...(running?.startedAt === undefined ? {} : { running: { ...running, startedAt: wholeSeconds(running.startedAt) } }),
@@ -51,8 +51,19 @@ function normalizedState(state: ContainerState, maxBytes: number): ContainerStat
   };
 }
 
+function isNormalRunning(running: ContainerState['running']): boolean {
+  return running?.startedAt === undefined || isWholeSeconds(running.startedAt);
+}
+
+function isNormalTerminated(terminated: ContainerState['terminated'], maxBytes: number): boolean {
+  if (terminated === undefined) return true;
+  const { startedAt, finishedAt, message = '' } = terminated;
+  return (startedAt === undefined || isWholeSeconds(startedAt)) && (finishedAt === undefined || isWholeSeconds(finishedAt)) && fitsAnyway(message, maxBytes);
+}
+
 function normalizedCondition(condition: PodCondition): PodCondition {
   const { lastProbeTime, lastTransitionTime } = condition;
+  if (typeof lastProbeTime !== 'string' && (typeof lastTransitionTime !== 'string' || isWholeSeconds(lastTransitionTime))) return condition;
   return {
     ...condition,
     ...(typeof lastProbeTime === 'string' ? { lastProbeTime: wholeSeconds(lastProbeTime) } : {}),
@@ -75,14 +86,24 @@ function inSpecOrder(pod: Pod, statuses: ContainerStatus[]): readonly ContainerS
 /** `2026-01-01T00:00:00Z`: nothing to cut. */
 const wholeSecondsLength = 20;
 
+function isWholeSeconds(text: string): boolean {
+  return text.length === wholeSecondsLength && text.endsWith('Z');
+}
+
 function wholeSeconds(text: string): string {
-  if (text.length === wholeSecondsLength && text.endsWith('Z')) return text;
+  if (isWholeSeconds(text)) return text;
   const time = parseRfc3339(text);
   return time === null ? text : formatRfc3339(time);
 }
 
+/** No UTF-16 code unit takes more than three bytes. */
+function fitsAnyway(text: string, maxBytes: number): boolean {
+  return text.length * 3 <= maxBytes;
+}
+
 /** A UTF-8 character that the cut would break is left out. */
 function firstBytes(text: string, maxBytes: number): string {
+  if (fitsAnyway(text, maxBytes)) return text;
   const bytes = utf8Encode(text);
   if (bytes.length <= maxBytes) return text;
   let end = maxBytes;

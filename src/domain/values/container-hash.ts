@@ -2,27 +2,17 @@
 // It has to equal the reference kubelet's bit for bit: a node that changes kubelets would otherwise restart all its containers.
 // Invariant: only name and image count; everything else of a container can't change in place, or is resized.
 import type { Container } from '../../ports/model/container.js';
+import { derived } from './derived.js';
 import { fnv1aHash32 } from './fnv.js';
 import { utf8Encode } from './utf8.js';
 
-/** Specs are never changed in place, so a hash holds for its object's life; it is asked for at every sync. */
-const known = new WeakMap<object, string>();
-
 /** Lower-case hexadecimal without padding, as the container's annotation holds it. */
-export function containerHash(container: Pick<Container, 'name' | 'image'>): string {
-  const before = known.get(container);
-  if (before !== undefined) return before;
-  const hash = computed(container);
-  known.set(container, hash);
-  return hash;
-}
-
-function computed(container: Pick<Container, 'name' | 'image'>): string {
+export const containerHash = derived((container: Pick<Container, 'name' | 'image'>): string => {
   const json = escapeAsGo(JSON.stringify({ image: container.image ?? '', name: container.name }));
   // The reference hashes a dump of the JSON's bytes, not the bytes.
   const dump = `([]uint8)[${utf8Encode(json).join(' ')}]`;
   return fnv1aHash32(utf8Encode(dump)).toString(16);
-}
+});
 
 /** What Go's JSON encoder escapes beyond JSON.stringify, so that its output can stand in HTML and JavaScript. */
 function escapeAsGo(json: string): string {

@@ -9,6 +9,7 @@ export function joinPath(...elements: readonly string[]): string {
 
 /** The shortest equal path by text alone; `.` for an empty one. */
 export function cleanPath(path: string): string {
+  if (isPlain(path)) return path;
   const rooted = path.startsWith('/');
   const kept: string[] = [];
   for (const element of path.split('/')) {
@@ -21,6 +22,11 @@ export function cleanPath(path: string): string {
   const text = kept.join('/');
   if (rooted) return `/${text}`;
   return text === '' ? '.' : text;
+}
+
+/** Surely clean: no empty element, and none that begins with a dot. */
+function isPlain(path: string): boolean {
+  return path !== '' && !path.endsWith('/') && !path.startsWith('.') && !path.includes('//') && !path.includes('/.');
 }
 
 export function isAbsolutePath(path: string): boolean {

@@ -40,10 +40,22 @@ export function formatRfc3339Micros(time: Micros): Timestamp {
 function formatSeconds(seconds: number): string {
   const days = Math.floor(seconds / secondsPerDay);
   const rest = seconds - days * secondsPerDay;
-  const { year, month, day } = dateOfDays(days);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const clock = `${two(Math.floor(rest / 3600))}:${two(Math.floor((rest % 3600) / 60))}:${two(rest % 60)}`;
-  return `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}T${clock}`;
+  return `${dateText(days)}T${two(Math.floor(rest / 3600))}:${two(Math.floor((rest % 3600) / 60))}:${two(rest % 60)}`;
+}
+
+/** The date asked for last: most times of a node are of one day. */
+let lastDate = { days: Number.NaN, text: '' };
+
+function dateText(days: number): string {
+  if (lastDate.days !== days) {
+    const { year, month, day } = dateOfDays(days);
+    lastDate = { days, text: `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}` };
+  }
+  return lastDate.text;
+}
+
+function two(value: number): string {
+  return value < 10 ? `0${value}` : String(value);
 }
 
 // The calendar is counted from 1 March, so that the leap day is the last of its year, in eras of 400 years, after which all repeats.

@@ -53,7 +53,7 @@ export class SimPodLogs {
   removeDeadLinks(): number {
     let removed = 0;
     for (const [link, target] of this.state.links) {
-      const { files, file } = this.logFile(target);
+      const { files, file } = this.fileOf(target);
       if (files.has(file) || [...files].some((name) => name.startsWith(`${file}.`))) continue;
       this.state.links.delete(link);
       removed++;
@@ -84,7 +84,12 @@ export class SimPodLogs {
   private logFile(path: string): { readonly files: Set<string>; readonly file: string } {
     const elements = elementsBelow(this.settings.podLogsDirectory, path);
     if (elements.length < 2) throw new HostRefusal('permission-denied', `${path} is no log of a pod below ${this.settings.podLogsDirectory}`);
-    const [directory = '', container = '', file = ''] = elements;
+    return this.fileOf(path);
+  }
+
+  /** Of a path that was looked at before. */
+  private fileOf(path: string): { readonly files: Set<string>; readonly file: string } {
+    const [directory = '', container = '', file = ''] = path.slice(this.settings.podLogsDirectory.length + 1).split('/');
     return { files: this.state.logs.get(directory)?.get(container) ?? new Set(), file };
   }
 

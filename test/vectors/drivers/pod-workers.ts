@@ -89,7 +89,7 @@ class Run {
     const expiries = (result.backoffExpiresInSeconds ?? []).map((s) => this.now + s * second);
     const failed = result.error !== undefined || result.cancelled === true || expiries.length > 0;
     const error = failed ? { message: result.error ?? '', cancelled: result.cancelled ?? false, backOffExpiries: expiries } : null;
-    runFinished(this.workers, step.uid ?? '', { error, podIsTerminal: result.podIsTerminal ?? false, postSync: result.postSync ?? false }, this.now, effects);
+    runFinished(this.workers, step.uid ?? '', { error, podIsTerminal: result.podIsTerminal ?? false, postSync: result.postSync ?? false, rest: null }, this.now, effects);
   }
 
   private pod(key: string | undefined): Pod | null {

@@ -1,0 +1,39 @@
+// Looks for the cgroups of all prepared pods at once, as often as pods would be synced. A pod whose cgroup has vanished is synced: what
+// runs outside of it is killed and started inside a new one.
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { Reply } from '../kernel/machine.js';
+import type { AgentContext } from './agent-context.js';
+import { setUnprepared, vanishedPods } from './prepared-pods.js';
+import { syncPods } from './sync-loop.js';
+
+export const cgroupLookAddress = { machine: 'cgroups', key: '' } as const;
+
+/** Plans the next look if there is something to look for. */
+export function planCgroupLook(context: AgentContext): void {
+  const { prepared, settings } = context.state;
+  if (prepared.lookPlanned || prepared.lookAskedAt !== null || prepared.pods.size === 0 || !settings.cgroupsPerQos) return;
+  prepared.lookPlanned = true;
+  context.turn.wakeAt(cgroupLookAddress, context.turn.now + settings.syncFrequency);
+}
+
+export function beginCgroupLook(context: AgentContext): void {
+  const { prepared } = context.state;
+  prepared.lookPlanned = false;
+  if (prepared.pods.size === 0) return;
+  prepared.lookAskedAt = context.turn.now;
+  context.turn.ask('podCgroups.list', cgroupLookAddress, 'list', null);
+}
+
+export function cgroupLookReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
+  const { state, turn } = context;
+  const askedAt = state.prepared.lookAskedAt ?? 0;
+  state.prepared.lookAskedAt = null;
+  if (reply.op !== 'podCgroups.list') return;
+  if (!reply.outcome.ok) {
+    turn.log('error', 'Failed to list the cgroups of pods', { err: reply.outcome.error.message });
+    return;
+  }
+  const vanished = vanishedPods(state, new Set(reply.outcome.value.map(({ uid }) => uid)), askedAt);
+  for (const uid of vanished) setUnprepared(state, uid);
+  syncPods(context, vanished);
+}

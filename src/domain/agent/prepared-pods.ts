@@ -1,0 +1,27 @@
+// Pods whose cgroup and directories this agent has made: asked for once, not at every sync. What could undo it is a cgroup that vanishes,
+// which the look at all cgroups finds; directories are made again by each start of a container.
+//
+//   syncPod made both -> prepared -> another pod object, a termination, or a cgroup that is missing -> the next sync asks again
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { AgentState } from './agent-state.js';
+import { uidOf } from './pod-index.js';
+
+export function isPrepared({ prepared }: AgentState, pod: Pod): boolean {
+  return prepared.pods.get(uidOf(pod))?.pod === pod;
+}
+
+export function setPrepared({ prepared }: AgentState, pod: Pod, at: Micros): void {
+  prepared.pods.set(uidOf(pod), { pod, at });
+}
+
+export function setUnprepared({ prepared }: AgentState, uid: string): void {
+  prepared.pods.delete(uid);
+}
+
+/** Which pods' cgroups have vanished. What was prepared after the look was asked for is left out: it says nothing about that. */
+export function vanishedPods({ prepared }: AgentState, present: ReadonlySet<string>, askedAt: Micros): string[] {
+  const vanished: string[] = [];
+  for (const [uid, { at }] of prepared.pods) if (at < askedAt && !present.has(uid)) vanished.push(uid);
+  return vanished;
+}
