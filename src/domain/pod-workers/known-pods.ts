@@ -1,8 +1,9 @@
 // Housekeeping's view: which UIDs have workers, which of them nobody wants any more, and driving those to their end.
 import type { Micros } from '../../ports/micros.js';
+import { isStaticPod } from '../values/pod-kind.js';
 import type { PodWorkerEffect } from './effects.js';
 import { effectiveGracePeriod } from './grace-period.js';
-import { isStaticPod, type PodWorkerRecord, type PodWorkerState, type PodWorkers, stateOf } from './pod-worker-record.js';
+import { type PodWorkerRecord, type PodWorkerState, type PodWorkers, stateOf } from './pod-worker-record.js';
 import { forget, replayActive, runPending } from './run-pod.js';
 
 export interface KnownPod {

@@ -129,14 +129,3 @@ export function stateOf(record: PodWorkerRecord): PodWorkerState {
   if (record.terminatedAt !== null) return 'terminated';
   return record.terminatingAt !== null ? 'terminating' : 'sync';
 }
-
-/** Static pods come from a manifest: they have a config source, and it is not the API. */
-export function isStaticPod(pod: Pod): boolean {
-  const source = pod.metadata.annotations?.['kubernetes.io/config.source'];
-  return source !== undefined && source !== 'api';
-}
-
-/** `<name>_<namespace>`, the name that static pods and their mirrors share. */
-export function podFullName(pod: { readonly name: string; readonly namespace?: string }): string {
-  return `${pod.name}_${pod.namespace ?? ''}`;
-}

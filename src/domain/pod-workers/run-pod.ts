@@ -3,8 +3,9 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { assert } from '../kernel/assert.js';
+import { isStaticPod } from '../values/pod-kind.js';
 import type { PodOperation, PodRest, PodWorkerEffect } from './effects.js';
-import { isStaticPod, type PodUpdate, type PodWorkerRecord, type PodWorkers, stateOf } from './pod-worker-record.js';
+import { type PodUpdate, type PodWorkerRecord, type PodWorkers, stateOf } from './pod-worker-record.js';
 
 /** Base delays before the next sync of a pod, microseconds; the jitter adds up to half. */
 export const resyncInterval: Micros = 60_000_000;

@@ -2,9 +2,11 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { assert } from '../kernel/assert.js';
+import { isStaticPod } from '../values/pod-kind.js';
+import { podFullName } from '../values/pod-references.js';
 import type { PodWorkerEffect } from './effects.js';
 import { effectiveGracePeriod } from './grace-period.js';
-import { isStaticPod, newRecord, type PodUpdate, type PodWorkerRecord, type PodWorkers, podFullName, type RunningPod } from './pod-worker-record.js';
+import { newRecord, type PodUpdate, type PodWorkerRecord, type PodWorkers, type RunningPod } from './pod-worker-record.js';
 import { runPending } from './run-pod.js';
 
 /**
@@ -52,7 +54,7 @@ export function updatePod(workers: PodWorkers, given: PodUpdate, now: Micros, ru
 
 function firstSight(given: PodUpdate, uid: string, now: Micros, runtimeMayBeActive: (uid: string) => boolean): PodWorkerRecord {
   const meta = given.pod?.metadata ?? (given.runningPod as RunningPod);
-  const record = newRecord(uid, podFullName(meta), now);
+  const record = newRecord(uid, podFullName(meta.name, meta.namespace ?? ''), now);
   if (given.pod !== null && hasTerminalPhase(given.pod) && !runtimeMayBeActive(uid)) {
     // It ended before we (re)started and nothing of it runs: only the last step is left to do.
     record.terminatingAt = now;

@@ -1,5 +1,5 @@
 // Of the static pods of one full name at most one is started and not ended.
-import { isStaticPod } from '../../domain/pod-workers/pod-worker-record.js';
+import { isStaticPod } from '../../domain/values/pod-kind.js';
 import type { Checker } from './checker.js';
 
 export const staticPodsTakeTurns: Checker<null> = {

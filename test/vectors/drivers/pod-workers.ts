@@ -2,10 +2,12 @@
 
 import type { PodWorkerEffect } from '../../../src/domain/pod-workers/effects.js';
 import { syncKnownPods } from '../../../src/domain/pod-workers/known-pods.js';
-import { isStaticPod, newPodWorkers, type PodUpdateType, type PodWorkers, podFullName, type RunningPod } from '../../../src/domain/pod-workers/pod-worker-record.js';
+import { newPodWorkers, type PodUpdateType, type PodWorkers, type RunningPod } from '../../../src/domain/pod-workers/pod-worker-record.js';
 import * as queries from '../../../src/domain/pod-workers/queries.js';
 import { runFinished, runStatusRead } from '../../../src/domain/pod-workers/run-pod.js';
 import { updatePod } from '../../../src/domain/pod-workers/update-pod.js';
+import { isStaticPod } from '../../../src/domain/values/pod-kind.js';
+import { podFullNameOf } from '../../../src/domain/values/pod-references.js';
 import type { Pod } from '../../../src/ports/model/pod.js';
 
 interface RuntimeStatus {
@@ -150,7 +152,7 @@ class Run {
       const yes = predicates.filter((name) => queries[name](this.workers, uid));
       if (yes.length > 0) answers[uid] = yes;
     }
-    const names = new Set(pods.filter(isStaticPod).map((pod) => podFullName(pod.metadata)));
+    const names = new Set(pods.filter(isStaticPod).map((pod) => podFullNameOf(pod)));
     const terminating = [...names].filter((name) => queries.isPodForMirrorPodTerminatingByFullName(this.workers, name)).sort();
     return terminating.length > 0 ? { ...answers, terminatingStaticFullNames: terminating } : answers;
   }
