@@ -64,6 +64,11 @@ export function runPending(workers: PodWorkers, record: PodWorkerRecord, now: Mi
 export function runStatusRead(workers: PodWorkers, uid: string, error: string | null, now: Micros, effects: PodWorkerEffect[]): void {
   const record = workers.records.get(uid);
   assert(record?.run != null && !record.run.operating, `pod ${uid} waits for no status`);
+  if (record.run.cancelled || record.run.state !== stateOf(record)) {
+    // What it waited for is no longer to be done, and what is to be done instead is pending.
+    completeRun(workers, record, { error: { message: 'context canceled', cancelled: true, backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null }, now, effects);
+    return;
+  }
   if (error === null) {
     startOperation(record, effects);
     return;
