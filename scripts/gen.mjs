@@ -26,7 +26,8 @@ const options = [
 // Which proto files make which folder of stubs; the folder belongs to the generator alone.
 const targets = [
   { folder: 'src/adapters/cri/gen', accepts: (name) => name.startsWith('cri-') },
-  { folder: 'src/adapters/plugins/gen', accepts: (name) => !name.startsWith('cri-') },
+  { folder: 'src/adapters/plugins/gen', accepts: (name) => !name.startsWith('cri-') && !name.startsWith('grpc-health-') },
+  { folder: 'src/adapters/probes/gen', accepts: (name) => name.startsWith('grpc-health-') },
 ];
 
 function generate(target, out, scratch) {

@@ -5,6 +5,7 @@ import { CriConnection, CriContainers, CriImages, CriRuntimeEvents, CriRuntimeSt
 import { failingPort } from '../adapters/decorators/index.js';
 import { CgroupfsPodCgroups, HttpManifestUrl, LinuxManifestDirectory } from '../adapters/linux/index.js';
 import { LoggingEventSink } from '../adapters/logging/index.js';
+import { NetworkProbing } from '../adapters/probes/index.js';
 import { FilePodDirectories, FilePodLogs } from '../adapters/storage/index.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
 import { nodeAllocatableCgroup } from '../domain/cgroups/pod-cgroup-name.js';
@@ -48,6 +49,7 @@ const runtimeModule = module((bind) => {
 
 const hostModule = module((bind) => {
   bind.to(tokens.inbox, [], () => new Inbox());
+  bind.to(tokens.probing, [], () => new NetworkProbing());
   bind.to(tokens.podDirectories, [tokens.configuration, tokens.teardown], ({ configuration, options }, teardown) => {
     const directories = FilePodDirectories.open({ rootDirectory: options.rootDir, podLogsDirectory: configuration.podLogsDir });
     teardown.add('pod directories', () => directories.close());
@@ -80,6 +82,7 @@ const agentModule = module((bind) => {
       tokens.sandboxes,
       tokens.containers,
       tokens.images,
+      tokens.probing,
       tokens.podDirectories,
       tokens.podLogs,
       tokens.podCgroups,
@@ -87,8 +90,8 @@ const agentModule = module((bind) => {
       tokens.manifestDirectory,
       tokens.manifestUrl,
     ],
-    (runtime, sandboxes, containers, images, podDirectories, podLogs, podCgroups, events, manifestDirectory, manifestUrl) => {
-      return { runtime, sandboxes, containers, images, podDirectories, podLogs, podCgroups, events, manifestDirectory, manifestUrl };
+    (runtime, sandboxes, containers, images, probing, podDirectories, podLogs, podCgroups, events, manifestDirectory, manifestUrl) => {
+      return { runtime, sandboxes, containers, images, probing, podDirectories, podLogs, podCgroups, events, manifestDirectory, manifestUrl };
     },
   );
   bind.to(tokens.kernel, [tokens.settings, tokens.facts, tokens.seed], (settings, facts, { seed }) => {

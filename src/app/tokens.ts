@@ -63,6 +63,7 @@ export const tokens = {
   containers: token('containers') as PortToken<'containers'>,
   images: token('images') as PortToken<'images'>,
 
+  probing: token('probing') as PortToken<'probing'>,
   podDirectories: token('podDirectories') as PortToken<'podDirectories'>,
   podLogs: token('podLogs') as PortToken<'podLogs'>,
   podCgroups: token('podCgroups') as PortToken<'podCgroups'>,

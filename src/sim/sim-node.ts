@@ -1,7 +1,7 @@
 // The outside of one simulated node: a container runtime, the host's files and cgroups, manifests, a list of events; all of them models
 // that answer at once and say how long it takes. Faults come between the command and its model.
 //
-// Invariants: a cancelled stop or pull is answered at once, anything else when it is done; what happens in the runtime by itself is told to
+// Invariants: a cancelled stop, pull, command or probe is answered at once, anything else when it is done; what happens in the runtime by itself is told to
 // the agent, unless the node's runtime tells nothing; a runtime that is down refuses everything and tells nothing, its containers go on.
 
 import type { KubeletEvent, KubeletOperations } from '../domain/agent/kubelet.js';
@@ -13,6 +13,7 @@ import type { Outcome, PortErrorKind } from '../ports/port-error.js';
 import type { ManifestOperationName, SimManifests } from './manifests/sim-manifests.js';
 import type { Answer } from './runtime/answers.js';
 import type { RuntimeOperationName, SimContainerRuntime } from './runtime/sim-container-runtime.js';
+import type { ProbingOperationName } from './runtime/workloads.js';
 import type { NodeModel, Outside } from './world.js';
 
 /** What a fault does to a command: fails it before anything is done, or after; delays its answer; loses the answer for a time. */
@@ -42,6 +43,8 @@ export interface SimNodeParts {
 }
 
 const runtimePorts: ReadonlySet<string> = new Set(['runtime', 'sandboxes', 'containers', 'images']);
+/** What a runtime lets go of when its caller hangs up. */
+const givenUpAtOnce: ReadonlySet<string> = new Set(['containers.stop', 'containers.execSync', 'images.pull', 'probing.http', 'probing.tcp', 'probing.grpc']);
 const refusalLatency: Micros = 1_000;
 
 export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
@@ -64,7 +67,7 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
   }
 
   cancel(command: Command<KubeletOperations>, outside: Outside<KubeletEvent, KubeletOperations>): void {
-    if (command.op === 'containers.stop' || command.op === 'images.pull') outside.reply(command, 0, failure(command, 'cancelled', 'context canceled'));
+    if (givenUpAtOnce.has(command.op)) outside.reply(command, 0, failure(command, 'cancelled', 'context canceled'));
   }
 
   nextAt(): Micros | null {
@@ -102,6 +105,7 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
       if (this.downUntil !== null && now < this.downUntil) return { after: refusalLatency, outcome: failure(command, 'unavailable', 'dial unix: connect: connection refused') };
       return runtime.handle(command.op as RuntimeOperationName, command.request as never, now);
     }
+    if (command.op.startsWith('probing.')) return runtime.probe(command.op as ProbingOperationName, command.request as never, now);
     if (manifests?.knows(command.op) === true) return manifests.handle(command.op as ManifestOperationName, command.request as never);
     assert(host.knows(command.op), `no model knows ${command.op}`);
     return host.handle(command.op as never, command.request as never, now);

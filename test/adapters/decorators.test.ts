@@ -25,6 +25,10 @@ class Containers implements PortOf<ContainerOperations> {
     this.performed.push('stop');
     return null;
   }
+  async execSync(): Promise<{ readonly exitCode: number; readonly stdout: string; readonly stderr: string }> {
+    this.performed.push('execSync');
+    return { exitCode: 0, stdout: '', stderr: '' };
+  }
   async remove(): Promise<null> {
     this.performed.push('remove');
     return null;

@@ -17,7 +17,7 @@ export interface RuntimePortsUnderTest {
 
 /** How a container of the suite behaves; the runtime under test makes it so by a script or by a command. */
 export interface Behaviour {
-  readonly name: 'runs' | 'ignores-term' | 'fails';
+  readonly name: 'runs' | 'ignores-term' | 'fails' | 'commands-fail' | 'commands-last';
   /** For simulated runtimes. */
   readonly script: string;
   /** For real ones. */
@@ -27,6 +27,8 @@ export interface Behaviour {
 const behaviours: Readonly<Record<Behaviour['name'], Behaviour>> = {
   runs: { name: 'runs', script: 'run=forever', command: ['sh', '-c', 'trap "exit 143" TERM; while :; do sleep 0.05; done'] },
   'ignores-term': { name: 'ignores-term', script: 'ignore-term', command: ['sh', '-c', 'trap "" TERM; while :; do sleep 1; done'] },
+  'commands-fail': { name: 'commands-fail', script: 'exec-exit=3', command: ['sh', '-c', 'trap "exit 143" TERM; while :; do sleep 0.05; done'] },
+  'commands-last': { name: 'commands-last', script: 'exec=30s', command: ['sh', '-c', 'trap "exit 143" TERM; while :; do sleep 0.05; done'] },
   fails: { name: 'fails', script: 'run=50ms,exit=3', command: ['sh', '-c', 'exit 3'] },
 };
 
@@ -266,6 +268,24 @@ const sandboxRows: readonly Row[] = [
 ];
 
 const containerRows: readonly Row[] = [
+  [
+    'a command in a container: its exit code, its time limit, and no container to run it in',
+    async (t, runtime) => {
+      const { execSync } = runtime.ports.containers;
+      const exec = execSync.bind(runtime.ports.containers);
+      const failing = await runtime.startPod('commands-fail');
+      t.match(await exec({ containerId: failing.containerId, command: ['sh', '-c', 'exit 3'], timeoutSeconds: 0 }, call()), { exitCode: 3, stdout: '' });
+      await runtime.remove(failing.sandboxId);
+      const lasting = await runtime.startPod('commands-last');
+      const late = await failure(exec({ containerId: lasting.containerId, command: ['sleep', '30'], timeoutSeconds: 1 }, call()));
+      t.match(late, { kind: 'deadline-exceeded' satisfies PortErrorKind, operation: 'containers.execSync' });
+      await runtime.remove(lasting.sandboxId);
+      t.equal((await failure(exec({ containerId: absentId, command: ['true'], timeoutSeconds: 1 }, call()))).kind, 'not-found');
+      const fine = await runtime.startPod('runs');
+      t.match(await exec({ containerId: fine.containerId, command: ['true'], timeoutSeconds: 10 }, call()), { exitCode: 0, stdout: '', stderr: '' });
+      await runtime.remove(fine.sandboxId);
+    },
+  ],
   [
     'a container is created, then runs, and its status says what it was asked for',
     async (t, runtime) => {

@@ -18,7 +18,13 @@ export class SimRuntimeShell {
     return {
       runtime: { version: op('runtime.version'), status: op('runtime.status'), listPods: op('runtime.listPods'), inspectPod: op('runtime.inspectPod') },
       sandboxes: { run: op('sandboxes.run'), stop: op('sandboxes.stop'), remove: op('sandboxes.remove') },
-      containers: { create: op('containers.create'), start: op('containers.start'), stop: op('containers.stop'), remove: op('containers.remove') },
+      containers: {
+        create: op('containers.create'),
+        start: op('containers.start'),
+        stop: op('containers.stop'),
+        remove: op('containers.remove'),
+        execSync: op('containers.execSync'),
+      },
       images: { status: op('images.status'), pull: op('images.pull'), list: op('images.list'), remove: op('images.remove'), fsInfo: op('images.fsInfo') },
     };
   }

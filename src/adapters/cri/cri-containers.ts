@@ -4,7 +4,7 @@ import { microsPerSecond } from '../../domain/values/time.js';
 import type { ContainerConfig } from '../../ports/model/container-config.js';
 import type { SandboxConfig } from '../../ports/model/sandbox-config.js';
 import type { Call, PortOf } from '../../ports/operation.js';
-import type { ContainerOperations } from '../../ports/outbound/container-runtime.js';
+import type { ContainerOperations, ExecResult } from '../../ports/outbound/container-runtime.js';
 import { absentIsSuccess } from './absent-is-success.js';
 import { containerConfigToCri, sandboxConfigToCri } from './config-to-cri.js';
 import { brokenAnswer, type CriConnection } from './connection.js';
@@ -41,8 +41,24 @@ export class CriContainers implements PortOf<ContainerOperations> {
     return absentIsSuccess(this.connection.unary(RuntimeServiceService.stopContainer, { containerId, timeout: BigInt(gracePeriodSeconds) }, call, target));
   }
 
+  /** Without a limit of the command's own there is none at all: hooks may take as long as they like. */
+  async execSync({ containerId, command, timeoutSeconds }: ContainerOperations['execSync']['request'], call: Call): Promise<ExecResult> {
+    const deadlineMicros = timeoutSeconds === 0 ? null : this.connection.requestTimeoutMicros + timeoutSeconds * microsPerSecond;
+    const target = { operation: 'containers.execSync', subject: containerId, deadlineMicros };
+    const message = { containerId, cmd: [...command], timeout: BigInt(timeoutSeconds) };
+    const { exitCode, stdout, stderr } = await this.connection.unary(RuntimeServiceService.execSync, message, call, target);
+    return { exitCode, stdout: shown(stdout), stderr: shown(stderr) };
+  }
+
   async remove({ containerId }: { readonly containerId: string }, call: Call): Promise<null> {
     const target = { operation: 'containers.remove', subject: containerId, deadlineMicros: this.connection.requestTimeoutMicros };
     return absentIsSuccess(this.connection.unary(RuntimeServiceService.removeContainer, { containerId }, call, target));
   }
+}
+
+/** What is kept of an output. */
+const outputMaxBytes = 16 * 1024;
+
+function shown(output: Buffer): string {
+  return output.subarray(0, outputMaxBytes).toString('utf8');
 }

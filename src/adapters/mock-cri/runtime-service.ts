@@ -112,6 +112,13 @@ function containerMethods(mock: MockRuntime): Service {
       mapped(mock.ask('containers.stop', { ...withId(containerId), gracePeriodSeconds: Math.max(0, Number(timeout)) }), () => ({})),
     ),
     removeContainer: unary(time, ({ containerId }) => mapped(mock.ask('containers.remove', withId(containerId)), () => ({}))),
+    execSync: unary(time, ({ containerId, cmd, timeout }) =>
+      mapped(mock.ask('containers.execSync', { ...withId(containerId), command: cmd, timeoutSeconds: Math.max(0, Number(timeout)) }), ({ exitCode, stdout, stderr }) => ({
+        exitCode,
+        stdout: Buffer.from(stdout),
+        stderr: Buffer.from(stderr),
+      })),
+    ),
     listContainers: unary(time, ({ filter }) => {
       mock.settled();
       const id = filter === undefined || filter.id === '' ? null : fullId(containers, filter.id);

@@ -1,19 +1,13 @@
 // gRPC probes: what an answer of the health service (grpc.health.v1.Health) means.
 // Invariant: only SERVING is a success; everything else is a failure that says why.
 import type { Micros } from '../../ports/micros.js';
+import type { GrpcHealthReply } from '../../ports/outbound/probing.js';
 import { formatGoDuration } from '../values/go-duration.js';
 import { goQuote } from '../values/go-text.js';
 import { type ProbeOutcome, probeResult } from './probe-outcome.js';
 
-export type GrpcHealthAnswer =
-  | { readonly kind: 'status'; readonly servingStatus: string }
-  /** `code` by its name in gRPC's Go packages: `NotFound`, `Unavailable`. */
-  | { readonly kind: 'rpc-error'; readonly code: string; readonly message: string }
-  /** No connection. */
-  | { readonly kind: 'dial-error'; readonly address: string; readonly timedOut: boolean; readonly error: string };
-
 /** @param timeout for connecting and asking together */
-export function grpcProbeOutcome(answer: GrpcHealthAnswer, timeout: Micros): ProbeOutcome {
+export function grpcProbeOutcome(answer: GrpcHealthReply, timeout: Micros): ProbeOutcome {
   if (answer.kind === 'status') {
     return answer.servingStatus === 'SERVING'
       ? probeResult('success', 'service healthy')

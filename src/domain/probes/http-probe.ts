@@ -1,4 +1,4 @@
-// HTTP probes: the request as it is sent, which redirects are followed, and what an answer means.
+// HTTP probes: the request as it is sent, and what an answer means.
 // Invariant: 200 to 299 is a success and 300 to 399 a warning; nothing else is.
 import type { ContainerPort, HTTPGetAction, HTTPHeader } from '../../ports/model/container.js';
 import { utf8Length } from '../values/utf8.js';
@@ -18,25 +18,31 @@ export interface HttpProbeRequest {
 
 export type HttpProbeRequestResult = { readonly ok: true; readonly request: HttpProbeRequest } | { readonly ok: false; readonly error: string };
 
-/** @param kubeletVersion `<major>.<minor>` */
-export function httpProbeRequest(action: HTTPGetAction, containerPorts: readonly ContainerPort[], podIp: string, kubeletVersion: string): HttpProbeRequestResult {
+/** @param kubeletVersion `<major>.<minor>` @param product who asks: probes and lifecycle hooks have names of their own */
+export function httpProbeRequest(
+  action: HTTPGetAction,
+  containerPorts: readonly ContainerPort[],
+  podIp: string,
+  kubeletVersion: string,
+  product: 'kube-probe' | 'kube-lifecycle' = 'kube-probe',
+): HttpProbeRequestResult {
   const port = resolveProbePort(action.port, containerPorts);
   if (!port.ok) return port;
   const scheme = (action.scheme ?? '') === '' ? 'http' : (action.scheme as string).toLowerCase();
   const host = (action.host ?? '') === '' ? podIp : (action.host as string);
   const authority = `${host.includes(':') ? `[${host}]` : host}:${port.value}`;
-  const headers = probeHeaders(action.httpHeaders ?? [], kubeletVersion);
+  const headers = probeHeaders(action.httpHeaders ?? [], `${product}/${kubeletVersion}`);
   return { ok: true, request: { method: 'GET', url: `${scheme}://${authority}${probeTarget(action.path ?? '')}`, headers, hostHeader: headers['Host']?.[0] ?? '' } };
 }
 
 /** What everyone gets unless it is listed; a listed empty Accept means none at all. */
-function probeHeaders(listed: readonly HTTPHeader[], kubeletVersion: string): Record<string, readonly string[]> {
+function probeHeaders(listed: readonly HTTPHeader[], userAgent: string): Record<string, readonly string[]> {
   const headers = new Map<string, string[]>();
   for (const { name, value } of listed) {
     const canonical = canonicalHeaderName(name);
     headers.set(canonical, [...(headers.get(canonical) ?? []), value]);
   }
-  if (!headers.has('User-Agent')) headers.set('User-Agent', [`kube-probe/${kubeletVersion}`]);
+  if (!headers.has('User-Agent')) headers.set('User-Agent', [userAgent]);
   if (!headers.has('Accept')) headers.set('Accept', ['*/*']);
   else if (headers.get('Accept')?.[0] === '') headers.delete('Accept');
   return Object.fromEntries(headers);
@@ -46,19 +52,6 @@ function probeHeaders(listed: readonly HTTPHeader[], kubeletVersion: string): Re
 export function canonicalHeaderName(name: string): string {
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]*$/.test(name)) return name;
   return name.replace(/[^-]+/g, (word) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase());
-}
-
-export type RedirectDecision = { readonly decision: 'follow' | 'useThisResponse' } | { readonly decision: 'fail'; readonly error: string };
-
-/** Redirects are followed on the host that was asked, on any port and scheme; another host's answer is not the container's. @param requestsSoFar made for this probe */
-export function redirectDecision(firstUrl: string, redirectUrl: string, requestsSoFar: number): RedirectDecision {
-  if (hostName(firstUrl) !== hostName(redirectUrl)) return { decision: 'useThisResponse' };
-  return requestsSoFar >= 10 ? { decision: 'fail', error: 'stopped after 10 redirects' } : { decision: 'follow' };
-}
-
-function hostName(url: string): string {
-  const authority = /^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(url)?.[1] ?? '';
-  return authority.startsWith('[') ? authority.slice(1, Math.max(1, authority.indexOf(']'))) : authority.replace(/:[0-9]*$/, '');
 }
 
 /** @param bodyReadError why the body could not be read to its end, or to the limit; null: it could */

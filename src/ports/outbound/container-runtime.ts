@@ -58,6 +58,15 @@ export interface ContainerOperations {
   /** Asks with the stop signal, and after `gracePeriodSeconds` kills. Answers when the container is down. */
   readonly stop: Operation<{ readonly containerId: string; readonly gracePeriodSeconds: number }, null>;
   readonly remove: Operation<{ readonly containerId: string }, null>;
+  /** Runs a command in a running container until it ends. `timeoutSeconds` 0: no limit, neither the runtime's nor ours; `deadline-exceeded`: it took longer. */
+  readonly execSync: Operation<{ readonly containerId: string; readonly command: readonly string[]; readonly timeoutSeconds: number }, ExecResult>;
+}
+
+/** Outputs may be cut after 16 KiB each. */
+export interface ExecResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 export interface RuntimeImage {

@@ -6,8 +6,9 @@ type NamesOf<Operations> = Readonly<Record<keyof Operations, true>>;
 export const operationNames: { readonly [Port in keyof OutboundOperations]: NamesOf<OutboundOperations[Port]> } = {
   runtime: { version: true, status: true, listPods: true, inspectPod: true },
   sandboxes: { run: true, stop: true, remove: true },
-  containers: { create: true, start: true, stop: true, remove: true },
+  containers: { create: true, start: true, stop: true, remove: true, execSync: true },
   images: { status: true, pull: true, list: true, remove: true, fsInfo: true },
+  probing: { http: true, tcp: true, grpc: true },
   podDirectories: { prepare: true, prepareContainer: true, list: true, remove: true, writeHosts: true },
   podLogs: { nextRestartCount: true, link: true, removeContainerLogs: true, listDirectories: true, removeDirectory: true, removeDeadLinks: true },
   podCgroups: { ensure: true, destroy: true, exists: true, list: true },

@@ -3,12 +3,14 @@ import type { Flattened, PortOf } from '../operation.js';
 import type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from './container-runtime.js';
 import type { EventSinkOperations } from './event-sink.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './pod-files.js';
+import type { ProbingOperations } from './probing.js';
 
 export interface OutboundOperations {
   readonly runtime: RuntimeStateOperations;
   readonly sandboxes: SandboxOperations;
   readonly containers: ContainerOperations;
   readonly images: ImageOperations;
+  readonly probing: ProbingOperations;
   readonly podDirectories: PodDirectoryOperations;
   readonly podLogs: PodLogOperations;
   readonly podCgroups: PodCgroupOperations;

@@ -12,6 +12,9 @@
 //   ignore-term             never ends when asked                           log=<n>/s        lines of log a second (default none)
 //   fail-create=<text>      creating it fails with this text                fail-start=<text> starting it does
 //   start=<duration>        starting takes this much longer
+//   healthy=<from>[-<to>]   answers probes well only from then, until then, counted from its start (default always)
+//   listen=<port>+<port>    answers on these ports (default on any)
+//   exec=<duration>         how long a command in it takes (default 0)      exec-exit=<code> how it ends (default 0)
 //
 // A duration is `500ms`, `30s`, `1m30s`, `2h`. Invariant: an unknown or doubtful word is an error, never ignored.
 import type { Micros } from '../../ports/micros.js';
@@ -32,6 +35,13 @@ export interface ContainerScript {
   readonly failCreate: string | null;
   readonly failStart: string | null;
   readonly startMicros: Micros;
+  readonly healthyFrom: Micros;
+  /** null: as long as it runs. */
+  readonly healthyTo: Micros | null;
+  /** null: on any port. */
+  readonly listens: readonly number[] | null;
+  readonly execMicros: Micros;
+  readonly execExitCode: number;
 }
 
 export const defaultScript: ContainerScript = {
@@ -45,6 +55,11 @@ export const defaultScript: ContainerScript = {
   failCreate: null,
   failStart: null,
   startMicros: 0,
+  healthyFrom: 0,
+  healthyTo: null,
+  listens: null,
+  execMicros: 0,
+  execExitCode: 0,
 };
 
 export type ScriptParse = { readonly ok: true; readonly script: ContainerScript } | { readonly ok: false; readonly error: string };
@@ -129,6 +144,24 @@ const words: Readonly<Record<string, (script: Writable, value: string) => boolea
   start(script, value) {
     script.startMicros = durationOf(value) ?? -1;
     return script.startMicros >= 0;
+  },
+  healthy(script, value) {
+    const [from = '', to = null, ...more] = value.split('-');
+    script.healthyFrom = durationOf(from) ?? -1;
+    script.healthyTo = to === null ? null : durationOf(to);
+    return script.healthyFrom >= 0 && more.length === 0 && (to === null || script.healthyTo !== null);
+  },
+  listen(script, value) {
+    script.listens = value.split('+').map(Number);
+    return /^\d{1,5}(\+\d{1,5})*$/.test(value);
+  },
+  exec(script, value) {
+    script.execMicros = durationOf(value) ?? -1;
+    return script.execMicros >= 0;
+  },
+  'exec-exit'(script, value) {
+    script.execExitCode = exitCodeOf(value);
+    return script.execExitCode >= 0;
   },
 };
 

@@ -38,6 +38,7 @@ export interface SimLatencies {
   readonly stop: Micros;
   readonly remove: Micros;
   readonly pull: Micros;
+  readonly exec: Micros;
 }
 
 export interface SimRuntimeOptions {
@@ -62,6 +63,7 @@ export const defaultLatencies: SimLatencies = {
   stop: 20_000,
   remove: 15_000,
   pull: 300_000,
+  exec: 30_000,
 };
 
 export const defaultPullBytesPerSecond = 50_000_000;

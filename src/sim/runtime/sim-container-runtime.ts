@@ -16,6 +16,7 @@ import { defaultLatencies, type SimLatencies, type SimRuntimeOptions } from './r
 import { emptyRuntimeState, type SimRuntimeEvent, type SimRuntimeState } from './runtime-state.js';
 import { RuntimeView } from './runtime-view.js';
 import { SandboxLife } from './sandbox-life.js';
+import { type ProbingOperationName, type ProbingPort, Workloads } from './workloads.js';
 
 export interface RuntimePorts {
   readonly runtime: RuntimeStateOperations;
@@ -34,6 +35,7 @@ export class SimContainerRuntime {
   readonly images: ImageStore;
   readonly containers: ContainerLife;
   readonly sandboxes: SandboxLife;
+  private readonly workloads: Workloads;
   private readonly view: RuntimeView;
   private readonly endings = new TimeHeap<string>();
 
@@ -51,6 +53,7 @@ export class SimContainerRuntime {
       if (container.endsAt !== null) this.endings.push(container.endsAt, container.id);
     });
     this.sandboxes = new SandboxLife(parts, this.containers);
+    this.workloads = new Workloads(parts);
     if (state.lastNow === 0) this.images.fill();
     for (const { id, endsAt, state: is } of state.containers.values()) if (is === 'running' && endsAt !== null) this.endings.push(endsAt, id);
   }
@@ -59,6 +62,12 @@ export class SimContainerRuntime {
   handle<Name extends RuntimeOperationName>(op: Name, request: RequestOf<Name>, now: Micros): Answer<ReplyOf<Name>> {
     this.settle(now);
     return this.answer({ op, request } as AnyRequest, now) as Answer<ReplyOf<Name>>;
+  }
+
+  /** What the workload behind an address answers; the runtime has no part in it, and may be down. */
+  probe<Name extends ProbingOperationName>(op: Name, request: ProbingPort[Name]['request'], now: Micros): Answer<ProbingPort[Name]['reply']> {
+    this.settle(now);
+    return this.workloads.probe({ op, request } as Parameters<Workloads['probe']>[0]) as Answer<ProbingPort[Name]['reply']>;
   }
 
   /** When something happens by itself next; null: nothing will. */
@@ -144,6 +153,8 @@ export class SimContainerRuntime {
         return this.containers.stop(asked.request, now);
       case 'containers.remove':
         return this.containers.remove(asked.request, now);
+      case 'containers.execSync':
+        return this.workloads.execSync(asked.request, now);
       case 'images.status':
         return answered(this.images.find(asked.request.image.image), look);
       case 'images.pull':

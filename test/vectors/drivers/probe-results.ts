@@ -1,15 +1,17 @@
 // Probes: the worker that turns outcomes into results, and what each handler's outcome is.
 import { type ExecEnd, execProbeOutcome } from '../../../src/domain/probes/exec-probe.js';
-import { type GrpcHealthAnswer, grpcProbeOutcome } from '../../../src/domain/probes/grpc-probe.js';
-import { httpProbeFailed, httpProbeOutcome, httpProbeRequest, redirectDecision } from '../../../src/domain/probes/http-probe.js';
+import { grpcProbeOutcome } from '../../../src/domain/probes/grpc-probe.js';
+import { httpProbeFailed, httpProbeOutcome, httpProbeRequest } from '../../../src/domain/probes/http-probe.js';
 import { type ProbeKind, type ProbeOutcome, type ProbeOutcomeResult, probeError, probeResult } from '../../../src/domain/probes/probe-outcome.js';
 import { resolveProbePort } from '../../../src/domain/probes/probe-port.js';
 import { newProbeWorker, type ProbeChange, probeAnswered, probeDue } from '../../../src/domain/probes/probe-worker.js';
+import { redirectDecision } from '../../../src/domain/values/http-redirect.js';
 import { formatRfc3339 } from '../../../src/domain/values/time.js';
 import { utf8Length } from '../../../src/domain/values/utf8.js';
 import type { ContainerPort, HTTPGetAction, IntOrString } from '../../../src/ports/model/container.js';
 import type { Pod } from '../../../src/ports/model/pod.js';
 import type { ContainerStatus, PodPhase, PodStatus } from '../../../src/ports/model/pod-status.js';
+import type { GrpcHealthReply } from '../../../src/ports/outbound/probing.js';
 import type { VectorDriver } from '../driver.js';
 
 interface Step {
@@ -137,7 +139,7 @@ function execEnd(input: Handler): ExecEnd {
   return input.outcome === 'timeout' ? { kind: 'timeout', error } : { kind: 'runtime-error', error };
 }
 
-function grpcAnswer(input: Handler): GrpcHealthAnswer {
+function grpcAnswer(input: Handler): GrpcHealthReply {
   if (input.rpcTakesLongerThanTimeout === true) return { kind: 'rpc-error', code: 'DeadlineExceeded', message: 'context deadline exceeded' };
   if (input.rpcError !== undefined) return { kind: 'rpc-error', ...input.rpcError };
   return { kind: 'status', servingStatus: input.servingStatus ?? '' };

@@ -1,0 +1,91 @@
+// One GET with its redirects, within one time limit from the first connection to the end of the last body.
+// Invariants: a connection serves one request; no certificate is verified, no proxy is used, no header is sent that was not asked for,
+// but those that the protocol needs.
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { redirectDecision } from '../../domain/values/http-redirect.js';
+import type { HttpGetAnswer, HttpGetRequest } from '../../ports/outbound/probing.js';
+import { connectionErrorText } from './connection-errors.js';
+
+/** What is shown of a body, and the rest of a character that begins within it. */
+const bodyMaxBytes = 10 * 1024 + 3;
+const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** What TLS makes of the beginning of a plain HTTP answer. */
+const plainHttpProblem = /SSL routines.*:(wrong version number|packet length too long|http request):/s;
+
+export async function httpGet(asked: HttpGetRequest, signal: AbortSignal): Promise<HttpGetAnswer> {
+  const limit = new AbortController();
+  const timer = asked.timeoutMicros === null ? null : setTimeout(() => limit.abort(), asked.timeoutMicros / 1_000);
+  const either = AbortSignal.any([signal, limit.signal]);
+  let url = asked.url;
+  try {
+    for (let requests = 1; ; requests++) {
+      const response = await send(url, asked.headers, either);
+      const target = redirects.has(response.statusCode ?? 0) ? redirectTarget(response, url) : null;
+      const decision = target === null ? null : redirectDecision(asked.url, target, requests);
+      if (target === null || decision === null || decision.decision === 'useThisResponse') return await answered(response, limit.signal);
+      response.destroy();
+      url = target;
+      if (decision.decision === 'fail') return { kind: 'failed', error: `Get ${JSON.stringify(url)}: ${decision.error}`, plainHttp: false };
+    }
+  } catch (error) {
+    const plainHttp = error instanceof Error && plainHttpProblem.test(error.message);
+    return { kind: 'failed', error: `Get ${JSON.stringify(url)}: ${reasonOf(error, url, limit.signal, plainHttp)}`, plainHttp };
+  } finally {
+    if (timer !== null) clearTimeout(timer);
+  }
+}
+
+function send(url: string, headers: HttpGetRequest['headers'], signal: AbortSignal): Promise<IncomingMessage> {
+  const { scheme, host, port, target } = partsOf(url);
+  const sent = Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, name === 'Host' ? (values[0] ?? '') : [...values]]));
+  return new Promise((resolve, reject) => {
+    const request = scheme === 'https' ? httpsRequest : httpRequest;
+    const options = { host, path: target, headers: sent, agent: false, signal, ...(port === null ? {} : { port }), ...(scheme === 'https' ? { rejectUnauthorized: false } : {}) };
+    request(options, resolve).on('error', reject).end();
+  });
+}
+
+/** By hand: a URL class would write paths anew, and they are sent as they were meant. */
+function partsOf(url: string): { readonly scheme: string; readonly host: string; readonly port: number | null; readonly target: string } {
+  const match = /^(https?):\/\/(?:[^/?#@]*@)?(?:\[([^\]]*)\]|([^:/?#]*))(?::([0-9]+))?([^#]*)/i.exec(url);
+  if (match === null) throw new Error(`unsupported protocol scheme ${JSON.stringify(/^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0] ?? '')}`);
+  const [, scheme = '', bracketed, plain = '', port, target = ''] = match;
+  const escaped = target.replace(/[^\u0021-\u007e]+/g, encodeURIComponent);
+  return { scheme: scheme.toLowerCase(), host: bracketed ?? plain, port: port === undefined ? null : Number(port), target: escaped.startsWith('/') ? escaped : `/${escaped}` };
+}
+
+function redirectTarget(response: IncomingMessage, url: string): string | null {
+  const { location } = response.headers;
+  if (location === undefined || location === '') return null;
+  if (!URL.canParse(location, url)) throw new Error(`failed to parse Location header ${JSON.stringify(location)}`);
+  return new URL(location, url).href;
+}
+
+async function answered(response: IncomingMessage, limit: AbortSignal): Promise<HttpGetAnswer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  let bodyReadError: string | null = null;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= bodyMaxBytes) break;
+    }
+  } catch (error) {
+    bodyReadError = limit.aborted ? 'context deadline exceeded (Client.Timeout or context cancellation while reading body)' : bodyErrorText(error);
+  } finally {
+    response.destroy();
+  }
+  return { kind: 'answered', statusCode: response.statusCode ?? 0, body: Buffer.concat(chunks).subarray(0, bodyMaxBytes).toString('utf8'), bodyReadError };
+}
+
+function bodyErrorText(error: unknown): string {
+  return (error as { readonly code?: string }).code === 'ECONNRESET' ? 'unexpected EOF' : error instanceof Error ? error.message : String(error);
+}
+
+function reasonOf(error: unknown, url: string, limit: AbortSignal, plainHttp: boolean): string {
+  if (limit.aborted) return 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
+  if (plainHttp) return 'http: server gave HTTP response to HTTPS client';
+  return connectionErrorText(error, /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? url);
+}

@@ -1,0 +1,53 @@
+// Asking a workload how it is over the network, for probes and lifecycle hooks. What comes of it is a value: that nobody answers is an
+// expected outcome here, told in the words that users know from the reference.
+import type { Micros } from '../micros.js';
+import type { Operation } from '../operation.js';
+
+export interface HttpGetRequest {
+  readonly url: string;
+  /** Canonical names, each with its values; sent as they are, and nothing besides but what HTTP itself needs. */
+  readonly headers: Readonly<Record<string, readonly string[]>>;
+  /** From the connection to the end of the body; null: no limit. */
+  readonly timeoutMicros: Micros | null;
+}
+
+export type HttpGetAnswer =
+  /** The last answer of those that redirects led to. `bodyReadError`: why the body could not be read to its end, or to the limit. */
+  | { readonly kind: 'answered'; readonly statusCode: number; readonly body: string; readonly bodyReadError: string | null }
+  /** `plainHttp`: asked for TLS, the other side spoke plain HTTP. */
+  | { readonly kind: 'failed'; readonly error: string; readonly plainHttp: boolean };
+
+export interface TcpRequest {
+  readonly host: string;
+  readonly port: number;
+  readonly timeoutMicros: Micros;
+}
+
+/** null: it connected. */
+export type TcpAnswer = { readonly error: string | null };
+
+export interface GrpcHealthRequest {
+  readonly host: string;
+  readonly port: number;
+  /** '' asks for the server as a whole. */
+  readonly service: string;
+  readonly userAgent: string;
+  /** For connecting and asking together. */
+  readonly timeoutMicros: Micros;
+}
+
+export type GrpcHealthReply =
+  | { readonly kind: 'status'; readonly servingStatus: string }
+  /** `code` by its name in gRPC's Go packages: `NotFound`, `Unavailable`. */
+  | { readonly kind: 'rpc-error'; readonly code: string; readonly message: string }
+  /** No connection. */
+  | { readonly kind: 'dial-error'; readonly address: string; readonly timedOut: boolean; readonly error: string };
+
+/** Idempotent as far as the workload is. No certificate is verified, no proxy is used, no connection is kept. */
+export interface ProbingOperations {
+  /** Redirects are followed on the host that was asked. At most 10 KiB of the body are kept. */
+  readonly http: Operation<HttpGetRequest, HttpGetAnswer>;
+  /** Connects, and closes at once. */
+  readonly tcp: Operation<TcpRequest, TcpAnswer>;
+  readonly grpc: Operation<GrpcHealthRequest, GrpcHealthReply>;
+}
