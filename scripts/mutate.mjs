@@ -1,0 +1,138 @@
+// `npm run mutate [-- FILE...]`: mutation testing of src/domain, a sample of each folder or the files named. Each line of a file is altered
+// in the ways that Stryker knows, and a test that is near the file has to fail. Prints the score of each folder and what survived.
+// A file's tests are the tests and the vector areas that reach it by the fewest imports: what is further away tells little and takes long.
+// Invariant: works on a copy of the compiled files, one mutant at a time; fails when a folder stays under the floor, or nothing was mutated.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { bootstrapDevelopment, orExit } from './bootstrap.mjs';
+import { filesBelow } from './fingerprint.mjs';
+import { mutationSample } from './mutation-sample.mjs';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const dist = join(root, 'dist');
+const floorPercent = 85;
+const mostTests = 5;
+const killed = new Set(['Killed', 'Timeout']);
+const counted = new Set([...killed, 'Survived', 'NoCoverage']);
+
+await orExit('mutate', bootstrapDevelopment);
+const { Stryker } = await import('@stryker-mutator/core');
+const words = process.argv.slice(2);
+const files = words.length === 0 ? mutationSample : words.map((word) => relative(join(root, 'src', 'domain'), resolve(root, word)));
+const importers = importersOf(filesBelow(dist, (name) => name.endsWith('.js')));
+const areaTests = writeAreaTests();
+const scores = new Map();
+for (const file of files) await mutate(file);
+process.exitCode = summarise() ? 0 : 1;
+
+async function mutate(file) {
+  const target = join(dist, 'src', 'domain', file.replace(/ts$/, 'js'));
+  const tests = nearestTests(target);
+  if (tests.length === 0) {
+    console.log(`${file}: no test reaches it`);
+    count(file, []);
+    return;
+  }
+  const stryker = new Stryker({
+    mutate: [relative(root, target)],
+    testRunner: 'tap',
+    tap: { testFiles: tests.map((test) => relative(root, test)), nodeArgs: ['-r', '{{hookFile}}', '{{testFile}}'], forceBail: true },
+    plugins: ['@stryker-mutator/tap-runner'],
+    coverageAnalysis: 'perTest',
+    concurrency: 1,
+    ignorePatterns: ['**', '!dist/src/**/*.js', '!dist/test/**/*.js', '!package.json', '!test/vectors/**/*', '!examples/**/*'],
+    tempDirName: 'tmp/mutation',
+    disableTypeChecks: false,
+    reporters: [],
+    allowConsoleColors: false,
+    logLevel: 'error',
+    timeoutMS: 20_000,
+  });
+  const mutants = (await stryker.runMutationTest()).filter(({ status }) => counted.has(status));
+  count(file, mutants);
+  const missed = mutants.filter(({ status }) => !killed.has(status));
+  console.log(`${file}: ${mutants.length - missed.length} of ${mutants.length} (${tests.map((test) => relative(join(dist, 'test'), test)).join(' ')})`);
+  const lines = readFileSync(target, 'utf8').split('\n');
+  for (const { location, replacement, status } of missed) {
+    const { line, column } = location.start;
+    console.log(`  ${status} ${line + 1}:${column + 1} ${(lines[line] ?? '').trim().slice(0, 110)}  =>  ${String(replacement).replace(/\s+/g, ' ').slice(0, 60)}`);
+  }
+}
+
+function count(file, mutants) {
+  const folder = dirname(file);
+  const score = scores.get(folder) ?? { killed: 0, total: 0, files: 0 };
+  score.files++;
+  score.total += mutants.length;
+  score.killed += mutants.filter(({ status }) => killed.has(status)).length;
+  scores.set(folder, score);
+}
+
+function summarise() {
+  let good = scores.size > 0;
+  for (const [folder, score] of scores) {
+    const percent = score.total === 0 ? 0 : (100 * score.killed) / score.total;
+    if (percent < floorPercent) good = false;
+    console.log(JSON.stringify({ folder, ...score, percent: Number(percent.toFixed(1)) }));
+  }
+  return good;
+}
+
+/** By file: who imports it. */
+function importersOf(paths) {
+  const found = new Map();
+  for (const path of paths) {
+    for (const [, specifier] of readFileSync(path, 'utf8').matchAll(/from '(\.[^']+)'/g)) {
+      const target = resolve(dirname(path), specifier);
+      if (found.has(target)) found.get(target).push(path);
+      else found.set(target, [path]);
+    }
+  }
+  return found;
+}
+
+/** Tests of the domain and drivers of vector areas, nearest first. */
+function nearestTests(target) {
+  const seen = new Set([target]);
+  const tests = [];
+  for (let level = [target]; level.length > 0 && tests.length < mostTests; ) {
+    level = level.flatMap((path) => importers.get(path) ?? []).filter((path) => !seen.has(path) && seen.add(path));
+    tests.push(...level.flatMap(testOf).sort());
+  }
+  return tests.slice(0, mostTests);
+}
+
+function testOf(path) {
+  const name = relative(join(dist, 'test'), path);
+  if (name.startsWith('domain/') && name.endsWith('.test.js')) return [path];
+  const area = /^vectors\/drivers\/(.+)\.js$/.exec(name)?.[1];
+  return area === undefined || !areaTests.has(area) ? [] : [areaTests.get(area)];
+}
+
+/** One test for each vector area, since Stryker tells tests apart by their file. */
+function writeAreaTests() {
+  const directory = join(dist, 'test', 'mutation');
+  mkdirSync(directory, { recursive: true });
+  const vectors = join(root, 'test', 'vectors');
+  const tests = new Map();
+  for (const name of readdirSync(join(vectors, 'dev'))) {
+    const area = name.replace(/\.jsonl$/, '');
+    const path = join(directory, `${area}.js`);
+    writeFileSync(path, areaTest(area));
+    tests.set(area, path);
+  }
+  return tests;
+}
+
+function areaTest(area) {
+  return `import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { runArea } from '../vectors/runner.js';
+const directory = fileURLToPath(new URL('../../../test/vectors/dev/', import.meta.url));
+const exclusions = JSON.parse(readFileSync(new URL('../../../test/vectors/exclusions.json', import.meta.url), 'utf8'));
+const result = await runArea('${area}', { directory, areas: ['${area}'], selfCheck: false, exclusions });
+t.strictSame(result.failures.slice(0, 1), []);
+`;
+}
