@@ -96,11 +96,14 @@ function importersOf(paths) {
 function nearestTests(target) {
   const seen = new Set([target]);
   const tests = [];
+  const simulations = [];
   for (let level = [target]; level.length > 0 && tests.length < mostTests; ) {
     level = level.flatMap((path) => importers.get(path) ?? []).filter((path) => !seen.has(path) && seen.add(path));
     tests.push(...level.flatMap(testOf).sort());
+    simulations.push(...level.filter((path) => /^sim\/[^/]+\.test\.js$/.test(relative(join(dist, 'test'), path))).sort());
   }
-  return tests.slice(0, mostTests);
+  // Simulations are long, and only needed for what nothing smaller tests.
+  return (tests.length > 0 ? tests : simulations).slice(0, mostTests);
 }
 
 function testOf(path) {

@@ -1,16 +1,84 @@
-// Package entry `kubelet-ts/domain`: the agent as a machine, the kernel that runs it, and the parts of a kubelet's knowledge that are of use
-// by themselves. No Node module and no package below here.
+// Package entry `kubelet-ts/domain`: what a kubelet knows and decides, to be used by itself in a script, a scheduler, a simulator or a page;
+// and the agent as a machine, with the kernel that runs it. No Node module and no package below here.
+// The single decisions look at their arguments and fail with AssertionFailed, which names the argument, where one is wrong.
+export type { Admission, Rejection } from './admission/admission-result.js';
+export type { PredicateInput, PredicateResult } from './admission/predicates.js';
 export { agentMachine } from './agent/agent.js';
 export { type AgentEvent, type AgentState, newAgentState } from './agent/agent-state.js';
 export { type KubeletEvent, type KubeletOperations, type KubeletPorts, type KubeletSettings, type KubeletState, kubeletMachine, newKubeletState } from './agent/kubelet.js';
 export { type AgentSettings, defaultSettings } from './agent/settings.js';
+export type { CrashLoopDecision } from './backoff/crash-loop-backoff.js';
+export type { ImagePullBackoff, PullProblem } from './backoff/image-pull-backoff.js';
+export type { BackoffEntry, KeyedBackoff } from './backoff/keyed-backoff.js';
+export type { CgroupDriver } from './cgroups/cgroup-name.js';
+export type { CgroupVersion, MemoryQosFacts, SwapFacts } from './cgroups/resource-facts.js';
 export { nodeFacts } from './containers/default-node-facts.js';
-export type { NodeFacts } from './containers/node-facts.js';
+export type { NodeFacts, RuntimeHandlerFacts } from './containers/node-facts.js';
+export { type CpuOptionGates, type CpuOptionsParse, noCpuOptions, type StaticPolicyOptions } from './cpu-manager/cpu-options.js';
+export type { CpuInfo, CpuLevel, CpuTopology, PhysicalCore, TopologyDiscovery } from './cpu-manager/cpu-topology.js';
+export type { CpuTake } from './cpu-manager/take-cpus.js';
+export { admitPod, admitUnderPressure, podsToPreempt } from './embedding/admission.js';
+export { decideCrashLoop, imagePullFailed, imagePullWait, newCrashLoopBackoff, newImagePullBackoff } from './embedding/backoff.js';
+export { assignCpus, discoverCpuTopology, parseCpuOptions } from './embedding/cpu-assignment.js';
+export { cpuSetDifference, cpuSetIntersection, cpuSetOf, cpuSetUnion, formatCpuSet, parseCpuSet } from './embedding/cpu-sets.js';
+export { observePressure, observeSignals, parseEvictionThresholds, rankPods } from './embedding/eviction.js';
+export { apiPodStatus, computePodActions, isTerminalPhase } from './embedding/pod-sync.js';
+export { isCriticalPod, oomScoreAdj, podLimits, podQosClass, podRequests } from './embedding/pods.js';
+export {
+  addQuantities,
+  compareQuantities,
+  parseQuantity,
+  quantityMilliValue,
+  quantityOf,
+  quantityText,
+  quantityValue,
+  subtractQuantities,
+} from './embedding/quantities.js';
+export { matchesLabelSelector, matchesNodeAffinity, untoleratedTaint } from './embedding/selectors.js';
+export { normalizeImageName, parseDuration, parseImageReference, parseRfc3339 } from './embedding/texts.js';
+export { mergeHints, newTopologyManager } from './embedding/topology.js';
+export type { SignalObservation, SignalObservations } from './eviction/observations.js';
+export { noPressure, type ObservedThreshold, type PressureState } from './eviction/pressure.js';
+export type { RankedPod } from './eviction/ranking.js';
+export { type EvictionSignal, evictionSignals, type FileSystemLayout, type PressureCondition } from './eviction/signals.js';
+export type { ThresholdValue } from './eviction/threshold-text.js';
+export type { EvictionConfiguration, EvictionThreshold } from './eviction/thresholds.js';
+export type { ContainerGcPolicy } from './gc/container-gc.js';
+export { AssertionFailed } from './kernel/assert.js';
 export { canonicalJson, hashText, parseCanonicalJson } from './kernel/canonical.js';
 export { type Divergence, outputText, type RecordedStep, replay } from './kernel/flight-recorder.js';
-export { type Input, Kernel, type Output } from './kernel/kernel.js';
-export type { Address, Command, Machine, Reply, Turn, Wake } from './kernel/machine.js';
+export { type Input, Kernel, type LogLine, type Output } from './kernel/kernel.js';
+export type { Address, Command, CommandFor, LogLevel, Machine, Reply, ReplyFor, Turn, Wake } from './kernel/machine.js';
+export type { ManifestContext } from './pod-sources/decode-manifest.js';
+export type { FileSourceSettings } from './pod-sources/file-source.js';
 export { type ManifestPods, podsOfManifest } from './pod-sources/manifest-pods.js';
-export { podQosClass, type QosClass } from './qos/qos-class.js';
-export { isTerminalPhase } from './status/phase.js';
-export { compareQuantities, parseQuantity, type Quantity, quantityMilliValue, quantityText, quantityValue } from './values/quantity.js';
+export type { PodSource } from './pod-sources/pod-config.js';
+export type { UrlSourceSettings } from './pod-sources/url-source.js';
+export type { ActuatedResources, ContainerResourceValues, ContainerToUpdate } from './pod-sync/container-resize.js';
+export type { KillReason } from './pod-sync/kill-grace.js';
+export type { ContainerToKill, PodActions, PodActionsInput } from './pod-sync/pod-actions-types.js';
+export type { ContainerToReset } from './pod-sync/restart-all-containers.js';
+export type { MissingAmount, PreemptionResult } from './preemption/preemption.js';
+export type { PodResourcesOptions } from './qos/pod-resources.js';
+export type { QosClass } from './qos/qos-class.js';
+export type { NodeAddress } from './status/pod-addresses.js';
+export type { PodCgroupReading } from './status/pod-level-resources.js';
+export type { PodStatusInput } from './status/pod-status.js';
+export type { ProbeResult, ProbeView } from './status/probe-state.js';
+export type { MergedHint } from './topology-manager/merge-hints.js';
+export type { ProviderHints, TopologyHint } from './topology-manager/topology-hint.js';
+export {
+  type NumaNode,
+  type TopologyManager,
+  type TopologyManagerConfig,
+  type TopologyManagerResult,
+  type TopologyPolicy,
+  type TopologyScope,
+  topologyPolicies,
+} from './topology-manager/topology-manager.js';
+export type { CpuSet } from './values/cpu-set.js';
+export type { GoParse } from './values/go-text.js';
+export type { NormalizedImage } from './values/image-name.js';
+export type { ImageReference } from './values/image-reference.js';
+export type { LabelRequirement, Labels } from './values/label-requirement.js';
+export type { Quantity, QuantityFormat, QuantityParse } from './values/quantity.js';

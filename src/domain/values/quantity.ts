@@ -1,5 +1,6 @@
 // A Kubernetes resource quantity: an exact decimal number with the family of suffixes it was written in (resource.Quantity of the API).
 // Invariant: the number is mantissa x 10^scale with scale >= -9; nothing here goes through floating point.
+import { AssertionFailed } from '../kernel/assert.js';
 
 /** Suffix families: `1500m`, `2Ki`, `1e3`. The family of an operand is kept for the text of a result. */
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
@@ -74,7 +75,7 @@ export function parseQuantity(text: string): QuantityParse {
 /** Reads a quantity that is known to be good (validated before); a bad one is a programmer error and throws. */
 export function mustParseQuantity(text: string): Quantity {
   const parsed = parseQuantity(text);
-  if (!parsed.ok) throw new Error(`quantity ${JSON.stringify(text)}: ${parsed.error}`);
+  if (!parsed.ok) throw new AssertionFailed(`quantity ${JSON.stringify(text)}: ${parsed.error}`);
   return parsed.quantity;
 }
 

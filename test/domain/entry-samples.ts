@@ -1,0 +1,150 @@
+// Good arguments for each function of the package entry `kubelet-ts/domain`: what the tests of bad input begin with.
+import * as domain from '../../src/domain/index.js';
+import type { Pod } from '../../src/ports/model/pod.js';
+
+export const samplePod: Pod = {
+  metadata: { name: 'web', namespace: 'default', uid: 'uid-1', labels: { app: 'web' }, annotations: {} },
+  spec: {
+    nodeName: 'node-1',
+    priority: 5,
+    nodeSelector: { disk: 'ssd' },
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'In', values: ['ssd'] }], matchFields: [] }] },
+      },
+    },
+    tolerations: [{ key: 'a', operator: 'Exists', effect: 'NoSchedule' }],
+    securityContext: { sysctls: [{ name: 'net.core.somaxconn', value: '1' }] },
+    volumes: [{ name: 'scratch', emptyDir: {} }],
+    initContainers: [{ name: 'init', image: 'init:1', resources: { requests: { cpu: '1' } } }],
+    containers: [
+      {
+        name: 'main',
+        image: 'app:1',
+        ports: [{ containerPort: 80, hostPort: 80, protocol: 'TCP' }],
+        resources: { requests: { cpu: '500m', memory: '1Gi' }, limits: { cpu: '1', memory: '2Gi' } },
+        livenessProbe: { httpGet: { path: '/', port: 80 } },
+      },
+    ],
+    overhead: { cpu: '10m' },
+    restartPolicy: 'Always',
+    terminationGracePeriodSeconds: 30,
+  },
+  status: {
+    phase: 'Running',
+    conditions: [{ type: 'Ready', status: 'True' }],
+    containerStatuses: [
+      {
+        ...{ name: 'main', image: 'app:1', imageID: '', ready: true, restartCount: 0, containerID: 'containerd://c1' },
+        state: { running: { startedAt: '2026-01-01T00:00:00Z' } },
+        resources: { requests: { cpu: '500m' } },
+      },
+    ],
+  },
+};
+
+const container = samplePod.spec.containers[0]!;
+const node = {
+  metadata: { name: 'node-1', labels: { disk: 'ssd' } },
+  spec: { taints: [{ key: 'a', effect: 'NoSchedule' }] },
+  status: { allocatable: { cpu: '4', memory: '8Gi', pods: '10' } },
+};
+const podStats = { podRef: { name: 'web', namespace: 'default', uid: 'uid-1' }, memory: { workingSetBytes: 5 }, containers: [{ name: 'main', rootfs: { usedBytes: 1 } }] };
+const fs = { time: '2026-01-01T00:00:00Z', availableBytes: 5, capacityBytes: 9, inodesFree: 1, inodes: 2 };
+const summary = { node: { nodeName: 'node-1', memory: { availableBytes: 1, workingSetBytes: 2 }, fs, rlimit: { maxpid: 9, curproc: 1 } }, pods: [podStats] };
+const eviction = {
+  ...{ evictionHard: { 'memory.available': '100Mi' }, evictionSoft: { 'nodefs.available': '15%' }, evictionSoftGracePeriod: { 'nodefs.available': '1m' } },
+  ...{ evictionMinimumReclaim: { 'memory.available': '1Mi' }, enforceNodeAllocatable: ['pods'] },
+};
+const thresholds = domain.parseEvictionThresholds(eviction);
+const cores = [0, 1, 2, 3].map((core) => ({ numaNode: core >> 1, socket: 0, uncoreCache: null, threads: [core, core + 4] }));
+const discovery = domain.discoverCpuTopology(cores);
+const managerConfig = { policy: 'best-effort', scope: 'container', policyOptions: {}, numaNodes: [0, 1].map((id) => ({ id, distances: [10, 20] })) };
+const manager = domain.newTopologyManager(managerConfig);
+if (!thresholds.ok || !discovery.ok || !manager.ok) throw new Error('the samples are not good');
+const quantity = (text: string): domain.Quantity => {
+  const parsed = domain.parseQuantity(text);
+  if (!parsed.ok) throw new Error(parsed.error);
+  return parsed.quantity;
+};
+const observations = domain.observeSignals(summary);
+const pressure = domain.observePressure(domain.noPressure, thresholds.value, observations, 300, 1_000);
+const runtime = {
+  ...{ uid: 'uid-1', name: 'web', namespace: 'default', ips: ['10.0.0.1'], observedAt: 9 },
+  sandboxes: [{ id: 's1', attempt: 0, state: 'ready', networkMode: 'pod', hasNetwork: true, ip: '10.0.0.1', createdAt: 1 }],
+  containers: [
+    {
+      ...{ id: 'c1', sandboxId: 's1', name: 'main', state: 'running', createdAt: 1, startedAt: 2, finishedAt: null, exitCode: 0, reason: '', message: '' },
+      ...{ restartCount: 0, hash: 'ab', image: 'app:1', imageRef: 'x', imageId: 'x', user: { uid: 1, gid: 1, supplementalGroups: [1] } },
+      resources: { cpuRequest: '500m', cpuLimit: null, memoryRequest: null, memoryLimit: '2Gi' },
+    },
+  ],
+};
+const actionsInput = {
+  ...{ pod: samplePod, status: runtime, restartAllContainers: false, livenessResults: new Map([['c1', 'success']]), startupResults: new Map() },
+  actuated: { containers: new Map([['main', container.resources]]), pod: null },
+};
+const statusInput = {
+  ...{ pod: samplePod, cachedStatus: samplePod.status, runtime, runtimeType: 'containerd', runtimeSupportsRecursiveReadOnly: false, podIsTerminal: false },
+  startFailures: new Map([['init', { reason: 'a', message: 'b' }]]),
+  probes: { readiness: new Map([['c1', 'success']]), startup: new Map(), hasWorker: () => true, kubeletStartedAt: 1 },
+  node: { addresses: [{ type: 'InternalIP', address: '10.0.0.9' }], configuredIps: ['10.0.0.9'] },
+  resizeConditions: [{ type: 'PodResizePending', status: 'True' }],
+  podCgroup: { cpuShares: 1, cpuQuotaMicros: null, cpuPeriodMicros: null, memoryLimitBytes: 5 },
+  now: 10,
+};
+/** Made anew for each use: these are changed in place. */
+export const entrySamples: Readonly<Record<string, () => unknown[]>> = {
+  addQuantities: () => [quantity('1'), quantity('2Ki')],
+  admitPod: () => [{ pod: samplePod, otherPods: [samplePod], node, freshNode: null, allocatedDevices: new Map([['example.com/gpu', 1]]) }],
+  admitUnderPressure: () => [samplePod, ['MemoryPressure']],
+  apiPodStatus: () => [statusInput],
+  assignCpus: () => [discovery.topology, domain.noCpuOptions, [0, 1, 4, 5], 2],
+  compareQuantities: () => [quantity('1'), quantity('2Ki')],
+  computePodActions: () => [actionsInput],
+  cpuSetDifference: () => [[0, 1], [1]],
+  cpuSetIntersection: () => [[0, 1], [1]],
+  cpuSetOf: () => [[3, 1, 3]],
+  cpuSetUnion: () => [[0, 1], [1]],
+  decideCrashLoop: () => [domain.newCrashLoopBackoff(null), samplePod, container, 5, 9],
+  discoverCpuTopology: () => [cores],
+  formatCpuSet: () => [[0, 1, 5]],
+  imagePullFailed: () => [domain.newImagePullBackoff(), 'uid-1', 'app:1', 'not found', 5],
+  imagePullWait: () => [domain.newImagePullBackoff(), 'uid-1', 'app:1', 5],
+  isCriticalPod: () => [samplePod],
+  isTerminalPhase: () => ['Running'],
+  matchesLabelSelector: () => [{ matchLabels: { a: 'b' }, matchExpressions: [{ key: 'c', operator: 'Exists' }] }, { a: 'b' }],
+  matchesNodeAffinity: () => [samplePod, 'node-1', { disk: 'ssd' }],
+  mergeHints: () => [manager.manager, [null, new Map([['cpu', [{ numaNodes: [0], preferred: true }]]])]],
+  newCrashLoopBackoff: () => [5_000_000],
+  newImagePullBackoff: () => [],
+  newTopologyManager: () => [managerConfig],
+  normalizeImageName: () => ['app'],
+  observePressure: () => [pressure, thresholds.value, observations, 300, 2_000],
+  observeSignals: () => [summary],
+  oomScoreAdj: () => [samplePod, container, 8n * 2n ** 30n],
+  parseCpuOptions: () => [{ 'full-pcpus-only': 'true' }, { alpha: true, beta: true }],
+  parseCpuSet: () => ['0-3,5'],
+  parseDuration: () => ['1m30s'],
+  parseEvictionThresholds: () => [eviction],
+  parseImageReference: () => ['example.com/app:1'],
+  parseQuantity: () => ['1500m'],
+  parseRfc3339: () => ['2026-01-01T00:00:00Z'],
+  podLimits: () => [samplePod, { excludeOverhead: true }],
+  podQosClass: () => [samplePod],
+  podRequests: () => [samplePod, { useStatus: true }],
+  podsToPreempt: () => [{ ...samplePod, spec: { ...samplePod.spec, priority: 9 } }, [samplePod], [{ resource: 'cpu', amount: 100n }]],
+  quantityMilliValue: () => [quantity('1')],
+  quantityOf: () => [5, 'BinarySI'],
+  quantityText: () => [quantity('1')],
+  quantityValue: () => [quantity('1')],
+  rankPods: () => [[samplePod], new Map([['uid-1', podStats]]), 'memory.available', { dedicatedImageFs: false, splitContainerFs: false }],
+  subtractQuantities: () => [quantity('1'), quantity('2Ki')],
+  untoleratedTaint: () => [[{ key: 'a', effect: 'NoExecute' }], [{ key: 'a', operator: 'Exists' }], ['NoExecute']],
+};
+
+/** Parts of the agent as a machine: driven by the kernel, whose types say what goes in. */
+export const machineParts: readonly string[] = [
+  ...['agentMachine', 'newAgentState', 'kubeletMachine', 'newKubeletState', 'Kernel', 'replay', 'outputText', 'nodeFacts', 'podsOfManifest'],
+  ...['canonicalJson', 'hashText', 'parseCanonicalJson', 'AssertionFailed'],
+];
