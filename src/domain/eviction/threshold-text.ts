@@ -31,10 +31,13 @@ export function parseThreshold(signal: string, text: string): ThresholdParse {
 }
 
 const maxSingle = 3.4028234663852886e38;
+/** Longer texts are no number anyone writes; up to here a hexadecimal one has no more digits than a double can scale. */
+const maxLiteralLength = 200;
 
 /** The number before all trailing percent signs, as a fraction; a float literal. */
 export function parsePercentage(text: string): { readonly ok: true; readonly fraction: number } | { readonly ok: false; readonly error: string } {
-  const literal = text.replace(/%+$/, '');
+  const literal = withoutTrailingPercents(text);
+  if (literal.length > maxLiteralLength) return { ok: false, error: `strconv.ParseFloat: parsing ${goQuote(literal.slice(0, maxLiteralLength))}: invalid syntax` };
   if (/^[-+]?inf(?:inity)?$/i.test(literal)) return { ok: true, fraction: literal.startsWith('-') ? -Infinity : Infinity };
   const number = floatOf(literal);
   if (number === null) return { ok: false, error: `strconv.ParseFloat: parsing ${goQuote(literal)}: invalid syntax` };
@@ -43,7 +46,14 @@ export function parsePercentage(text: string): { readonly ok: true; readonly fra
   return { ok: true, fraction: Math.fround(value / 100) };
 }
 
-const decimalFloat = /^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$/;
+/** By hand: a regular expression looks for the end from each sign again. */
+function withoutTrailingPercents(text: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === '%') end--;
+  return text.slice(0, end);
+}
+
+const decimalFloat = /^[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$/;
 const hexFloat = /^([-+]?)0[xX]([0-9a-fA-F]*)\.?([0-9a-fA-F]*)[pP]([-+]?[0-9]+)$/;
 
 /** Null for what is no literal. Underscores may stand between digits, and after the prefix of hexadecimal ones. */

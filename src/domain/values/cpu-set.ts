@@ -14,7 +14,7 @@ export function cpuSetOf(cpus: Iterable<number>): CpuSet {
 /** Reads a CPU list; the empty text is the empty set. */
 export function parseCpuSet(text: string): GoParse<CpuSet> {
   if (text === '') return { ok: true, value: [] };
-  const cpus = new Set<number>();
+  const ranges: CpuRange[] = [];
   for (const range of text.split(',')) {
     const bounds = range.split('-');
     if (bounds.length > 2) return { ok: false, error: `invalid range ${goQuote(range)}` };
@@ -28,9 +28,28 @@ export function parseCpuSet(text: string): GoParse<CpuSet> {
     const last = numbers[1] ?? first;
     if (first > last) return { ok: false, error: `invalid range ${goQuote(range)} (${first} > ${last})` };
     if (first < 0 || last - first >= maxCpus) return { ok: false, error: `range ${goQuote(range)} is out of bounds` };
-    for (let cpu = first; cpu <= last; cpu++) cpus.add(cpu);
+    ranges.push({ first, last });
   }
-  return { ok: true, value: cpuSetOf(cpus) };
+  return membersOf(ranges);
+}
+
+interface CpuRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Ranges in order, so that each CPU is visited once however often it is named. */
+function membersOf(ranges: CpuRange[]): GoParse<CpuSet> {
+  const cpus: number[] = [];
+  let next = 0;
+  for (const { first, last } of ranges.sort((a, b) => a.first - b.first)) {
+    for (let cpu = Math.max(first, next); cpu <= last; cpu++) {
+      if (cpus.length === maxCpus) return { ok: false, error: `more than ${maxCpus} CPUs` };
+      cpus.push(cpu);
+    }
+    next = Math.max(next, last + 1);
+  }
+  return { ok: true, value: cpus };
 }
 
 export function formatCpuSet(cpus: CpuSet): string {
