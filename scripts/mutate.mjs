@@ -103,7 +103,10 @@ function nearestTests(target) {
     simulations.push(...level.filter((path) => /^sim\/[^/]+\.test\.js$/.test(relative(join(dist, 'test'), path))).sort());
   }
   // Simulations are long, and only needed for what nothing smaller tests.
-  return (tests.length > 0 ? tests : simulations).slice(0, mostTests);
+  const nearest = (tests.length > 0 ? tests : simulations).slice(0, mostTests);
+  const isArea = (path) => path.startsWith(join(dist, 'test', 'mutation'));
+  // Areas first, since they are quick, and what one test notices no other is asked about.
+  return [...nearest.filter(isArea), ...nearest.filter((path) => !isArea(path))];
 }
 
 function testOf(path) {
@@ -113,7 +116,7 @@ function testOf(path) {
   return area === undefined || !areaTests.has(area) ? [] : [areaTests.get(area)];
 }
 
-/** One test for each vector area, since Stryker tells tests apart by their file. */
+/** One test for each vector area, since Stryker tells tests apart by their file. It does without tap, which takes longer to load than the cases to run. */
 function writeAreaTests() {
   const directory = join(dist, 'test', 'mutation');
   mkdirSync(directory, { recursive: true });
@@ -131,11 +134,11 @@ function writeAreaTests() {
 function areaTest(area) {
   return `import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import t from 'tap';
 import { runArea } from '../vectors/runner.js';
 const directory = fileURLToPath(new URL('../../../test/vectors/dev/', import.meta.url));
 const exclusions = JSON.parse(readFileSync(new URL('../../../test/vectors/exclusions.json', import.meta.url), 'utf8'));
 const result = await runArea('${area}', { directory, areas: ['${area}'], selfCheck: false, exclusions });
-t.strictSame(result.failures.slice(0, 1), []);
+console.log(result.total > 0 && result.failures.length === 0 ? 'ok 1' : 'not ok 1');
+console.log('1..1');
 `;
 }

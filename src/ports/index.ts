@@ -1,20 +1,113 @@
 // Package entry `kubelet-ts/ports`: what the domain asks of the outside and answers to it, as types. An adapter implements these.
 export type { AgentQueries, HealthCheck, PodList } from './inbound/agent-queries.js';
 export type { Micros } from './micros.js';
-export type { Container, ResourceList, ResourceRequirements } from './model/container.js';
-export type { ContainerConfig } from './model/container-config.js';
-export type { Node, NodeSpec, NodeStatus, Taint } from './model/node.js';
-export type { LabelSelector, ObjectMeta, ObjectReference } from './model/object-meta.js';
-export type { Pod, PodSpec, Toleration } from './model/pod.js';
-export type { ContainerState, ContainerStatus, PodCondition, PodPhase, PodStatus } from './model/pod-status.js';
+export type {
+  AppArmorProfile,
+  Container,
+  ContainerPort,
+  ContainerResizePolicy,
+  ContainerRestartRule,
+  EnvFromSource,
+  EnvVar,
+  EnvVarSource,
+  EphemeralContainer,
+  HTTPGetAction,
+  HTTPHeader,
+  IntOrString,
+  KeySelector,
+  Lifecycle,
+  LifecycleHandler,
+  Probe,
+  ResourceList,
+  ResourceRequirements,
+  SELinuxOptions,
+  SeccompProfile,
+  SecurityContext,
+} from './model/container.js';
+export type { ContainerConfig, ImageSpec, LinuxContainerSecurityContext, MountPropagation, RuntimeDevice, RuntimeMount } from './model/container-config.js';
+export type { ObjectFieldSelector, ResourceFieldSelector } from './model/field-selector.js';
+export type { Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, Taint } from './model/node.js';
+export type { LabelSelector, LocalObjectReference, ObjectMeta, ObjectReference, OwnerReference, Quantity } from './model/object-meta.js';
+export type {
+  Affinity,
+  NodeAffinity,
+  NodeSelectorRequirement,
+  NodeSelectorTerm,
+  Pod,
+  PodDNSConfig,
+  PodResourceClaim,
+  PodSecurityContext,
+  PodSpec,
+  Sysctl,
+  Toleration,
+} from './model/pod.js';
+export type {
+  ContainerState,
+  ContainerStateRunning,
+  ContainerStateTerminated,
+  ContainerStateWaiting,
+  ContainerStatus,
+  ContainerUser,
+  PodCondition,
+  PodPhase,
+  PodStatus,
+  VolumeMountStatus,
+} from './model/pod-status.js';
 export type { ListedContainer, ListedPod, ListedSandbox, RuntimeListing } from './model/runtime-listing.js';
-export type { PodRuntimeStatus, RuntimeContainerStatus, SandboxStatus } from './model/runtime-status.js';
-export type { SandboxConfig } from './model/sandbox-config.js';
-export type { ContainerStats, FsStats, MemoryStats, NodeStats, PodStats, StatsSummary, VolumeStats } from './model/stats-summary.js';
-export type { Call, CancelSignal, Flattened, Operation, PortOf } from './operation.js';
-export type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from './outbound/container-runtime.js';
+export type {
+  ContainerRuntimeState,
+  NetworkMode,
+  PodRuntimeStatus,
+  RuntimeContainerResources,
+  RuntimeContainerStatus,
+  RuntimeContainerUser,
+  SandboxState,
+  SandboxStatus,
+} from './model/runtime-status.js';
+export type {
+  IdMapping,
+  LinuxContainerResources,
+  LinuxSandboxSecurityContext,
+  NamespaceMode,
+  NamespaceOptions,
+  PortMapping,
+  RuntimeSELinuxOptions,
+  SandboxConfig,
+  SecurityProfile,
+  UserNamespaceOptions,
+} from './model/sandbox-config.js';
+export type {
+  ContainerStats,
+  CpuStats,
+  FsStats,
+  InterfaceStats,
+  IoStats,
+  MemoryStats,
+  NetworkStats,
+  NodeStats,
+  PodStats,
+  PsiData,
+  PsiStats,
+  StatsSummary,
+  SwapStats,
+  VolumeStats,
+} from './model/stats-summary.js';
+export type { DownwardAPIVolumeFile, KeyToPath, Volume, VolumeDevice, VolumeMount, VolumeProjection } from './model/volume.js';
+export type { Call, CancelSignal, Flattened, Operation, OperationNames, PortOf } from './operation.js';
+export type {
+  ContainerOperations,
+  ImageOperations,
+  PullCredentials,
+  RuntimeCondition,
+  RuntimeHandler,
+  RuntimeHealth,
+  RuntimeImage,
+  RuntimeStateOperations,
+  RuntimeVersion,
+  SandboxOperations,
+} from './outbound/container-runtime.js';
 export type { EventRecord, EventSinkOperations } from './outbound/event-sink.js';
-export type { FileWatch, FileWatchEvent, FileWatchListener } from './outbound/file-watch.js';
+export type { FileChange, FileWatch, FileWatchEvent, FileWatchInterest, FileWatchListener } from './outbound/file-watch.js';
 export type { LogFields, Logger, LogLevel } from './outbound/logger.js';
 export type {
   ManifestContent,
@@ -22,10 +115,11 @@ export type {
   ManifestFile,
   ManifestListing,
   ManifestOperations,
+  ManifestResponse,
   ManifestsChanged,
   ManifestUrlOperations,
 } from './outbound/manifests.js';
 export type { AgentOperations, OutboundOperations, OutboundPorts } from './outbound/outbound-ports.js';
-export type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './outbound/pod-files.js';
+export type { ContainerFiles, PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './outbound/pod-files.js';
 export type { RuntimeEvent, RuntimeEventSource } from './outbound/runtime-events.js';
 export { type Outcome, PortError, type PortErrorKind, type PortFailure } from './port-error.js';

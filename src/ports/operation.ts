@@ -34,4 +34,4 @@ export type Flattened<Ports> = {
   [Name in OperationNames<Ports>]: Name extends `${infer Port}.${infer Op}` ? (Port extends keyof Ports ? (Op extends keyof Ports[Port] ? Ports[Port][Op] : never) : never) : never;
 };
 
-type OperationNames<Ports> = { [Port in keyof Ports & string]: `${Port}.${keyof Ports[Port] & string}` }[keyof Ports & string];
+export type OperationNames<Ports> = { [Port in keyof Ports & string]: `${Port}.${keyof Ports[Port] & string}` }[keyof Ports & string];

@@ -10,6 +10,8 @@ import t from 'tap';
 import * as domain from '../../src/domain/index.js';
 import { entrySamples, machineParts } from './entry-samples.js';
 
+t.setTimeout(300_000);
+
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const examples = readdirSync(`${root}examples/embed`).filter((name) => name.endsWith('.mjs'));
 const call = domain as unknown as Readonly<Record<string, (...values: unknown[]) => unknown>>;

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { computePodActions, mayStartContainers } from '../../src/domain/pod-sync/pod-actions.js';
-import type { PodActions, PodActionsInput, ProbeResult } from '../../src/domain/pod-sync/pod-actions-types.js';
+import type { PodActions, PodActionsInput } from '../../src/domain/pod-sync/pod-actions-types.js';
+import type { ProbeResult } from '../../src/domain/status/probe-state.js';
 import { containerHash } from '../../src/domain/values/container-hash.js';
 import type { Container } from '../../src/ports/model/container.js';
 import type { Pod, PodSpec } from '../../src/ports/model/pod.js';

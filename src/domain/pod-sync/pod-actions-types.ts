@@ -1,11 +1,10 @@
 // What pod actions are computed from, and what comes out.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import type { ProbeResult } from '../status/probe-state.js';
 import type { ActuatedResources, ContainerToUpdate } from './container-resize.js';
 import type { KillReason } from './kill-grace.js';
 import type { ContainerToReset } from './restart-all-containers.js';
-
-export type ProbeResult = 'success' | 'failure' | 'unknown';
 
 export interface PodActionsInput {
   /** With the resources that are allocated to it. */

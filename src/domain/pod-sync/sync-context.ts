@@ -7,8 +7,8 @@ import type { ImagePullBackoff } from '../backoff/image-pull-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
 import type { RuntimeConfigs } from '../containers/runtime-configs.js';
 import type { Turn } from '../kernel/machine.js';
+import type { ProbeResult } from '../status/probe-state.js';
 import type { ActuatedResources } from './container-resize.js';
-import type { ProbeResult } from './pod-actions-types.js';
 import type { SyncRun } from './sync-run.js';
 
 export interface SyncSettings {

@@ -1,5 +1,5 @@
 import { computePodActions } from '../../../src/domain/pod-sync/pod-actions.js';
-import type { ProbeResult } from '../../../src/domain/pod-sync/pod-actions-types.js';
+import type { ProbeResult } from '../../../src/domain/status/probe-state.js';
 import type { ResourceRequirements } from '../../../src/ports/model/container.js';
 import type { Pod } from '../../../src/ports/model/pod.js';
 import type { ContainerRuntimeState, NetworkMode, PodRuntimeStatus, SandboxState } from '../../../src/ports/model/runtime-status.js';
