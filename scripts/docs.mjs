@@ -11,7 +11,7 @@ const { Application } = await import('typedoc');
 const entries = ['src/domain/index.ts', 'src/ports/index.ts'].map((path) => join(root, path));
 /** Members of the agent's state: it is stored, compared and handed on, not looked into. */
 const agentDirectory = join(root, 'src', 'domain', 'agent');
-const agentState = readFileSync(join(agentDirectory, 'agent-state.ts'), 'utf8');
+const agentState = /^export interface AgentState \{.*?^\}/ms.exec(readFileSync(join(agentDirectory, 'agent-state.ts'), 'utf8'))?.[0] ?? '';
 const entry = readFileSync(entries[0], 'utf8');
 const stateTypes = readdirSync(agentDirectory)
   .flatMap((name) => [...readFileSync(join(agentDirectory, name), 'utf8').matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, type]) => type))

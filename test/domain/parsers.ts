@@ -43,10 +43,13 @@ import { toleratesTaint } from '../../src/domain/values/tolerations.js';
 import { isValidUtf8, utf8Decode, utf8Encode } from '../../src/domain/values/utf8.js';
 import type { Parser } from './parser-fuzz.js';
 
+const container =
+  '{"name":"c","image":"nginx:1","ports":[{"containerPort":80}],"resources":{"requests":{"cpu":"1"}},"env":[{"name":"A","value":"b"}],' +
+  '"volumeMounts":[{"name":"v","mountPath":"/v"}],"livenessProbe":{"httpGet":{"port":80}}}';
 const manifest =
-  '{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","labels":{"a":"b"},"annotations":{"x":"y"}},"spec":{"containers":[{"name":"c","image":"nginx:1","ports":[{"containerPort":80}],' +
-  '"resources":{"requests":{"cpu":"1"}},"env":[{"name":"A","value":"b"}],"volumeMounts":[{"name":"v","mountPath":"/v"}],"livenessProbe":{"httpGet":{"port":80}}}],"volumes":[{"name":"v","emptyDir":{"sizeLimit":"1Gi"}}],' +
-  '"tolerations":[{"key":"a","operator":"Exists"}],"hostAliases":[{"ip":"10.0.0.1","hostnames":["a"]}],"terminationGracePeriodSeconds":30,"affinity":{"nodeAffinity":{}}}}';
+  `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","labels":{"a":"b"},"annotations":{"x":"y"}},"spec":{"containers":[${container}],` +
+  '"volumes":[{"name":"v","emptyDir":{"sizeLimit":"1Gi"}}],"tolerations":[{"key":"a","operator":"Exists"}],"hostAliases":[{"ip":"10.0.0.1","hostnames":["a"]}],' +
+  '"terminationGracePeriodSeconds":30,"affinity":{"nodeAffinity":{}}}}';
 const criLine = '2026-01-01T00:00:00.123456789Z stdout F hello\n';
 const dockerLine = '{"log":"hello\\n","stream":"stderr","time":"2026-01-01T00:00:00Z"}\n';
 const kmsgLine = '6,339,5140900,-;NET: Registered protocol family 10\n SUBSYSTEM=pci\n';
