@@ -85,22 +85,23 @@ function calibration(): number {
   return steps / (cpuSeconds() - from);
 }
 
-function pod(index: number, script: string): Pod {
+function pod(index: number, script: string, containers = 1): Pod {
+  const names = Array.from({ length: containers }, (_, i) => `c${i}`);
   return {
-    metadata: { name: `p${index}`, namespace: 'default', uid: `uid-${index}`, annotations: { 'sim.kubelet-ts/c': script } },
+    metadata: { name: `p${index}`, namespace: 'default', uid: `uid-${index}`, annotations: Object.fromEntries(names.map((name) => [`sim.kubelet-ts/${name}`, script])) },
     spec: {
       dnsPolicy: 'Default',
       enableServiceLinks: false,
       restartPolicy: 'Always',
       terminationGracePeriodSeconds: 5,
-      containers: [{ name: 'c', image: 'busybox', imagePullPolicy: 'IfNotPresent' }],
+      containers: names.map((name) => ({ name, image: 'busybox', imagePullPolicy: 'IfNotPresent' })),
     },
   };
 }
 
-/** A node with pods of one script, on a runtime that tells of changes. */
-function nodeWith(pods: number, script: string) {
-  const state = newAgentState({ ...defaultSettings, runtimeTellsChanges: true }, nodeFacts());
+/** A node with these pods. @param tells whether its runtime tells of changes; else it is listed once a second */
+function nodeWith(pods: readonly Pod[], tells = true, maxContainerRestartPeriod: number | null = null) {
+  const state = newAgentState({ ...defaultSettings, maxContainerRestartPeriod, runtimeTellsChanges: tells }, nodeFacts());
   const kernel = new Kernel<AgentState, AgentEvent, AgentOperations>(agentMachine(state), state, 1);
   const host = new SimHost({ seed: 1 });
   const runtime = new SimContainerRuntime({ seed: 1, registry: 'any' }, undefined, ({ kind, containerId, sandboxId }) => {
@@ -109,16 +110,20 @@ function nodeWith(pods: number, script: string) {
     if (kind === 'started' && container !== undefined && sandbox !== undefined) host.logs.writeLog(`${sandbox.config.logDirectory}/${container.config.logPath}`);
   });
   const ports = { knows: (op: string) => host.knows(op), handle: (op: string, request: unknown, now: number) => host.handle(op as HostOperationName, request as never, now) };
-  const node = new SimNode({ runtime, host: ports, runtimeTellsChanges: true });
+  const node = new SimNode({ runtime, host: ports, runtimeTellsChanges: tells });
   const world = new World<AgentState, AgentEvent, AgentOperations>({ start });
   world.add('node', kernel, node);
   world.send('node', { type: 'start' });
-  world.send('node', { type: 'podSet', source: 'file', pods: Array.from({ length: pods }, (_, i) => pod(i, script)) });
+  world.send('node', { type: 'podSet', source: 'file', pods });
   return { state, world, performed: node.performed };
 }
 
+function podsOf(count: number, script: string, containers = 1): Pod[] {
+  return Array.from({ length: count }, (_, i) => pod(i, script, containers));
+}
+
 function churning(): void {
-  const { world, performed } = nodeWith(podCount, 'run=10s,exit=1');
+  const { world, performed } = nodeWith(podsOf(podCount, 'run=10s,exit=1'));
   const coldFrom = cpuSeconds();
   world.runUntil(start + 600 * second);
   const coldSteps = world.steps;
@@ -150,7 +155,7 @@ function churning(): void {
 
 function idle(): void {
   const before = heapBytes();
-  const { world, state } = nodeWith(podCount, 'run=forever');
+  const { world, state } = nodeWith(podsOf(podCount, 'run=forever'));
   world.runUntil(start + 600 * second);
   const after = heapBytes();
   const stepsBefore = world.steps;
@@ -201,7 +206,38 @@ function workersAlone(): void {
   });
 }
 
+/** What a daemon does without events: a list of 500 containers a second of which none changed, and everything else that an idle node does. */
+function relisting(): void {
+  const { world, performed } = nodeWith(podsOf(250, 'run=forever', 2), false);
+  world.runUntil(start + 600 * second);
+  const before = performed.get('runtime.listPods') ?? 0;
+  const from = cpuSeconds();
+  world.runUntil(start + 600 * second + hour);
+  const lists = (performed.get('runtime.listPods') ?? 0) - before;
+  print({ bench: 'world-steps: list of 500 unchanged containers', lists, cpuMicrosPerList: ((cpuSeconds() - from) / lists) * 1e6 });
+}
+
+/** One container that comes and goes beside pods that only run: what it costs must not grow with their number. */
+function oneOf(pods: number): void {
+  const { world, performed } = nodeWith([pod(pods, 'run=1s,exit=1'), ...podsOf(pods - 1, 'run=forever')], true, second);
+  world.runUntil(start + hour);
+  const before = performed.get('containers.start') ?? 0;
+  const steps = world.steps;
+  const from = cpuSeconds();
+  world.runUntil(start + 5 * hour);
+  const starts = (performed.get('containers.start') ?? 0) - before;
+  print({
+    bench: 'world-steps: one changing pod',
+    pods,
+    containerStarts: starts,
+    stepsPerStart: (world.steps - steps) / starts,
+    cpuMicrosPerStart: ((cpuSeconds() - from) / starts) * 1e6,
+  });
+}
+
 calibration();
 churning();
 idle();
 workersAlone();
+relisting();
+for (const pods of [30, 250, 30, 250]) oneOf(pods);

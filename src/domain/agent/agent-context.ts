@@ -72,8 +72,7 @@ export class AgentContext implements SyncContext {
   }
 
   event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    const reference = podReference(pod);
-    const involvedObject = containerName === null ? reference : { ...reference, fieldPath: containerFieldPath(pod, containerName) };
+    const involvedObject = containerName === null ? podReference(pod) : containerReference(pod, containerName);
     this.turn.tell('events.record', { involvedObject, type, reason, message });
   }
 
@@ -108,8 +107,20 @@ const actuatedAsSpecified = derived((pod: Pod): ActuatedResources => {
   return { containers: new Map([...initContainers, ...containers].map((container) => [container.name, container.resources ?? {}])), pod: resources ?? null };
 });
 
-/** How an event names its pod. */
+/** How an event names its pod, or one of its containers. */
 const podReference = derived((pod: Pod) => {
   const { name, namespace = '', resourceVersion } = pod.metadata;
   return { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: uidOf(pod), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
 });
+
+const containerReferences = derived((_pod: Pod) => new Map<string, ReturnType<typeof podReference> & { readonly fieldPath: string }>());
+
+function containerReference(pod: Pod, containerName: string) {
+  const known = containerReferences(pod);
+  let reference = known.get(containerName);
+  if (reference === undefined) {
+    reference = { ...podReference(pod), fieldPath: containerFieldPath(pod, containerName) };
+    known.set(containerName, reference);
+  }
+  return reference;
+}

@@ -34,9 +34,9 @@ export function linuxContainerResources(pod: Pod, container: Container, facts: R
   const swap = swapSettings(pod, container, basic.memoryLimitInBytes ?? 0, facts);
   const unified = { ...basic.unified, ...swap.unified, ...memoryQosKeys(pod, container, facts) };
   return {
-    ...basic,
     oomScoreAdj: oomScoreAdjust(pod, container, BigInt(facts.machineMemoryBytes)),
     hugepageLimits: hugePageLimits([podLevel, limits], facts.hugePageSizes),
+    ...basic,
     ...(swap.memorySwapLimitInBytes === undefined ? {} : { memorySwapLimitInBytes: swap.memorySwapLimitInBytes }),
     ...(Object.keys(unified).length === 0 ? {} : { unified }),
   };

@@ -85,7 +85,7 @@ export function containerConfig(request: ContainerRequest, node: NodeFacts): Res
       mounts: withIdMappings(mounts.value, security.value.namespaceOptions?.usernsOptions?.uids),
       devices: [...(devices.devices ?? []), ...blocks.value],
       cdiDevices: devices.cdiDevices ?? [],
-      labels: { ...podLabels(pod), [containerLabels.containerName]: container.name },
+      labels: { [containerLabels.containerName]: container.name, ...podLabels(pod) },
       annotations: annotationsOf(pod, container, restartCount, devices.annotations ?? []),
       logPath: containerLogPath(container.name, restartCount),
       stdin: container.stdin === true,
@@ -100,7 +100,7 @@ export function containerConfig(request: ContainerRequest, node: NodeFacts): Res
 function environment(request: ContainerRequest, node: NodeFacts): Resolved<readonly EnvVariable[]> {
   const { pod, container, podIps } = request;
   const sources = request.envSources ?? noEnvSources;
-  const env = containerEnv(pod, container, { ...sources, podIps, nodeIps: node.nodeIps, nodeAddresses: node.nodeAddresses, allocatable: node.allocatable });
+  const env = containerEnv(pod, container, { podIps, nodeIps: node.nodeIps, nodeAddresses: node.nodeAddresses, allocatable: node.allocatable, ...sources });
   return env.ok ? { ok: true, value: [...(request.devices?.envs ?? []), ...env.value] } : env;
 }
 

@@ -2,6 +2,7 @@
 // Invariant: pure; a message says what is wrong with the spec.
 import type { ContainerConfig } from '../../ports/model/container-config.js';
 import type { Pod } from '../../ports/model/pod.js';
+import { derived } from '../values/derived.js';
 import { type ContainerRequest, containerConfig } from './container-config.js';
 import { hostsFileText, podGetsHostsFile } from './hosts-file.js';
 import type { Resolved } from './namespaces.js';
@@ -17,8 +18,19 @@ export interface RuntimeConfigs {
 }
 
 export function runtimeConfigs(node: NodeFacts): RuntimeConfigs {
+  // Asked for by each start of a container, with the attempt that the pod is at.
+  const attempts = derived((_pod: Pod) => new Map<number, Resolved<ConfiguredSandbox>>());
   return {
-    sandbox: (pod, attempt, inputs) => sandboxConfig(pod, attempt, node, inputs),
+    sandbox(pod, attempt, inputs) {
+      if (inputs !== undefined) return sandboxConfig(pod, attempt, node, inputs);
+      const known = attempts(pod);
+      const config = known.get(attempt) ?? sandboxConfig(pod, attempt, node);
+      if (!known.has(attempt)) {
+        known.clear();
+        known.set(attempt, config);
+      }
+      return config;
+    },
     container: (request) => containerConfig(request, node),
     hosts(pod, podIps) {
       const name = podHostname(pod, node.clusterDomain);

@@ -30,8 +30,16 @@ export function computePodActions(input: PodActionsInput): PodActions {
     if (sandbox.needsNew) addNewSandboxActions(draft, pod, status, sandbox.attempt);
     else addContainerActions(draft, input);
   }
+  // Spelled out: adding members to a copied object costs more than all the rest of this function.
   return {
-    ...draft,
+    killPod: draft.killPod,
+    createSandbox: draft.createSandbox,
+    initContainersToStart: draft.initContainersToStart,
+    containersToStart: draft.containersToStart,
+    ephemeralContainersToStart: draft.ephemeralContainersToStart,
+    containersToUpdate: draft.containersToUpdate,
+    updatePodResources: draft.updatePodResources,
+    updatePodLevelResources: draft.updatePodLevelResources,
     sandboxId: sandbox.sandboxId,
     attempt: sandbox.attempt,
     containersToKill: [...draft.containersToKill.values()].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)),

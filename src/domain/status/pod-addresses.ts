@@ -11,8 +11,10 @@ export interface NodeAddress {
 /**
  * The sandbox's first address of the node's primary family, then its first of the other.
  * @param nodeIps the node IPs the kubelet was configured with; the first decides, none means IPv4
+ * @param known an address in canonical text: the one that the pod had before
  */
-export function podIpsInOrder(sandboxIps: readonly string[], nodeIps: readonly string[]): readonly string[] {
+export function podIpsInOrder(sandboxIps: readonly string[], nodeIps: readonly string[], known?: string): readonly string[] {
+  if (sandboxIps.length === 1 && sandboxIps[0] === known) return sandboxIps;
   const addresses = sandboxIps.map(parseIp).filter((address) => address !== null);
   const first = nodeIps[0] === undefined ? null : parseIp(nodeIps[0]);
   const primary = first === null ? 4 : ipFamily(first);

@@ -77,7 +77,7 @@ export function apiPodStatus(input: PodStatusInput): PodStatus {
     conditions: conditionsOf(input, previous, [...init, ...regular], phase.phase),
     ...(phase.message === '' ? {} : { message: phase.message }),
     ...(phase.reason === '' ? {} : { reason: phase.reason }),
-    ...addressFields(podIpsInOrder(runtime.ips, input.node.configuredIps), hostIps, pod.spec.hostNetwork === true),
+    ...addressFields(podIpsInOrder(runtime.ips, input.node.configuredIps, input.cachedStatus?.podIP), hostIps, pod.spec.hostNetwork === true),
     ...(init.length > 0 ? { initContainerStatuses: init } : {}),
     ...(regular.length > 0 ? { containerStatuses: regular } : {}),
     ...(unprobed.ephemeral.length > 0 ? { ephemeralContainerStatuses: unprobed.ephemeral } : {}),

@@ -116,13 +116,16 @@ const timedConditions: ReadonlySet<string> = new Set([
 
 function withTimes(status: PodStatus, base: PodStatus, now: Micros): PodStatus {
   const observedGeneration = Math.max(status.observedGeneration ?? 0, base.observedGeneration ?? 0);
+  const startTime = base.startTime ?? status.startTime ?? formatRfc3339(now);
+  // Members that the status lacks go in front of its copy: added behind, they would cost many times as much.
   return {
+    startTime,
     ...status,
     ...(observedGeneration === 0 ? {} : { observedGeneration }),
     ...(status.conditions === undefined
       ? {}
       : { conditions: status.conditions.map((condition) => (timedConditions.has(condition.type) ? withTransitionTime(condition, base, now) : condition)) }),
-    startTime: base.startTime ?? status.startTime ?? formatRfc3339(now),
+    ...(status.startTime === startTime || !('startTime' in status) ? undefined : { startTime }),
   };
 }
 

@@ -54,10 +54,15 @@ function mergedConditions(api: PodStatus, status: PodStatus, reportsDisruption: 
 /** The condition with the time of its last change of status: that of `before` while the status value is the same, else now. */
 export function withTransitionTime(condition: PodCondition, before: PodStatus, now: Micros): PodCondition {
   const old = findCondition(before.conditions, condition.type);
-  if (old === null || old.status !== condition.status) return { ...condition, lastTransitionTime: formatRfc3339(now) };
+  if (old === null || old.status !== condition.status) return timed(condition, formatRfc3339(now));
   if (saysNothingNew(condition, old)) return old;
   const { lastTransitionTime: _, ...rest } = condition;
   return old.lastTransitionTime === undefined ? rest : { ...rest, lastTransitionTime: old.lastTransitionTime };
+}
+
+/** A member that the condition lacks goes in front of its copy: added behind, it would cost many times as much. */
+function timed(condition: PodCondition, lastTransitionTime: string): PodCondition {
+  return 'lastTransitionTime' in condition ? { ...condition, lastTransitionTime } : { lastTransitionTime, ...condition };
 }
 
 /** Then the old object may stand for the new one, which tells everybody after this that nothing changed. */

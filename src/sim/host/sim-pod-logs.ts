@@ -89,7 +89,11 @@ export class SimPodLogs {
 
   /** Of a path that was looked at before. */
   private fileOf(path: string): { readonly files: Set<string>; readonly file: string } {
-    const [directory = '', container = '', file = ''] = path.slice(this.settings.podLogsDirectory.length + 1).split('/');
+    const from = this.settings.podLogsDirectory.length + 1;
+    const second = path.indexOf('/', from);
+    const last = path.indexOf('/', second + 1);
+    const [directory, container, file] =
+      last < 0 ? [path.slice(from, second), path.slice(second + 1), ''] : [path.slice(from, second), path.slice(second + 1, last), path.slice(last + 1)];
     return { files: this.state.logs.get(directory)?.get(container) ?? new Set(), file };
   }
 

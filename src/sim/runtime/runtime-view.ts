@@ -1,6 +1,7 @@
 // What a simulated runtime shows of its state: the cheap list and the full look at a pod.
 // Invariant: pods that did not change since the last list are the same objects, as the list of the real adapter has it.
 import { containerAnnotations, containerLabels } from '../../domain/values/container-labels.js';
+import { derived } from '../../domain/values/derived.js';
 import { resourcesInStatus } from '../../domain/values/resources-in-status.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod, RuntimeListing } from '../../ports/model/runtime-listing.js';
@@ -105,6 +106,8 @@ export class RuntimeView {
   }
 }
 
+const reported = derived(resourcesInStatus);
+
 function uidOf(sandbox: SimSandbox): string {
   return sandbox.config.labels[containerLabels.podUid] ?? '';
 }
@@ -160,7 +163,7 @@ function containerStatus(container: SimContainer, image: RuntimeImage | undefine
     image: image?.repoTags[0] ?? config.image.image,
     imageRef: container.imageRef,
     imageId: container.imageId,
-    resources: resources === null ? null : resourcesInStatus(resources),
+    resources: resources === null ? null : reported(resources),
     user: null,
   };
 }

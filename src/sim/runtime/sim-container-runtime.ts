@@ -81,6 +81,7 @@ export class SimContainerRuntime {
   /** Lets happen what is due. Returns the pods that changed by themselves since the last time, in order of uid. */
   advance(now: Micros): readonly string[] {
     this.settle(now);
+    if (this.state.changedPods.size === 0) return nothing;
     const changed = [...this.state.changedPods].sort();
     this.state.changedPods.clear();
     return changed;
@@ -176,5 +177,7 @@ export class SimContainerRuntime {
     return { runtimeReady: this.state.runtimeReady, networkReady: this.state.networkReady, handlers };
   }
 }
+
+const nothing: readonly string[] = [];
 
 type AnyRequest = { [Name in RuntimeOperationName]: { readonly op: Name; readonly request: RequestOf<Name> } }[RuntimeOperationName];
