@@ -44,7 +44,7 @@ export class CriContainers implements PortOf<ContainerOperations> {
   /** Without a limit of the command's own there is none at all: hooks may take as long as they like. */
   async execSync({ containerId, command, timeoutSeconds }: ContainerOperations['execSync']['request'], call: Call): Promise<ExecResult> {
     const deadlineMicros = timeoutSeconds === 0 ? null : this.connection.requestTimeoutMicros + timeoutSeconds * microsPerSecond;
-    const target = { operation: 'containers.execSync', subject: containerId, deadlineMicros };
+    const target = { operation: 'containers.execSync', subject: containerId, deadlineMicros, messageWithCode: true };
     const message = { containerId, cmd: [...command], timeout: BigInt(timeoutSeconds) };
     const { exitCode, stdout, stderr } = await this.connection.unary(RuntimeServiceService.execSync, message, call, target);
     return { exitCode, stdout: shown(stdout), stderr: shown(stderr) };

@@ -17,17 +17,17 @@ import type { AgentState } from './agent-state.js';
 import { uidOf } from './pod-index.js';
 import { setPrepared } from './prepared-pods.js';
 
-const noResults = { liveness: new Map(), startup: new Map() } as const;
 const maxStartFailures = 1000;
 
 export class AgentContext implements SyncContext {
   readonly settings: SyncSettings;
-  readonly probeResults = noResults;
+  readonly probeResults: SyncContext['probeResults'];
   private built: { readonly facts: unknown; readonly configs: RuntimeConfigs } | null = null;
   private current: Turn<AgentOperations> | null = null;
 
   constructor(readonly state: AgentState) {
     const { runtimeRequestTimeout, podLogsDirectory, containerLogLinks, cgroupsPerQos } = state.settings;
+    this.probeResults = state.probes.results;
     this.settings = {
       runtimeRequestTimeout,
       podLogsDirectory,

@@ -8,6 +8,7 @@
 // | pleg, cache    | relist                    | workers, status, housekeeping          |
 // | statuses       | pod operations            | queries, admission                     |
 // | readiness      | runtime polls             | the gate of the loop                   |
+// | probes         | probe workers             | status, pod actions                    |
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
@@ -21,6 +22,7 @@ import { newPodCache, type PodCache } from '../pod-cache/pod-cache.js';
 import { newPodConfig, type PodConfigState, type PodDelivery, type PodSource } from '../pod-sources/pod-config.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 import { newPodWorkers, type PodWorkers } from '../pod-workers/pod-worker-record.js';
+import { newProbeRegistry, type ProbeRegistry } from '../probes/probe-registry.js';
 import type { StartFailure } from '../status/container-statuses.js';
 import type { StatusRecord } from '../status/status-manager.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
@@ -87,6 +89,7 @@ export interface ComputedFrom {
   readonly failures: ReadonlyMap<string, StartFailure>;
   readonly nodeFacts: NodeFacts;
   readonly runtimeName: string;
+  readonly probes: number;
 }
 
 export interface AgentState {
@@ -110,6 +113,7 @@ export interface AgentState {
   readonly computed: Map<string, ComputedFrom>;
   /** Why the last start of a container failed, by pod and container; replaced, never changed in place. */
   readonly startFailures: Map<string, ReadonlyMap<string, StartFailure>>;
+  readonly probes: ProbeRegistry;
   readonly crashLoop: KeyedBackoff;
   readonly imagePulls: ImagePullBackoff;
   readonly backlog: LoopBacklog;
@@ -142,6 +146,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     statuses: new Map(),
     computed: new Map(),
     startFailures: new Map(),
+    probes: newProbeRegistry(),
     crashLoop: newCrashLoopBackoff(settings.maxContainerRestartPeriod),
     imagePulls: newImagePullBackoff(),
     backlog: { deliveries: [], syncs: new Set(), housekeeping: false },

@@ -12,6 +12,7 @@ import { deletorReplied } from './dead-containers.js';
 import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
 import { beginRelist, requestPodRelist } from './looks.js';
 import { operationReplied, operationWoken } from './pod-operations.js';
+import { probeReplied, probeWoken } from './probing.js';
 import { relistReplied } from './relist.js';
 import { pollStatus, runtimeReplied } from './runtime-poll.js';
 import { deliver, drain, syncPods } from './sync-loop.js';
@@ -84,6 +85,9 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
       runtimeReplied(context, reply);
       drain(context);
       return;
+    case 'probe':
+      probeReplied(context, key, reply);
+      return;
     case 'housekeeping':
       housekeepingReplied(context, reply);
       return;
@@ -108,6 +112,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case 'pod':
       withEffects(context, (effects) => operationWoken(context, address.key, effects));
+      return;
+    case 'probe':
+      probeWoken(context, address.key);
       return;
     case 'relist':
       beginRelist(context);

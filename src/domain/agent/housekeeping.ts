@@ -17,6 +17,7 @@ import type { AgentContext } from './agent-context.js';
 import { orphanGraceSeconds } from './inherited-pods.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { forgetUnknown } from './pod-statuses.js';
+import { removeProbes } from './probe-workers.js';
 import { activePods, loopProblem } from './sync-loop.js';
 import { dispatchUpdate, syncAddress, withEffects } from './worker-effects.js';
 
@@ -137,6 +138,7 @@ function letGo(context: AgentContext, uid: string): void {
   context.state.collection.dirty = true;
   context.turn.end(syncAddress(uid));
   context.state.awaitingStatus.delete(uid);
+  removeProbes(context, uid);
 }
 
 function isRunning(pod: ListedPod): boolean {

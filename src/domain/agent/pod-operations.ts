@@ -17,6 +17,7 @@ import type { AgentContext } from './agent-context.js';
 import { endPredecessors } from './inherited-pods.js';
 import { computeStatus, refreshStatus, setStatus, terminateStatus, withTermination } from './pod-statuses.js';
 import { isPrepared, setUnprepared } from './prepared-pods.js';
+import { addProbes, removeProbes, stopRestartingProbes } from './probe-workers.js';
 import { missingFeature } from './unsupported.js';
 
 export function beginOperation(context: AgentContext, uid: string, operation: PodOperation, effects: PodWorkerEffect[]): void {
@@ -71,6 +72,7 @@ function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation
       return syncSteps(context, run, effects);
     case 'syncTerminatingPod': {
       const status = computeStatus(context, run.pod, run.status, false);
+      stopRestartingProbes(context, run.pod);
       setStatus(context, run.pod, operation.statusChange === null ? status : withTermination(status, run.pod, operation.statusChange));
       return [
         { kind: 'kill', kill: beginPodKill(run.pod, run.status, operation.gracePeriodSeconds, context) },
@@ -90,6 +92,8 @@ function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation
 function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[]): SyncStep[] {
   const { state } = context;
   const { pod } = run;
+  // Before the status: a container with a readiness probe isn't ready because nobody has asked it yet.
+  if (!context.isTerminationRequested(run.uid)) addProbes(context, pod);
   const status = refreshStatus(context, pod, run.status);
   if (isTerminalPhase(status.phase)) {
     run.podIsTerminal = true;
@@ -141,6 +145,7 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
     case 'syncTerminatingPod':
     case 'syncTerminatingRuntimePod': {
       if (error === null) {
+        removeProbes(context, run.uid);
         if (run.operation.op === 'syncTerminatingPod') setStatus(context, run.pod, computeStatus(context, run.pod, run.status, true));
         // Whoever waits for the end of a pod that only the runtime knows sees it there.
         return run.operation.op === 'syncTerminatingRuntimePod' ? { ...result, postSync: true } : result;

@@ -4,6 +4,7 @@ import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import { deleteFromPodCache } from '../pod-cache/pod-cache.js';
 import type { TerminationStatus } from '../pod-workers/pod-worker-record.js';
+import { probeVersionOf, probeViewOf } from '../probes/probe-registry.js';
 import { conditionTypes, podCondition, withCondition } from '../status/conditions.js';
 import { deadlineExceeded } from '../status/deadline.js';
 import { apiPodStatus } from '../status/pod-status.js';
@@ -12,9 +13,9 @@ import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { setUnprepared } from './prepared-pods.js';
+import { planProbes } from './probe-workers.js';
 
 const noReading = { cpuShares: null, cpuQuotaMicros: null, cpuPeriodMicros: null, memoryLimitBytes: null };
-const noProbes = new Map<string, 'success' | 'failure' | 'unknown'>();
 const noFailures = new Map<string, { readonly reason: string; readonly message: string }>();
 
 /** The status that follows from the runtime's. @param podIsTerminal all its containers were stopped for good */
@@ -29,7 +30,7 @@ export function computeStatus(context: AgentContext, pod: Pod, runtime: PodRunti
     runtimeSupportsRecursiveReadOnly: state.readiness.handlers.some(({ name, recursiveReadOnlyMounts }) => name === '' && recursiveReadOnlyMounts),
     podIsTerminal,
     startFailures: state.startFailures.get(uid) ?? noFailures,
-    probes: { readiness: noProbes, startup: noProbes, hasWorker: () => false, kubeletStartedAt: state.startedAt },
+    probes: probeViewOf(state.probes, uid, state.startedAt),
     node: { addresses: state.nodeFacts.nodeAddresses, configuredIps: state.settings.nodeIps },
     resizeConditions: [],
     podCgroup: noReading,
@@ -59,6 +60,7 @@ export function refreshStatus(context: AgentContext, pod: Pod, runtime: PodRunti
   const { state } = context;
   const uid = uidOf(pod);
   const failures = state.startFailures.get(uid) ?? noFailures;
+  const probes = probeVersionOf(state.probes, uid);
   const record = state.statuses.get(uid);
   const last = state.computed.get(uid);
   if (
@@ -70,6 +72,7 @@ export function refreshStatus(context: AgentContext, pod: Pod, runtime: PodRunti
     last.failures === failures &&
     last.nodeFacts === state.nodeFacts &&
     last.runtimeName === state.readiness.name &&
+    last.probes === probes &&
     pod.spec.activeDeadlineSeconds === undefined
   ) {
     return record.status;
@@ -77,8 +80,16 @@ export function refreshStatus(context: AgentContext, pod: Pod, runtime: PodRunti
   const status = computeStatus(context, pod, runtime, false);
   setStatus(context, pod, status);
   const now = state.statuses.get(uid);
-  if (now !== undefined) state.computed.set(uid, { record: now, pod, runtime, failures, nodeFacts: state.nodeFacts, runtimeName: state.readiness.name });
+  if (now !== undefined) state.computed.set(uid, { record: now, pod, runtime, failures, nodeFacts: state.nodeFacts, runtimeName: state.readiness.name, probes });
   return status;
+}
+
+/** A readiness or startup probe changed its mind about a container. */
+export function setProbed(context: AgentContext, pod: Pod, kind: 'readiness' | 'startup', containerName: string, isSuccess: boolean): void {
+  const { containerStatuses = [], initContainerStatuses = [] } = context.state.statuses.get(uidOf(pod))?.status ?? {};
+  const containerID = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === containerName)?.containerID;
+  if (containerID === undefined) return;
+  changeStatus(context, pod, kind === 'readiness' ? { kind, containerID, ready: isSuccess } : { kind, containerID, started: isSuccess });
 }
 
 /** The last word about a pod: everything of it is released. */
@@ -92,7 +103,9 @@ function changeStatus(context: AgentContext, pod: Pod, change: StatusChange): vo
   const known = state.statuses.get(uid) ?? null;
   const { mirror } = podAndMirror(state.pods, pod);
   const next = applyStatusChange(known, change, { pod, mirrorStatus: mirror?.status ?? null, now: turn.now });
-  if (next !== null && next !== known) state.statuses.set(uid, next);
+  if (next === null || next === known) return;
+  state.statuses.set(uid, next);
+  planProbes(context, uid);
 }
 
 /** Drops what is kept for pods that nobody has heard of any more. */

@@ -34,7 +34,6 @@ function containerProblem(pod: Pod): string | null {
 function featureOf(container: Container): string | null {
   if (container.lifecycle?.postStart !== undefined) return 'lifecycle hooks (postStart)';
   if (container.lifecycle?.preStop !== undefined) return 'lifecycle hooks (preStop)';
-  for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'] as const) if (container[probe] !== undefined) return `probes (${probe})`;
   const devices = Object.keys({ ...container.resources?.limits, ...container.resources?.requests }).filter((name) => name.includes('/'));
   return devices.length > 0 ? `device plugins (${devices.join(', ')})` : null;
 }

@@ -1,0 +1,114 @@
+// The life of a pod's probe workers: they come before its containers start, wait for what its status says, and go when it ends.
+// Invariant: a worker that waits costs nothing but its wake-up; a pod without probes costs a look at its spec, once.
+import type { Pod } from '../../ports/model/pod.js';
+import type { PodStatus } from '../../ports/model/pod-status.js';
+import type { Address } from '../kernel/machine.js';
+import type { ProbeKind } from '../probes/probe-outcome.js';
+import { hasProbes, isSameProbe, type PodProbes, probedContainers, probeKinds, probeName, type RegisteredWorker } from '../probes/probe-registry.js';
+import { newProbeWorker, type ProbeWorker, probeOf, probeWakeAt, skipMissedTicks, stopProbeWorker, triggerProbe } from '../probes/probe-worker.js';
+import { derived } from '../values/derived.js';
+import type { AgentContext } from './agent-context.js';
+import { uidOf } from './pod-index.js';
+
+/** The key is `<kind>/<container>/<uid>`. */
+export function probeAddress(uid: string, name: string): Address {
+  return { machine: 'probe', key: `${name}/${uid}` };
+}
+
+const isProbed = derived(hasProbes);
+
+/** Makes the workers that a pod's spec asks for and that are not there. A probe that is not the same any more gets another worker. */
+export function addProbes(context: AgentContext, pod: Pod): void {
+  const { probes, startedAt } = context.state;
+  const uid = uidOf(pod);
+  const known = probes.pods.get(uid);
+  if (known === undefined ? !isProbed(pod) : known.pod === pod) return;
+  const ofPod: PodProbes = known ?? { pod, workers: new Map(), version: ++probes.count };
+  ofPod.pod = pod;
+  probes.pods.set(uid, ofPod);
+  const wanted = new Set<string>();
+  for (const container of probedContainers(pod)) {
+    for (const kind of probeKinds) {
+      if (probeOf(container, kind) === null) continue;
+      const name = probeName(kind, container.name);
+      wanted.add(name);
+      const present = ofPod.workers.get(name);
+      if (present !== undefined && isSameProbe(present.worker, container, kind)) continue;
+      if (present !== undefined) endWorker(context, uid, name, present);
+      const random = context.turn.random('probe', probeAddress(uid, name).key);
+      const worker = newProbeWorker(pod, container, kind, startedAt, random, context.turn.now);
+      ofPod.workers.set(name, { worker, slot: `probe/${++probes.count}` });
+    }
+  }
+  for (const [name, registered] of ofPod.workers) if (!wanted.has(name)) forgetWorker(context, uid, name, registered);
+  probesChanged(context, uid);
+  planProbes(context, uid);
+}
+
+/** The pod is to end: what could restart its containers ends first; readiness goes on, so that endpoints drain, and so do sidecars' probes. */
+export function stopRestartingProbes(context: AgentContext, pod: Pod): void {
+  const uid = uidOf(pod);
+  const ofPod = context.state.probes.pods.get(uid);
+  if (ofPod === undefined) return;
+  const regular = new Set(pod.spec.containers.map(({ name }) => name));
+  for (const [name, registered] of ofPod.workers) {
+    const { kind, container } = registered.worker;
+    if (kind !== 'readiness' && regular.has(container.name)) forgetWorker(context, uid, name, registered);
+  }
+}
+
+export function removeProbes(context: AgentContext, uid: string): void {
+  const ofPod = context.state.probes.pods.get(uid);
+  if (ofPod === undefined) return;
+  for (const [name, registered] of ofPod.workers) forgetWorker(context, uid, name, registered);
+  context.state.probes.pods.delete(uid);
+}
+
+/** The worker is over, and its result with it. */
+export function forgetWorker(context: AgentContext, uid: string, name: string, registered: RegisteredWorker): void {
+  endWorker(context, uid, name, registered);
+  context.state.probes.pods.get(uid)?.workers.delete(name);
+  probesChanged(context, uid);
+}
+
+function endWorker(context: AgentContext, uid: string, name: string, { worker, slot }: RegisteredWorker): void {
+  const { probes } = context.state;
+  stopProbeWorker(worker);
+  if (worker.containerId !== null) probes.results[worker.kind].delete(worker.containerId);
+  context.turn.cancel(probeAddress(uid, name), slot);
+  context.turn.end(probeAddress(uid, name));
+}
+
+/** What the pod's status follows from is another now. */
+export function probesChanged({ state: { probes } }: AgentContext, uid: string): void {
+  const ofPod = probes.pods.get(uid);
+  if (ofPod !== undefined) ofPod.version = ++probes.count;
+}
+
+/** The pod's status changed: workers may have something to do sooner than they thought, or nothing any more. */
+export function planProbes(context: AgentContext, uid: string): void {
+  const ofPod = context.state.probes.pods.get(uid);
+  if (ofPod === undefined) return;
+  const status = probedStatus(context, uid);
+  for (const [name, { worker }] of ofPod.workers) {
+    if (status !== null && isAwaitedReadiness(worker, status)) triggerProbe(worker, context.turn.now);
+    else skipMissedTicks(worker, context.turn.now);
+    planProbe(context, uid, name, worker);
+  }
+}
+
+export function planProbe(context: AgentContext, uid: string, name: string, worker: ProbeWorker): void {
+  context.turn.wakeAt(probeAddress(uid, name), probeWakeAt(worker, probedStatus(context, uid), context.turn.now));
+}
+
+export function probedStatus({ state }: AgentContext, uid: string): PodStatus | null {
+  return state.statuses.get(uid)?.status ?? null;
+}
+
+/** A container that has started and isn't ready is probed at once, so that it serves as soon as it can. */
+function isAwaitedReadiness({ kind, state, container, result }: ProbeWorker, status: PodStatus): boolean {
+  if (kind !== ('readiness' satisfies ProbeKind) || state === 'ended' || result === 'success') return false;
+  const all = [...(status.containerStatuses ?? []), ...(status.initContainerStatuses ?? [])];
+  const found = all.find(({ name }) => name === container.name);
+  return found?.started === true && found.state?.running !== undefined;
+}

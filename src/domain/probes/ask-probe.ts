@@ -1,0 +1,101 @@
+// What one attempt of a probe asks, and what the answer means.
+import type { Micros } from '../../ports/micros.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { kubernetesVersion } from '../configuration/version-flag.js';
+import { expandProbeCommand } from '../containers/env-expansion.js';
+import type { Address, Reply, Turn } from '../kernel/machine.js';
+import { formatGoDuration } from '../values/go-duration.js';
+import { goQuote } from '../values/go-text.js';
+import { podReferenceTextOf } from '../values/pod-references.js';
+import { microsPerSecond } from '../values/time.js';
+import { execProbeOutcome } from './exec-probe.js';
+import { grpcProbeOutcome } from './grpc-probe.js';
+import { httpProbeFailed, httpProbeOutcome, httpProbeRequest } from './http-probe.js';
+import { type ProbeOutcome, probeError, probeResult } from './probe-outcome.js';
+import { resolveProbePort } from './probe-port.js';
+import type { ProbeWorker } from './probe-worker.js';
+
+/** Who asks, as workloads see it: `<major>.<minor>`. */
+export const userAgentVersion = kubernetesVersion.replace(/^v/, '').split('.').slice(0, 2).join('.');
+/** An adapter keeps the probe's limit by itself and says how it was missed; this much later its silence is an answer. */
+const patience: Micros = microsPerSecond;
+
+export interface ProbeSurroundings {
+  readonly turn: Turn<AgentOperations>;
+  readonly address: Address;
+  readonly slot: string;
+  /** '' while there is none. */
+  readonly podIp: string;
+  readonly runtimeRequestTimeout: Micros;
+}
+
+/** null: an answer will come; else there is nothing to ask, and this is the outcome. */
+export function askProbe(worker: ProbeWorker, { turn, address, slot, podIp, runtimeRequestTimeout }: ProbeSurroundings): ProbeOutcome | null {
+  const { probe, container } = worker;
+  const timeoutMicros = timeoutOf(worker);
+  const limit = timeoutMicros + patience;
+  if (probe.exec !== undefined) {
+    const request = { containerId: worker.containerId ?? '', command: commandOf(worker), timeoutSeconds: timeoutMicros / microsPerSecond };
+    turn.ask('containers.execSync', address, slot, request, runtimeRequestTimeout + timeoutMicros);
+    return null;
+  }
+  if (probe.httpGet !== undefined) {
+    const built = httpProbeRequest(probe.httpGet, container.ports ?? [], podIp, userAgentVersion);
+    if (!built.ok) return probeError('unknown', built.error);
+    const { url, headers } = built.request;
+    turn.ask('probing.http', address, slot, { url, headers, timeoutMicros }, limit);
+    return null;
+  }
+  if (probe.tcpSocket !== undefined) {
+    const port = resolveProbePort(probe.tcpSocket.port, container.ports ?? []);
+    if (!port.ok) return probeError('unknown', port.error);
+    const host = (probe.tcpSocket.host ?? '') === '' ? podIp : (probe.tcpSocket.host as string);
+    turn.ask('probing.tcp', address, slot, { host, port: port.value, timeoutMicros }, limit);
+    return null;
+  }
+  if (probe.grpc !== undefined) {
+    const { port, service = '' } = probe.grpc;
+    turn.ask('probing.grpc', address, slot, { host: podIp, port, service, userAgent: `kube-probe/${userAgentVersion}`, timeoutMicros }, limit);
+    return null;
+  }
+  return probeError('unknown', `missing probe handler for ${podReferenceTextOf(worker.pod)}:${container.name}`);
+}
+
+export function probeOutcomeOf(worker: ProbeWorker, reply: Reply<AgentOperations>): ProbeOutcome {
+  if (reply.op === 'containers.execSync') return execOutcomeOf(worker, reply.outcome);
+  if (!reply.outcome.ok) {
+    const { kind, message } = reply.outcome.error;
+    return kind === 'deadline-exceeded' ? probeResult('failure', message) : probeError('unknown', message);
+  }
+  switch (reply.op) {
+    case 'probing.http': {
+      const { value } = reply.outcome;
+      return value.kind === 'failed' ? httpProbeFailed(value.error) : httpProbeOutcome(value.statusCode, value.body, value.bodyReadError);
+    }
+    case 'probing.tcp':
+      return reply.outcome.value.error === null ? probeResult('success', '') : probeResult('failure', reply.outcome.value.error);
+    case 'probing.grpc':
+      return grpcProbeOutcome(reply.outcome.value, timeoutOf(worker));
+    default:
+      return probeError('unknown', `unexpected answer to ${reply.op}`);
+  }
+}
+
+type ExecReply = Extract<Reply<AgentOperations>, { op: 'containers.execSync' }>['outcome'];
+
+function execOutcomeOf(worker: ProbeWorker, outcome: ExecReply): ProbeOutcome {
+  if (outcome.ok) return execProbeOutcome({ kind: 'exit', exitCode: outcome.value.exitCode }, outcome.value.stdout + outcome.value.stderr);
+  const { kind, message } = outcome.error;
+  if (kind !== 'deadline-exceeded') return execProbeOutcome({ kind: 'runtime-error', error: message }, '');
+  const command = goQuote(commandOf(worker).join(' '));
+  return execProbeOutcome({ kind: 'timeout', error: `command timed out: ${command} timed out after ${formatGoDuration(timeoutOf(worker))}` }, '');
+}
+
+function commandOf({ probe, container }: ProbeWorker): readonly string[] {
+  return expandProbeCommand(probe.exec?.command ?? [], container.env ?? []);
+}
+
+function timeoutOf({ probe }: ProbeWorker): Micros {
+  // The API's default, for objects that did not pass through it.
+  return Math.max(1, probe.timeoutSeconds ?? 1) * microsPerSecond;
+}
