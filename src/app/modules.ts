@@ -3,10 +3,10 @@
 import { Container, ContainerModule } from 'inversify';
 import { CriConnection, CriContainers, CriImages, CriRuntimeEvents, CriRuntimeState, CriSandboxes } from '../adapters/cri/index.js';
 import { failingPort } from '../adapters/decorators/index.js';
-import { CgroupfsPodCgroups, HttpManifestUrl, LinuxManifestDirectory } from '../adapters/linux/index.js';
+import { CgroupfsPodCgroups, HttpManifestUrl, LinuxHostPaths, LinuxManifestDirectory } from '../adapters/linux/index.js';
 import { LoggingEventSink } from '../adapters/logging/index.js';
 import { NetworkProbing } from '../adapters/probes/index.js';
-import { FilePodDirectories, FilePodLogs } from '../adapters/storage/index.js';
+import { FilePodDirectories, FilePodLogs, FilePodVolumes } from '../adapters/storage/index.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
 import { nodeAllocatableCgroup } from '../domain/cgroups/pod-cgroup-name.js';
 import { Kernel } from '../domain/kernel/kernel.js';
@@ -55,6 +55,12 @@ const hostModule = module((bind) => {
     teardown.add('pod directories', () => directories.close());
     return directories;
   });
+  bind.to(tokens.podVolumes, [tokens.configuration, tokens.native, tokens.teardown], ({ options }, native, teardown) => {
+    const volumes = FilePodVolumes.open({ rootDirectory: options.rootDir }, native.mounts);
+    teardown.add('pod volumes', () => volumes.close());
+    return volumes;
+  });
+  bind.to(tokens.hostPaths, [], () => new LinuxHostPaths());
   bind.to(tokens.podLogs, [tokens.configuration, tokens.profile, tokens.teardown], ({ configuration }, profile, teardown) => {
     const logs = FilePodLogs.open({ podLogsDirectory: configuration.podLogsDir, linksDirectory: profile.containerLogLinks });
     teardown.add('pod logs', () => logs.close());
@@ -84,14 +90,16 @@ const agentModule = module((bind) => {
       tokens.images,
       tokens.probing,
       tokens.podDirectories,
+      tokens.podVolumes,
+      tokens.hostPaths,
       tokens.podLogs,
       tokens.podCgroups,
       tokens.events,
       tokens.manifestDirectory,
       tokens.manifestUrl,
     ],
-    (runtime, sandboxes, containers, images, probing, podDirectories, podLogs, podCgroups, events, manifestDirectory, manifestUrl) => {
-      return { runtime, sandboxes, containers, images, probing, podDirectories, podLogs, podCgroups, events, manifestDirectory, manifestUrl };
+    (runtime, sandboxes, containers, images, probing, podDirectories, podVolumes, hostPaths, podLogs, podCgroups, events, manifestDirectory, manifestUrl) => {
+      return { runtime, sandboxes, containers, images, probing, podDirectories, podVolumes, hostPaths, podLogs, podCgroups, events, manifestDirectory, manifestUrl };
     },
   );
   bind.to(tokens.kernel, [tokens.settings, tokens.facts, tokens.seed], (settings, facts, { seed }) => {

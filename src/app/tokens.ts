@@ -65,6 +65,8 @@ export const tokens = {
 
   probing: token('probing') as PortToken<'probing'>,
   podDirectories: token('podDirectories') as PortToken<'podDirectories'>,
+  podVolumes: token('podVolumes') as PortToken<'podVolumes'>,
+  hostPaths: token('hostPaths') as PortToken<'hostPaths'>,
   podLogs: token('podLogs') as PortToken<'podLogs'>,
   podCgroups: token('podCgroups') as PortToken<'podCgroups'>,
   events: token('events') as PortToken<'events'>,

@@ -121,5 +121,18 @@ export type {
 } from './outbound/manifests.js';
 export type { AgentOperations, OutboundOperations, OutboundPorts } from './outbound/outbound-ports.js';
 export type { ContainerFiles, PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './outbound/pod-files.js';
+export type {
+  HostPathKind,
+  HostPathOperations,
+  PayloadReading,
+  PayloadStep,
+  PayloadWrite,
+  PodVolumeOperations,
+  VolumeAddress,
+  VolumeContent,
+  VolumeEntry,
+  VolumeLeftovers,
+  VolumeSetUp,
+} from './outbound/pod-volumes.js';
 export type { RuntimeEvent, RuntimeEventSource } from './outbound/runtime-events.js';
 export { type Outcome, PortError, type PortErrorKind, type PortFailure } from './port-error.js';

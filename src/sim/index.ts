@@ -6,7 +6,7 @@ export { type AnyChecker, anyChecker, type CheckedNode, type Checker, type Obser
 export { type FaultAction, type FaultMoment, FaultPlan, type FaultRule, type FaultTrigger } from './faults/fault-plan.js';
 export { worldFaults } from './faults/world-faults.js';
 export type { SimHostLatencies, SimHostOptions } from './host/host-options.js';
-export { emptyHostState, type SimEvent, type SimHostState, type SimPodDirectory } from './host/host-state.js';
+export { emptyHostState, type SimEvent, type SimHostState, type SimPodDirectory, type SimVolume } from './host/host-state.js';
 export { type HostOperationName, type HostOperations, type HostPorts, SimHost } from './host/sim-host.js';
 export { emptyManifestsState, type ManifestFailurePlan, type ManifestOperationName, SimManifests, type SimManifestsState } from './manifests/sim-manifests.js';
 export { type ContainerScript, parseScript, type ScriptParse, scriptAnnotationPrefix } from './runtime/container-script.js';

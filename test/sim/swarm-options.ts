@@ -52,7 +52,7 @@ const limited = ['runtime.version', 'runtime.status', 'runtime.listPods', 'runti
 const limitedToo = ['containers.create', 'containers.start', 'containers.stop', 'containers.remove', 'images.status'] as const;
 /** Operations with a time limit, whose answer may be lost. */
 const hanging: readonly string[] = [...limited, ...limitedToo];
-const others = ['images.pull', 'podDirectories.*', 'podLogs.*', 'podCgroups.*', 'events.record', 'manifestDirectory.*'] as const;
+const others = ['images.pull', 'podDirectories.*', 'podVolumes.*', 'podLogs.*', 'podCgroups.*', 'events.record', 'manifestDirectory.*'] as const;
 const kinds: readonly PortErrorKind[] = ['unavailable', 'internal', 'unknown', 'deadline-exceeded', 'resource-exhausted'];
 
 export function swarmOptions(seed: number): SwarmOptions {

@@ -3,4 +3,5 @@ export { checkName } from './directory-handle.js';
 export { carryOut, errnoName, FileRefusal } from './file-errors.js';
 export { FilePodDirectories, type PodDirectoryPaths } from './file-pod-directories.js';
 export { FilePodLogs, type PodLogPaths } from './file-pod-logs.js';
+export { FilePodVolumes } from './file-pod-volumes.js';
 export { StateDirectory } from './state-directory.js';

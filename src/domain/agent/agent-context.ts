@@ -4,6 +4,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { podCgroupName } from '../cgroups/pod-cgroup-name.js';
+import type { NodeFacts } from '../containers/node-facts.js';
 import { type RuntimeConfigs, runtimeConfigs } from '../containers/runtime-configs.js';
 import type { Turn } from '../kernel/machine.js';
 import type { ActuatedResources } from '../pod-sync/container-resize.js';
@@ -49,6 +50,10 @@ export class AgentContext implements SyncContext {
     const facts = this.state.nodeFacts;
     if (this.built === null || this.built.facts !== facts) this.built = { facts, configs: runtimeConfigs(facts) };
     return this.built.configs;
+  }
+
+  get nodeFacts(): NodeFacts {
+    return this.state.nodeFacts;
   }
 
   get crashLoop(): AgentState['crashLoop'] {

@@ -21,6 +21,7 @@ import { eventedHealthThreshold, healthThreshold, newPleg, type Pleg, plegEventQ
 import { newPodCache, type PodCache } from '../pod-cache/pod-cache.js';
 import { newPodConfig, type PodConfigState, type PodDelivery, type PodSource } from '../pod-sources/pod-config.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
+import type { VolumeTeardown } from '../pod-sync/volume-teardown.js';
 import { newPodWorkers, type PodWorkers } from '../pod-workers/pod-worker-record.js';
 import { newProbeRegistry, type ProbeRegistry } from '../probes/probe-registry.js';
 import type { StartFailure } from '../status/container-statuses.js';
@@ -118,6 +119,8 @@ export interface AgentState {
   readonly imagePulls: ImagePullBackoff;
   readonly backlog: LoopBacklog;
   readonly housekeeping: HousekeepingState;
+  /** Pods that nobody knows, whose directories are being removed, by uid. */
+  readonly orphans: Map<string, VolumeTeardown>;
   readonly collection: CollectionState;
   /** Containers whose removal by the deletor is under way. */
   readonly deleting: Set<string>;
@@ -151,6 +154,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     imagePulls: newImagePullBackoff(),
     backlog: { deliveries: [], syncs: new Set(), housekeeping: false },
     housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, lastAt: 0 },
+    orphans: new Map(),
     collection: { phase: 'idle', outstanding: 0, planned: false, dirty: false },
     deleting: new Set(),
     toldMissing: new Map(),

@@ -11,6 +11,7 @@ import { beginCollection, collectionReplied, planCollection } from './collection
 import { deletorReplied } from './dead-containers.js';
 import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
 import { beginRelist, requestPodRelist } from './looks.js';
+import { orphanMachine, orphanReplied } from './orphan-directories.js';
 import { operationReplied, operationWoken } from './pod-operations.js';
 import { probeReplied, probeWoken } from './probing.js';
 import { relistReplied } from './relist.js';
@@ -90,6 +91,9 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
       return;
     case 'housekeeping':
       housekeepingReplied(context, reply);
+      return;
+    case orphanMachine:
+      orphanReplied(context, key, reply);
       return;
     case 'collection':
       collectionReplied(context, reply);

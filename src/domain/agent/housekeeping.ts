@@ -15,6 +15,7 @@ import { isTerminalPhase } from '../status/phase.js';
 import { podFullName } from '../values/pod-references.js';
 import type { AgentContext } from './agent-context.js';
 import { orphanGraceSeconds } from './inherited-pods.js';
+import { removeOrphanDirectory } from './orphan-directories.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { forgetUnknown } from './pod-statuses.js';
 import { removeProbes } from './probe-workers.js';
@@ -50,7 +51,7 @@ export function beginHousekeeping(context: AgentContext): void {
 
 export function housekeepingReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
   const { housekeeping } = context.state;
-  if (!reply.outcome.ok && reply.op !== 'podDirectories.remove' && reply.op !== 'podCgroups.destroy') {
+  if (!reply.outcome.ok && reply.op !== 'podCgroups.destroy') {
     context.turn.log('error', 'Failed cleaning pods', { err: reply.outcome.error.message });
     housekeeping.phase = 'idle';
     housekeeping.dirty = true;
@@ -117,10 +118,10 @@ function killUnknown(context: AgentContext, known: ReadonlyMap<string, KnownPod>
 }
 
 function removeDirectories(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
-  const { state, turn } = context;
+  const { state } = context;
   for (const uid of state.housekeeping.directories ?? []) {
-    if (state.pods.pods.has(uid) || known.has(uid) || running.has(uid) || turn.inFlight(housekeepingAddress, `directory/${uid}`)) continue;
-    turn.ask('podDirectories.remove', housekeepingAddress, `directory/${uid}`, { uid });
+    if (state.pods.pods.has(uid) || known.has(uid) || running.has(uid)) continue;
+    removeOrphanDirectory(context, uid);
   }
 }
 

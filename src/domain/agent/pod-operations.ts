@@ -8,6 +8,8 @@ import { readPodCache } from '../pod-cache/pod-cache.js';
 import { advanceRun, cancelRun, resultOfRun, runReplied } from '../pod-sync/advance-run.js';
 import { beginPodKill } from '../pod-sync/pod-kill.js';
 import type { SyncRun, SyncStep } from '../pod-sync/sync-run.js';
+import { newVolumeSetup } from '../pod-sync/volume-setup-state.js';
+import { newVolumeTeardown } from '../pod-sync/volume-teardown.js';
 import type { PodOperation, PodRest, PodWorkerEffect } from '../pod-workers/effects.js';
 import { networkNotReadyText, type RunResult, runFinished } from '../pod-workers/run-pod.js';
 import { podOfRunning } from '../pod-workers/update-pod.js';
@@ -83,7 +85,10 @@ function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation
       return [{ kind: 'kill', kill: beginPodKill(run.pod, run.status, operation.gracePeriodSeconds, context) }];
     case 'syncTerminatedPod':
       setStatus(context, run.pod, computeStatus(context, run.pod, run.status, true));
-      return [{ kind: 'destroyCgroup', phase: 'ask' }];
+      return [
+        { kind: 'unmount', teardown: newVolumeTeardown(run.uid) },
+        { kind: 'destroyCgroup', phase: 'ask' },
+      ];
     default:
       return unreachable(operation);
   }
@@ -112,13 +117,17 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
     state.toldMissing.set(run.uid, missing.message);
     return [];
   }
+  if (state.orphans.has(run.uid)) {
+    run.failure = 'what an earlier pod of this UID left on the node is still being removed';
+    return [];
+  }
   const predecessors = endPredecessors(context, pod, effects);
   if (predecessors.length > 0) {
     run.failure = `the earlier pod of this name has not ended yet: ${predecessors.join(', ')}`;
     return [];
   }
   if (isPrepared(context.state, pod)) return [{ kind: 'plan' }];
-  return [{ kind: 'cgroup', phase: 'check', kill: null }, { kind: 'directories', phase: 'ask' }, { kind: 'plan' }];
+  return [{ kind: 'cgroup', phase: 'check', kill: null }, { kind: 'directories', phase: 'ask' }, { kind: 'volumes', setup: newVolumeSetup() }, { kind: 'plan' }];
 }
 
 function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[]): void {

@@ -2,6 +2,7 @@
 // asks for is ever silently left out. Each part of the agent that lands takes its lines out of here.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
+import { beyondNode, usedVolumes } from '../volumes/node-volumes.js';
 
 export interface MissingFeature {
   readonly reason: 'FailedMount' | 'FailedCreatePodContainer';
@@ -10,8 +11,12 @@ export interface MissingFeature {
 
 /** The first thing that is missing, or null when the pod can run. */
 export function missingFeature(pod: Pod): MissingFeature | null {
-  const volumes = (pod.spec.volumes ?? []).map((volume) => `${volume.name} (${volumeKind(volume)})`);
-  if (volumes.length > 0) return { reason: 'FailedMount', message: `Unable to attach or mount volumes: this kubelet does not mount volumes yet: ${volumes.join(', ')}` };
+  const volumes = usedVolumes(pod).flatMap((volume) => {
+    const kind = beyondNode(volume);
+    return kind === null ? [] : [`${volume.name} (${kind})`];
+  });
+  if (volumes.length > 0)
+    return { reason: 'FailedMount', message: `Unable to attach or mount volumes: this kubelet does not have these kinds of volumes yet: ${volumes.join(', ')}` };
   const problem = podProblem(pod) ?? containerProblem(pod);
   return problem === null ? null : { reason: 'FailedCreatePodContainer', message: `unable to ensure pod container exists: this kubelet does not have ${problem} yet` };
 }
@@ -32,12 +37,9 @@ function containerProblem(pod: Pod): string | null {
 }
 
 function featureOf(container: Container): string | null {
+  if ((container.volumeMounts ?? []).some(({ subPath = '', subPathExpr = '' }) => subPath !== '' || subPathExpr !== '')) return 'sub paths of volumes (subPath)';
   if (container.lifecycle?.postStart !== undefined) return 'lifecycle hooks (postStart)';
   if (container.lifecycle?.preStop !== undefined) return 'lifecycle hooks (preStop)';
   const devices = Object.keys({ ...container.resources?.limits, ...container.resources?.requests }).filter((name) => name.includes('/'));
   return devices.length > 0 ? `device plugins (${devices.join(', ')})` : null;
-}
-
-function volumeKind(volume: { readonly name: string; readonly [source: string]: unknown }): string {
-  return Object.keys(volume).find((key) => key !== 'name') ?? 'no source';
 }

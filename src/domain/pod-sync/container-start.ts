@@ -22,6 +22,7 @@ import { findContainerStatus } from '../status/runtime-lookup.js';
 import { formatGoDuration } from '../values/go-duration.js';
 import { normalizeImageName } from '../values/image-name.js';
 import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
+import { mountedVolumes } from '../volumes/node-volumes.js';
 import { failed, succeeded } from './action-result.js';
 import type { ContainerStart } from './container-start-state.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
@@ -209,7 +210,18 @@ function prepareFiles(start: ContainerStart, run: SyncRun, context: SyncContext)
 
 function create(start: ContainerStart, run: SyncRun, context: SyncContext): number {
   const { container, restartCount, imageRef, imageStatus, terminationFile } = start;
-  const config = context.configs.container({ pod: run.pod, container, restartCount, podIps: run.status.ips, imageRef, image: imageStatus, terminationFile, status: run.status });
+  const volumes = mountedVolumes(run.pod, context.nodeFacts.rootDirectory);
+  const config = context.configs.container({
+    pod: run.pod,
+    container,
+    restartCount,
+    podIps: run.status.ips,
+    imageRef,
+    image: imageStatus,
+    terminationFile,
+    status: run.status,
+    volumes,
+  });
   const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt);
   if (!config.ok || !sandbox.ok) {
     fail(start, run, 'CreateContainerConfigError', config.ok ? (sandbox as { message: string }).message : config.message, context);

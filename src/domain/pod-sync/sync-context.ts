@@ -5,6 +5,7 @@ import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ImagePullBackoff } from '../backoff/image-pull-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
+import type { NodeFacts } from '../containers/node-facts.js';
 import type { RuntimeConfigs } from '../containers/runtime-configs.js';
 import type { Turn } from '../kernel/machine.js';
 import type { ProbeResult } from '../status/probe-state.js';
@@ -25,6 +26,7 @@ export interface SyncContext {
   readonly turn: Turn<AgentOperations>;
   readonly settings: SyncSettings;
   readonly configs: RuntimeConfigs;
+  readonly nodeFacts: NodeFacts;
   readonly crashLoop: KeyedBackoff;
   readonly imagePulls: ImagePullBackoff;
   /** Newest probe results by container id. */

@@ -12,6 +12,8 @@ import type { PodKill } from './pod-kill-state.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { ContainerToRemove, StepOutcome, SyncRun, SyncStep } from './sync-run.js';
+import { applyVolumeSetupReply, decideVolumeSetup } from './volume-setup.js';
+import { applyVolumeTeardownReply, askVolumeTeardown, type VolumeTeardown } from './volume-teardown.js';
 
 /** Lets the step ask for what it needs next. `waiting`: answers are due; `ended`: the run is over with this step. */
 export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): StepOutcome {
@@ -21,6 +23,11 @@ export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): 
     case 'directories':
       if (step.phase === 'done') return 'done';
       return asked(run, () => context.turn.ask('podDirectories.prepare', podAddress(run.uid), 'directories', { uid: run.uid }));
+    case 'volumes': {
+      const outcome = decideVolumeSetup(step.setup, run, context);
+      if (outcome === 'done') context.podPrepared(run);
+      return outcome;
+    }
     case 'plan':
       run.steps = [step, ...planSync(run, context)];
       return 'done';
@@ -35,6 +42,8 @@ export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): 
     case 'verify':
       if (step.phase === 'done') return 'done';
       return asked(run, () => context.turn.ask('runtime.inspectPod', podAddress(run.uid), 'verify', { uid: run.uid }, context.settings.runtimeRequestTimeout));
+    case 'unmount':
+      return decideUnmount(step.teardown, run, context);
     case 'destroyCgroup': {
       const name = context.settings.podCgroup(run.pod);
       if (step.phase === 'done' || name === null) return 'done';
@@ -53,12 +62,15 @@ export function applyStepReply(step: SyncStep, run: SyncRun, reply: Reply<AgentO
       return;
     case 'directories':
       step.phase = 'done';
-      if (reply.outcome.ok) {
-        context.podPrepared(run);
-        return;
-      }
+      if (reply.outcome.ok) return;
       context.event(run.pod, null, 'Warning', 'Failed', `error making pod data directories: ${reply.outcome.error.message}`);
       run.failure = reply.outcome.error.message;
+      return;
+    case 'volumes':
+      applyVolumeSetupReply(step.setup, run, reply, context);
+      return;
+    case 'unmount':
+      applyVolumeTeardownReply(step.teardown, reply);
       return;
     case 'kill':
       applyPodKillReply(step.kill, reply);
@@ -90,6 +102,16 @@ function asked(run: SyncRun, ask: () => void): StepOutcome {
   run.outstanding++;
   ask();
   return 'waiting';
+}
+
+function decideUnmount(teardown: VolumeTeardown, run: SyncRun, { turn }: SyncContext): StepOutcome {
+  if (askVolumeTeardown(teardown, turn, podAddress(run.uid))) {
+    run.outstanding++;
+    return 'waiting';
+  }
+  if (teardown.failures.length === 0) return 'done';
+  run.failure = `mounted volumes are left: ${teardown.failures.join('; ')}`;
+  return 'ended';
 }
 
 type CgroupStep = Extract<SyncStep, { kind: 'cgroup' }>;

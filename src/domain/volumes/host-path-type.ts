@@ -1,8 +1,9 @@
 // hostPath volumes: what has to be at the path before containers get it.
 // Invariant: the `..` check comes first; nothing is created for a type that doesn't say so.
 
-/** What a stat that follows links finds. Anything that can't be reached counts as absent. */
-export type HostPathEntry = 'absent' | 'directory' | 'file' | 'socket' | 'char-device' | 'block-device' | 'other';
+import type { HostPathKind } from '../../ports/outbound/pod-volumes.js';
+
+export type HostPathEntry = HostPathKind;
 
 export type HostPathCheck =
   | { readonly kind: 'good' }

@@ -10,6 +10,8 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   images: { status: true, pull: true, list: true, remove: true, fsInfo: true },
   probing: { http: true, tcp: true, grpc: true },
   podDirectories: { prepare: true, prepareContainer: true, list: true, remove: true, writeHosts: true },
+  podVolumes: { setUp: true, read: true, write: true, tearDown: true, list: true },
+  hostPaths: { inspect: true, make: true },
   podLogs: { nextRestartCount: true, link: true, removeContainerLogs: true, listDirectories: true, removeDirectory: true, removeDeadLinks: true },
   podCgroups: { ensure: true, destroy: true, exists: true, list: true },
   events: { record: true },

@@ -3,6 +3,7 @@ import type { Flattened, PortOf } from '../operation.js';
 import type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from './container-runtime.js';
 import type { EventSinkOperations } from './event-sink.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './pod-files.js';
+import type { HostPathOperations, PodVolumeOperations } from './pod-volumes.js';
 import type { ProbingOperations } from './probing.js';
 
 export interface OutboundOperations {
@@ -12,6 +13,8 @@ export interface OutboundOperations {
   readonly images: ImageOperations;
   readonly probing: ProbingOperations;
   readonly podDirectories: PodDirectoryOperations;
+  readonly podVolumes: PodVolumeOperations;
+  readonly hostPaths: HostPathOperations;
   readonly podLogs: PodLogOperations;
   readonly podCgroups: PodCgroupOperations;
   readonly events: EventSinkOperations;

@@ -1,6 +1,7 @@
 // What a simulated host keeps for the agent, as plain data: it can be cloned, hashed and written down.
 import type { Micros } from '../../ports/micros.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
+import type { HostPathKind } from '../../ports/outbound/pod-volumes.js';
 
 export interface SimPodDirectory {
   /** '' until it is written. */
@@ -10,6 +11,24 @@ export interface SimPodDirectory {
   /** Paths below the directory at which a scenario says that something is mounted, or left as data in a volume. */
   readonly mounts: Set<string>;
   readonly volumeData: Set<string>;
+  /** By `<plugin>/<volume>`. */
+  readonly volumes: Map<string, SimVolume>;
+  /** Markers of volumes that were set up. */
+  readonly readyVolumes: Set<string>;
+}
+
+export type SimVolumeNode =
+  | { readonly kind: 'directory'; readonly mode: number; readonly gid: number }
+  | { readonly kind: 'file'; readonly bytes: Uint8Array; readonly mode: number; readonly uid: number; readonly gid: number }
+  | { readonly kind: 'symlink'; readonly target: string };
+
+export interface SimVolume {
+  mode: number;
+  gid: number | null;
+  /** Null: it is no tmpfs; 0: one without a limit. */
+  readonly tmpfsBytes: number | null;
+  /** What the kubelet wrote, by path in the volume. */
+  readonly nodes: Map<string, SimVolumeNode>;
 }
 
 export interface SimEvent {
@@ -20,6 +39,8 @@ export interface SimEvent {
 export interface SimHostState {
   /** By uid. */
   readonly podDirectories: Map<string, SimPodDirectory>;
+  /** Paths of the host that scenarios and hostPath volumes made. */
+  readonly hostPaths: Map<string, HostPathKind>;
   /** Pod log directory -> container -> names of log files. */
   readonly logs: Map<string, Map<string, Set<string>>>;
   /** Link's path -> target. */
@@ -33,5 +54,5 @@ export interface SimHostState {
 }
 
 export function emptyHostState(): SimHostState {
-  return { podDirectories: new Map(), logs: new Map(), links: new Map(), cgroups: new Set(), events: [], eventsLost: 0, terminationFilesMade: 0 };
+  return { podDirectories: new Map(), hostPaths: new Map(), logs: new Map(), links: new Map(), cgroups: new Set(), events: [], eventsLost: 0, terminationFilesMade: 0 };
 }

@@ -7,6 +7,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Flattened } from '../../ports/operation.js';
 import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../ports/outbound/pod-files.js';
+import type { HostPathOperations, PodVolumeOperations } from '../../ports/outbound/pod-volumes.js';
 import { type Answer, answered, refused } from '../runtime/answers.js';
 import { hostSettings, type SimHostOptions, type SimHostSettings } from './host-options.js';
 import { emptyHostState, type SimHostState } from './host-state.js';
@@ -14,9 +15,12 @@ import { HostRefusal } from './refusal.js';
 import { SimPodCgroups } from './sim-pod-cgroups.js';
 import { SimPodDirectories } from './sim-pod-directories.js';
 import { SimPodLogs } from './sim-pod-logs.js';
+import { SimPodVolumes } from './sim-pod-volumes.js';
 
 export interface HostPorts {
   readonly podDirectories: PodDirectoryOperations;
+  readonly podVolumes: PodVolumeOperations;
+  readonly hostPaths: HostPathOperations;
   readonly podLogs: PodLogOperations;
   readonly podCgroups: PodCgroupOperations;
   readonly events: EventSinkOperations;
@@ -25,11 +29,12 @@ export type HostOperations = Flattened<HostPorts>;
 export type HostOperationName = keyof HostOperations;
 type AnyRequest = { [Name in HostOperationName]: { readonly op: Name; readonly request: HostOperations[Name]['request'] } }[HostOperationName];
 
-const hostPorts: ReadonlySet<string> = new Set(['podDirectories', 'podLogs', 'podCgroups', 'events']);
+const hostPorts: ReadonlySet<string> = new Set(['podDirectories', 'podVolumes', 'hostPaths', 'podLogs', 'podCgroups', 'events']);
 
 export class SimHost {
   readonly settings: SimHostSettings;
   readonly directories: SimPodDirectories;
+  readonly volumes: SimPodVolumes;
   readonly logs: SimPodLogs;
   readonly cgroups: SimPodCgroups;
 
@@ -40,6 +45,7 @@ export class SimHost {
   ) {
     this.settings = hostSettings(options);
     this.directories = new SimPodDirectories(state, this.settings);
+    this.volumes = new SimPodVolumes(state, this.settings);
     this.logs = new SimPodLogs(state, this.settings);
     this.cgroups = new SimPodCgroups(state, this.settings);
   }
@@ -71,6 +77,20 @@ export class SimHost {
         return this.directories.remove(asked.request);
       case 'podDirectories.writeHosts':
         return this.directories.writeHosts(asked.request);
+      case 'podVolumes.setUp':
+        return this.volumes.setUp(asked.request);
+      case 'podVolumes.read':
+        return this.volumes.read(asked.request);
+      case 'podVolumes.write':
+        return this.volumes.write(asked.request);
+      case 'podVolumes.tearDown':
+        return this.volumes.tearDown(asked.request);
+      case 'podVolumes.list':
+        return this.volumes.list(asked.request);
+      case 'hostPaths.inspect':
+        return this.volumes.inspectHostPath(asked.request);
+      case 'hostPaths.make':
+        return this.volumes.makeHostPath(asked.request);
       case 'podLogs.nextRestartCount':
         return this.logs.nextRestartCount(asked.request);
       case 'podLogs.link':
@@ -110,7 +130,13 @@ export class SimHost {
 
 /** What the request is about: a uid, a path or a name. */
 function subjectOf(request: HostOperations[HostOperationName]['request']): string {
-  const fields = (request ?? {}) as { readonly uid?: string; readonly link?: string; readonly name?: string | readonly string[]; readonly podLogDirectory?: string };
-  const name = fields.uid ?? fields.link ?? fields.podLogDirectory ?? fields.name ?? '';
+  const fields = (request ?? {}) as {
+    readonly uid?: string;
+    readonly path?: string;
+    readonly link?: string;
+    readonly name?: string | readonly string[];
+    readonly podLogDirectory?: string;
+  };
+  const name = fields.uid ?? fields.path ?? fields.link ?? fields.podLogDirectory ?? fields.name ?? '';
   return typeof name === 'string' ? name : `/${name.join('/')}`;
 }

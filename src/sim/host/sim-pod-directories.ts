@@ -38,6 +38,10 @@ export class SimPodDirectories {
     const pod = this.state.podDirectories.get(checkName(uid));
     const [mounted] = pod?.mounts ?? [];
     if (mounted !== undefined) throw new HostRefusal('failed-precondition', `${mounted} is still mounted`);
+    for (const [path, { tmpfsBytes, nodes }] of pod?.volumes ?? []) {
+      if (tmpfsBytes !== null) throw new HostRefusal('failed-precondition', `volumes/${path} is still mounted`);
+      if (nodes.size > 0) throw new HostRefusal('failed-precondition', `cannot delete volumes/${path}: it is not empty`);
+    }
     const [data] = pod?.volumeData ?? [];
     if (data !== undefined) throw new HostRefusal('failed-precondition', `cannot delete ${data}: it is not empty`);
     this.state.podDirectories.delete(uid);
@@ -72,7 +76,7 @@ export class SimPodDirectories {
   private ensure(uid: string): SimPodDirectory {
     let pod = this.state.podDirectories.get(uid);
     if (pod === undefined) {
-      pod = { hosts: '', terminationFiles: new Set(), mounts: new Set(), volumeData: new Set() };
+      pod = { hosts: '', terminationFiles: new Set(), mounts: new Set(), volumeData: new Set(), volumes: new Map(), readyVolumes: new Set() };
       this.state.podDirectories.set(uid, pod);
     }
     return pod;

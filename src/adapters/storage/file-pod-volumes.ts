@@ -1,0 +1,166 @@
+// Volumes of the node itself on the file system: a directory, a tmpfs in it, and the payloads that are written there.
+// Invariants: nothing outside `<root>/pods/<uid>` is made, mounted or removed; what a container put into a volume is only ever removed,
+// never followed; a tmpfs is unmounted only where it is the volume's own.
+import { chmodSync, chownSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
+import { release } from 'node:os';
+import type { Call, PortOf } from '../../ports/operation.js';
+import type { MountOperations } from '../../ports/outbound/mounts.js';
+import type { PayloadWrite, PodVolumeOperations, VolumeAddress, VolumeContent, VolumeLeftovers, VolumeSetUp } from '../../ports/outbound/pod-volumes.js';
+import { parseMountinfo } from '../native-linux/index.js';
+import { checkName, DirectoryHandle, making, using, walking } from './directory-handle.js';
+import { carryOut, FileRefusal } from './file-errors.js';
+import { carryOutPayloadSteps, readPayload } from './payload-files.js';
+import { mountAtOrBelow, removeEverything, removeTree } from './remove-tree.js';
+import { removeVolumeTree } from './remove-volume-tree.js';
+
+const directoryMode = 0o750;
+const markerDirectory = ['plugins', 'kubernetes.io~empty-dir'] as const;
+const markerFile = 'ready';
+const markerMode = 0o640;
+/** A volume that was set up by agents that raced may hold a mount on a mount; never many. */
+const stackedMountsMax = 8;
+const ownFileSystems: ReadonlySet<string> = new Set(['tmpfs', 'hugetlbfs']);
+
+export class FilePodVolumes implements PortOf<PodVolumeOperations> {
+  private constructor(
+    private readonly pods: DirectoryHandle,
+    private readonly mounts: PortOf<MountOperations>,
+    private readonly noSwap: boolean,
+  ) {}
+
+  /** Makes the roots when they are absent. Throws what the kernel says. */
+  static open({ rootDirectory }: { readonly rootDirectory: string }, mounts: PortOf<MountOperations>): FilePodVolumes {
+    const pods = using(DirectoryHandle.root(rootDirectory, directoryMode), (root) => root.ensure('pods', directoryMode));
+    return new FilePodVolumes(pods, mounts, knowsNoSwap(release(), readFileSync('/proc/self/uid_map', 'utf8')));
+  }
+
+  close(): void {
+    this.pods.close();
+  }
+
+  setUp(request: VolumeSetUp, call: Call): Promise<null> {
+    return carryOut('podVolumes.setUp', subjectOf(request), call, async () => {
+      checkAddress(request);
+      const pod = this.pods.enterIfPresent(request.uid);
+      if (pod === null) throw new FileRefusal('not-found', `the pod ${request.uid} has no directory`);
+      try {
+        const marked = isMarked(pod, request.marker);
+        const plugin = making(pod, ['volumes'], directoryMode, (volumes) => volumes.ensure(request.plugin, directoryMode));
+        try {
+          await this.make(plugin, request, marked, call);
+        } finally {
+          plugin.close();
+        }
+        if (!marked) mark(pod, request.marker);
+      } finally {
+        pod.close();
+      }
+      return null;
+    });
+  }
+
+  private async make(plugin: DirectoryHandle, { volume, mode, gid, tmpfs }: VolumeSetUp, marked: boolean, call: Call): Promise<void> {
+    const isThere = plugin.look(volume) !== null;
+    const path = using(plugin.ensure(volume, directoryMode), (directory) => directory.where());
+    if (tmpfs === null) {
+      if (marked && isThere) return;
+    } else {
+      // One that was mounted before a crash is taken as it is, with what may be in it.
+      const mounted = isMountPoint(plugin, volume);
+      if (marked && mounted) return;
+      const options = [...(tmpfs.sizeBytes > 0 ? [`size=${tmpfs.sizeBytes}`] : []), ...(this.noSwap ? ['noswap'] : [])];
+      if (!mounted) await this.mounts.mount({ source: 'tmpfs', target: path, fsType: 'tmpfs', options }, call);
+    }
+    // The owner first: a change of it may take the set-group-id bit away. The directory above is the kubelet's alone, so no link is met.
+    if (gid !== null) chownSync(plugin.at(volume), lstatSync(plugin.at(volume)).uid, gid);
+    chmodSync(plugin.at(volume), mode);
+  }
+
+  read(request: VolumeAddress & { readonly paths: readonly string[] }, call: Call): Promise<VolumeContent> {
+    return carryOut('podVolumes.read', subjectOf(request), call, () => this.inVolume(request, (directory) => readPayload(directory, request.paths)));
+  }
+
+  write(request: PayloadWrite, call: Call): Promise<null> {
+    return carryOut('podVolumes.write', subjectOf(request), call, () =>
+      this.inVolume(request, (directory) => {
+        carryOutPayloadSteps(directory, request);
+        return null;
+      }),
+    );
+  }
+
+  private inVolume<T>(address: VolumeAddress, work: (directory: DirectoryHandle) => T): T {
+    checkAddress(address);
+    const { uid, plugin, volume } = address;
+    const result = walking(this.pods, [uid, 'volumes', plugin, volume], (directory) => ({ value: work(directory) }));
+    if (result === null) throw new FileRefusal('not-found', `the pod ${uid} has no volume ${plugin}/${volume}`);
+    return result.value;
+  }
+
+  tearDown(address: VolumeAddress, call: Call): Promise<null> {
+    return carryOut('podVolumes.tearDown', subjectOf(address), call, async () => {
+      checkAddress(address);
+      const { uid, plugin, volume, marker } = address;
+      // First: with the mark a volume that is half gone would be taken for a whole one.
+      walking(this.pods, [uid, ...markerDirectory], (markers) => removeTree(markers, marker, removeEverything));
+      const parent = walking(this.pods, [uid, 'volumes'], (volumes) => volumes.enterIfPresent(plugin));
+      if (parent === null) return null;
+      try {
+        if (parent.look(volume) === null) return null;
+        const path = using(parent.enter(volume), (directory) => directory.where());
+        await this.unmountOwn(parent, volume, path, call);
+        const mount = mountAtOrBelow(path);
+        if (mount !== null) throw new FileRefusal('failed-precondition', `${mount} is still mounted`);
+        await removeVolumeTree(parent, volume);
+      } finally {
+        parent.close();
+      }
+      return null;
+    });
+  }
+
+  private async unmountOwn(parent: DirectoryHandle, volume: string, path: string, call: Call): Promise<void> {
+    for (let i = 0; i < stackedMountsMax && isMountPoint(parent, volume); i++) {
+      const top = parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')).findLast(({ mountPoint }) => mountPoint === path);
+      if (top !== undefined && !ownFileSystems.has(top.fsType)) throw new FileRefusal('failed-precondition', `${path} is a mount of ${top.fsType}, not the volume's own`);
+      await this.mounts.unmount({ target: path, force: false }, call);
+    }
+  }
+
+  list({ uid }: { readonly uid: string }, call: Call): Promise<VolumeLeftovers> {
+    return carryOut('podVolumes.list', uid, call, () => {
+      checkName(uid);
+      const volumes = walking(this.pods, [uid, 'volumes'], (directory) =>
+        directory.directoryNames().flatMap((plugin) => (walking(directory, [plugin], (inside) => inside.directoryNames()) ?? []).map((volume) => ({ plugin, volume }))),
+      );
+      return { volumes: volumes ?? [] };
+    });
+  }
+}
+
+/** Whether a tmpfs may be kept out of swap: since Linux 6.4, and never from within a user namespace. */
+export function knowsNoSwap(kernelRelease: string, uidMap: string): boolean {
+  const [major = 0, minor = 0] = kernelRelease.split('.').map((part) => Number.parseInt(part, 10));
+  const isInitialNamespace = /^\s*0\s+0\s+4294967295\s*$/.test(uidMap);
+  return isInitialNamespace && (major > 6 || (major === 6 && minor >= 4));
+}
+
+function subjectOf({ uid, plugin, volume }: VolumeAddress): string {
+  return `${uid} ${plugin}/${volume}`;
+}
+
+function checkAddress({ uid, plugin, volume, marker }: VolumeAddress): void {
+  for (const name of [uid, plugin, volume, marker]) checkName(name);
+}
+
+function isMountPoint(parent: DirectoryHandle, name: string): boolean {
+  return using(parent.enter(name), (directory) => directory.mountId() !== parent.mountId());
+}
+
+function isMarked(pod: DirectoryHandle, marker: string): boolean {
+  return walking(pod, [...markerDirectory, marker], (directory) => directory.look(markerFile) !== null) === true;
+}
+
+function mark(pod: DirectoryHandle, marker: string): void {
+  making(pod, [...markerDirectory, marker], directoryMode, (directory) => writeFileSync(directory.at(markerFile), '', { mode: markerMode }));
+}

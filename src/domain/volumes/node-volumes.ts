@@ -1,0 +1,122 @@
+// Volumes that need nothing but the node: emptyDir, hostPath, downwardAPI, and projected volumes of downwardAPI alone. Which a pod uses, how
+// they are set up, and where its containers find them.
+// Invariant: where a volume is follows from the pod alone, so that an agent that starts anew finds what an earlier one made.
+import type { ResourceList } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { Volume } from '../../ports/model/volume.js';
+import type { VolumeAddress, VolumeSetUp } from '../../ports/outbound/pod-volumes.js';
+import type { MountedVolume } from '../containers/mounts.js';
+import { assert } from '../kernel/assert.js';
+import { podLimits } from '../qos/pod-resources.js';
+import { podQosClass } from '../qos/qos-class.js';
+import { mustParseQuantity, quantityValue } from '../values/quantity.js';
+import { joinPath } from '../values/slash-paths.js';
+import { byCodeUnits } from '../values/text-order.js';
+import { fsGroupMode } from './volume-ownership.js';
+import { volumePluginFor, volumeView } from './volume-plugins.js';
+import { escapeName } from './volume-spec.js';
+
+const everyonesMode = 0o777;
+/** What a tmpfs has by itself: the API's data is shown in one as the kernel makes it. */
+const tmpfsMode = 0o1777;
+const wrapperPrefix = 'wrapped_';
+const emptyDirDirectory = 'kubernetes.io~empty-dir';
+/** Plugins whose volumes are a directory or a tmpfs of the kubelet's own: taken down without asking anyone. */
+const ownPlugins: ReadonlySet<string> = new Set(['empty-dir', 'downward-api', 'projected', 'configmap', 'secret'].map((name) => `kubernetes.io~${name}`));
+
+/** Those that a container mounts, in the order of the spec; nobody is held up by a volume that nobody mounts. */
+export function usedVolumes(pod: Pod): readonly Volume[] {
+  const { initContainers = [], containers, ephemeralContainers = [], volumes = [] } = pod.spec;
+  const all = [...initContainers, ...containers, ...ephemeralContainers];
+  const used = new Set(all.flatMap(({ volumeMounts = [], volumeDevices = [] }) => [...volumeMounts, ...volumeDevices].map(({ name }) => name)));
+  return volumes.filter(({ name }) => used.has(name));
+}
+
+/** What the volume needs that the node alone hasn't; null when the node can set it up. */
+export function beyondNode(volume: Volume): string | null {
+  const kind = Object.keys(volume).find((key) => key !== 'name' && volume[key] !== undefined && volume[key] !== null) ?? 'no source';
+  if (kind === 'emptyDir') {
+    const { medium = '' } = volume.emptyDir ?? {};
+    return medium === '' || medium === 'Memory' ? null : `emptyDir of medium ${medium}`;
+  }
+  if (kind === 'projected') {
+    const others = (volume.projected?.sources ?? []).flatMap((source) => Object.keys(source).filter((name) => name !== 'downwardAPI'));
+    return others.length === 0 ? null : `projected ${others.join(', ')}`;
+  }
+  return kind === 'hostPath' || kind === 'downwardAPI' ? null : kind;
+}
+
+/** By name, as containers see them. Volumes beyond the node are left out. */
+export function mountedVolumes(pod: Pod, rootDirectory: string): Readonly<Record<string, MountedVolume>> {
+  const place = { rootDirectory, podUid: pod.metadata.uid ?? '', localPathType: null };
+  const mounted: [string, MountedVolume][] = [];
+  for (const volume of usedVolumes(pod)) {
+    const spec = { kind: 'inline', volume } as const;
+    const plugin = volumePluginFor(spec);
+    const seen = plugin === null || beyondNode(volume) !== null ? null : volumeView(plugin, spec, place);
+    if (seen?.ok !== true) continue;
+    const { path, readOnly, managed, seLinuxRelabel } = seen.view;
+    mounted.push([volume.name, { hostPath: path, readOnly, managed, selinuxRelabel: seLinuxRelabel }]);
+  }
+  return Object.fromEntries(mounted);
+}
+
+/** Of a volume that has a directory of its own. */
+export function volumeAddress(pod: Pod, volume: Volume): VolumeAddress {
+  const plugin = volumePluginFor({ kind: 'inline', volume });
+  assert(plugin !== null, 'a volume that is set up has a plugin');
+  return addressOf(pod.metadata.uid ?? '', escapeName(plugin.name), volume.name);
+}
+
+/** The address of what was found in a pod's directory; null for what another plugin has to take down. */
+export function leftoverAddress(uid: string, { plugin, volume }: { readonly plugin: string; readonly volume: string }): VolumeAddress | null {
+  return ownPlugins.has(plugin) ? addressOf(uid, plugin, volume) : null;
+}
+
+function addressOf(uid: string, plugin: string, volume: string): VolumeAddress {
+  return { uid, plugin, volume, marker: plugin === emptyDirDirectory ? volume : `${wrapperPrefix}${volume}` };
+}
+
+export function emptyDirSetUp(pod: Pod, volume: Volume, allocatable: ResourceList): VolumeSetUp {
+  const gid = pod.spec.securityContext?.fsGroup ?? null;
+  const { medium = '', sizeLimit = null } = volume.emptyDir ?? {};
+  const mode = gid === null ? everyonesMode : fsGroupMode(everyonesMode, 'directory', false);
+  const tmpfs = medium === 'Memory' ? { sizeBytes: memoryBytes(pod, sizeLimit, allocatable) } : null;
+  return { ...volumeAddress(pod, volume), mode, gid, tmpfs };
+}
+
+/** The directory of a downwardAPI or projected volume. */
+export function payloadSetUp(pod: Pod, volume: Volume, allocatable: ResourceList): VolumeSetUp {
+  return { ...volumeAddress(pod, volume), mode: tmpfsMode, gid: null, tmpfs: { sizeBytes: memoryBytes(pod, null, allocatable) } };
+}
+
+/** The least of what the node can give, what the pod may use and what the volume asks for; 0: no limit is known. */
+function memoryBytes(pod: Pod, sizeLimit: string | null, allocatable: ResourceList): number {
+  const candidates: bigint[] = [];
+  if (allocatable.memory !== undefined) candidates.push(quantityValue(mustParseQuantity(allocatable.memory)));
+  if (podQosClass(pod) !== 'BestEffort' && isMemoryLimited(pod)) {
+    const limit = podLimits(pod).get('memory');
+    if (limit !== undefined) candidates.push(quantityValue(limit));
+  }
+  if (sizeLimit !== null) candidates.push(quantityValue(mustParseQuantity(sizeLimit)));
+  return candidates.filter((bytes) => bytes > 0n).reduce((least, bytes) => (least === 0 || bytes < BigInt(least) ? Number(bytes) : least), 0);
+}
+
+/** Without a limit of each container the pod has none. */
+function isMemoryLimited({ spec: { resources, containers } }: Pod): boolean {
+  return resources?.limits?.memory !== undefined || containers.every((container) => container.resources?.limits?.memory !== undefined);
+}
+
+/** Directories that other mounts of the same containers need inside the volume, relative to it: it is read-only when the runtime would make them. */
+export function nestedMountPoints(pod: Pod, volumeName: string): readonly string[] {
+  const { initContainers = [], containers, ephemeralContainers = [] } = pod.spec;
+  const nested = [...initContainers, ...containers, ...ephemeralContainers].flatMap(({ volumeMounts = [] }) => {
+    const paths = volumeMounts.map(({ mountPath }) => joinPath('/', mountPath));
+    return volumeMounts.flatMap(({ name, subPath = '', subPathExpr = '' }, i) => {
+      if (name !== volumeName || subPath !== '' || subPathExpr !== '') return [];
+      const below = paths.filter((path) => path.startsWith(`${paths[i]}/`));
+      return below.filter((path) => !below.some((other) => path.startsWith(`${other}/`))).map((path) => path.slice((paths[i]?.length ?? 0) + 1));
+    });
+  });
+  return [...new Set(nested)].sort(byCodeUnits);
+}

@@ -1,0 +1,91 @@
+// Volumes that the node itself has: directories of a pod with their tmpfs, payloads written into them, places of the host, and what is left
+// of volumes. What is done, and in which order, is the domain's; an adapter carries out single steps.
+import type { Operation } from '../operation.js';
+
+/** `pods/<uid>/volumes/<plugin>/<volume>` below the kubelet's root. Each is one file name. */
+export interface VolumeAddress {
+  readonly uid: string;
+  /** With `~` for `/`. */
+  readonly plugin: string;
+  readonly volume: string;
+  /** Name of the directory that says that the volume was set up: `plugins/kubernetes.io~empty-dir/<marker>` of the pod. */
+  readonly marker: string;
+}
+
+export interface VolumeSetUp extends VolumeAddress {
+  /** Exactly this mode, whatever the process's umask is. */
+  readonly mode: number;
+  /** The directory's group; null: as it is made. */
+  readonly gid: number | null;
+  /** Kept in memory, with at most this many bytes (0: as the kernel limits it); null: on the root's file system. */
+  readonly tmpfs: { readonly sizeBytes: number } | null;
+}
+
+/** An entry at the top of a volume directory, links not followed. */
+export type VolumeEntry = { readonly kind: 'file' | 'directory' | 'other' } | { readonly kind: 'symlink'; readonly target: string };
+
+/** What reading a payload path gave. `message` as the operating system words it. */
+export type PayloadReading = { readonly kind: 'file'; readonly bytes: Uint8Array } | { readonly kind: 'absent' } | { readonly kind: 'failed'; readonly message: string };
+
+export interface VolumeContent {
+  /** By name, in no order. */
+  readonly entries: readonly (readonly [name: string, entry: VolumeEntry])[];
+  /** Every path below the directory that `..data` names; null when there is none. */
+  readonly generationPaths: readonly string[] | null;
+  /** Of the paths asked for, in their order. */
+  readonly readings: readonly (readonly [path: string, reading: PayloadReading])[];
+}
+
+/** One file operation; paths are relative to the volume directory. */
+export type PayloadStep =
+  | { readonly operation: 'make-directory'; readonly path: string; readonly mode: number }
+  /** A new file, never through a link. */
+  | { readonly operation: 'write-file'; readonly path: string; readonly bytes: Uint8Array; readonly mode: number }
+  /** Of a link itself. */
+  | { readonly operation: 'change-owner'; readonly path: string; readonly uid: number }
+  /** Everything below the volume directory and then itself: the group, and these bits added to the modes. Links get the group alone. */
+  | { readonly operation: 'apply-fs-group'; readonly gid: number; readonly fileBits: number; readonly directoryBits: number }
+  | { readonly operation: 'make-symlink'; readonly path: string; readonly target: string }
+  | { readonly operation: 'rename'; readonly from: string; readonly to: string }
+  /** Absent: succeeds. */
+  | { readonly operation: 'remove-link'; readonly path: string }
+  /** Follows no link and crosses no mount point. Absent: succeeds. */
+  | { readonly operation: 'remove-tree'; readonly path: string };
+
+export interface PayloadWrite extends VolumeAddress {
+  readonly steps: readonly PayloadStep[];
+  /** Index of the step that makes the payload visible; when it or one before fails, `undo` is carried out. */
+  readonly switchAt: number;
+  readonly undo: readonly PayloadStep[];
+}
+
+export interface VolumeLeftovers {
+  /** Directories `volumes/<plugin>/<volume>`, sorted. */
+  readonly volumes: readonly { readonly plugin: string; readonly volume: string }[];
+}
+
+/** One call a volume at a time. Errors: not-found (the pod has no directory), invalid-argument, permission-denied, failed-precondition, resource-exhausted. */
+export interface PodVolumeOperations {
+  /** Makes the directory, mounts what it is kept in, marks it. Idempotent: a marked volume that is whole is left as it is. */
+  readonly setUp: Operation<VolumeSetUp, null>;
+  readonly read: Operation<VolumeAddress & { readonly paths: readonly string[] }, VolumeContent>;
+  /** Stops at the first step that fails. */
+  readonly write: Operation<PayloadWrite, null>;
+  /**
+   * Takes the mark away, unmounts the volume's own tmpfs, removes what it holds. Never through another mount: `failed-precondition` while
+   * something else is mounted in it. Absent: succeeds.
+   */
+  readonly tearDown: Operation<VolumeAddress, null>;
+  /** What there is of a pod's volumes, whoever made it. A pod without a directory has none. */
+  readonly list: Operation<{ readonly uid: string }, VolumeLeftovers>;
+}
+
+/** What a look that follows links finds. Anything that can't be reached counts as absent. */
+export type HostPathKind = 'absent' | 'directory' | 'file' | 'socket' | 'char-device' | 'block-device' | 'other';
+
+/** Paths of the host that pods name: any path, since the one who may write such a pod is trusted with the host. */
+export interface HostPathOperations {
+  readonly inspect: Operation<{ readonly path: string }, HostPathKind>;
+  /** A directory with its parents, or an empty file whose parents aren't made. What is there already stays. */
+  readonly make: Operation<{ readonly path: string; readonly kind: 'directory' | 'file'; readonly mode: number }, null>;
+}

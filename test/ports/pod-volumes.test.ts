@@ -1,0 +1,187 @@
+// The ports of volumes: one contract on the model and on real files, and what only real file systems and kernels can do.
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { LinuxHostPaths } from '../../src/adapters/linux/index.js';
+import { openNativeLinux, serviceEnvironmentOf } from '../../src/adapters/native-linux/index.js';
+import { knowsNoSwap } from '../../src/adapters/storage/file-pod-volumes.js';
+import { FilePodDirectories, FilePodVolumes } from '../../src/adapters/storage/index.js';
+import type { Call } from '../../src/ports/operation.js';
+import { PortError } from '../../src/ports/port-error.js';
+import { type HostOperationName, SimHost } from '../../src/sim/host/sim-host.js';
+import { disk, hostPathsContract, kindOf, podVolumesContract, quietCall, type VolumesUnderTest } from './pod-volumes.contract.js';
+
+/** The asynchronous face of a model. */
+function portOf<Port>(host: SimHost, port: string): Port {
+  const operation = (name: string) => async (request: never, _call: Call) => {
+    const { outcome } = host.handle(`${port}.${name}` as HostOperationName, request, 0);
+    if (!outcome.ok) throw new PortError(outcome.error);
+    return outcome.value;
+  };
+  return new Proxy({}, { get: (_, name) => operation(String(name)) }) as Port;
+}
+
+function simulated(): VolumesUnderTest {
+  const host = new SimHost({ seed: 1 });
+  host.volumes.putHostPath('/srv', 'directory');
+  const directories = portOf<FilePodDirectories>(host, 'podDirectories');
+  return {
+    volumes: portOf(host, 'podVolumes'),
+    hostPaths: portOf(host, 'hostPaths'),
+    hostDirectory: '/srv',
+    preparePod: (uid) => directories.prepare({ uid }, quietCall),
+    removePod: (uid) => directories.remove({ uid }, quietCall),
+  };
+}
+
+interface RealVolumes extends VolumesUnderTest {
+  readonly base: string;
+  readonly directories: FilePodDirectories;
+  pathOf(volume: string): string;
+}
+
+const native = openNativeLinux({ kernelLogPath: '/dev/null', service: serviceEnvironmentOf({}) }, false);
+
+function real(t: Test): RealVolumes {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'pod-volumes-')));
+  const rootDirectory = join(base, 'root');
+  const directories = FilePodDirectories.open({ rootDirectory, podLogsDirectory: join(base, 'logs') });
+  const volumes = FilePodVolumes.open({ rootDirectory }, native.mounts);
+  mkdirSync(join(base, 'srv'));
+  const pathOf = (volume: string): string => join(rootDirectory, 'pods/u1/volumes/kubernetes.io~empty-dir', volume);
+  t.teardown(async () => {
+    // Whatever a failed test left mounted.
+    for (const name of ['work', 'work/inner', 'work']) await native.mounts.unmount({ target: pathOf(name), force: false }, quietCall).catch(() => null);
+    directories.close();
+    volumes.close();
+    rmSync(base, { recursive: true });
+  });
+  return {
+    base,
+    directories,
+    volumes,
+    hostPaths: new LinuxHostPaths(),
+    hostDirectory: join(base, 'srv'),
+    preparePod: (uid) => directories.prepare({ uid }, quietCall),
+    removePod: (uid) => directories.remove({ uid }, quietCall),
+    pathOf,
+  };
+}
+
+const mode = (path: string): number => statSync(path).mode & 0o7777;
+const isRoot = process.getuid?.() === 0;
+const asRoot = isRoot ? false : 'needs root';
+const mountLine = (path: string): string | undefined =>
+  readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .findLast((line) => line.split(' ')[1] === path);
+
+for (const [what, make] of [
+  ['the model', simulated],
+  ['files', real],
+] as const) {
+  t.test(`${what}: volumes`, (t) => podVolumesContract(t, make(t)));
+  t.test(`${what}: host paths`, (t) => hostPathsContract(t, make(t)));
+}
+
+t.test('a directory: for everyone whatever the umask, and never cleared once it was made', async (t) => {
+  const { volumes, pathOf, preparePod } = real(t);
+  await preparePod('u1');
+  const umask = process.umask(0o077);
+  t.teardown(() => process.umask(umask));
+  await volumes.setUp(disk, quietCall);
+  t.equal(mode(pathOf('work')), 0o777);
+  writeFileSync(join(pathOf('work'), 'f'), 'x');
+  chmodSync(pathOf('work'), 0o700);
+  await volumes.setUp(disk, quietCall);
+  t.equal(mode(pathOf('work')), 0o700, 'what a container did to it stays');
+  t.ok(existsSync(join(pathOf('work'), 'f')));
+});
+
+t.test('what containers left is removed, however much and deep, and no link is followed', async (t) => {
+  const { volumes, pathOf, preparePod, base } = real(t);
+  await preparePod('u1');
+  await volumes.setUp(disk, quietCall);
+  writeFileSync(join(base, 'outside'), 'x');
+  symlinkSync(base, join(pathOf('work'), 'link'));
+  for (let i = 0; i < 600; i++) writeFileSync(join(pathOf('work'), `f${i}`), '');
+  mkdirSync(join(pathOf('work'), '.removing-0'));
+  let deep = pathOf('work');
+  for (let i = 0; i < 150; i++) {
+    deep = join(deep, 'd');
+    mkdirSync(deep);
+    writeFileSync(join(deep, 'f'), '');
+  }
+  await volumes.tearDown(disk, quietCall);
+  t.notOk(existsSync(pathOf('work')));
+  t.ok(existsSync(join(base, 'outside')));
+});
+
+t.test('a file system in memory: its size and mode, kept while it is mounted, gone when it is taken down', { skip: asRoot }, async (t) => {
+  const { volumes, pathOf, preparePod, directories } = real(t);
+  await preparePod('u1');
+  const memory = { ...disk, mode: 0o2777, gid: 4711, tmpfs: { sizeBytes: 1024 * 1024 } };
+  await volumes.setUp(memory, quietCall);
+  const path = pathOf('work');
+  t.match(mountLine(path), /^tmpfs \S+ tmpfs \S*\bsize=1024k\b/);
+  t.strictSame([mode(path), statSync(path).gid], [0o2777, 4711]);
+  writeFileSync(join(path, 'f'), 'x');
+  await volumes.setUp(memory, quietCall);
+  t.ok(existsSync(join(path, 'f')), 'not mounted over');
+  t.equal(await kindOf(() => directories.remove({ uid: 'u1' }, quietCall)), 'failed-precondition', 'its pod stays while it is mounted');
+  await native.mounts.unmount({ target: path, force: false }, quietCall);
+  await volumes.setUp(memory, quietCall);
+  t.ok(mountLine(path), 'mounted again after a reboot took it away');
+  await native.mounts.mount({ source: 'tmpfs', target: path, fsType: 'tmpfs', options: [] }, quietCall);
+  await volumes.tearDown(memory, quietCall);
+  t.equal(mountLine(path), undefined, 'also what was mounted twice');
+  t.notOk(existsSync(path));
+  t.equal(await kindOf(() => directories.remove({ uid: 'u1' }, quietCall)), 'done');
+});
+
+t.test('a volume that holds a mount of others stays as it is', { skip: asRoot }, async (t) => {
+  const { volumes, pathOf, preparePod } = real(t);
+  await preparePod('u1');
+  await volumes.setUp(disk, quietCall);
+  const inner = join(pathOf('work'), 'inner');
+  mkdirSync(inner);
+  writeFileSync(join(pathOf('work'), 'data'), 'x');
+  await native.mounts.mount({ source: 'tmpfs', target: inner, fsType: 'tmpfs', options: [] }, quietCall);
+  t.equal(await kindOf(() => volumes.tearDown(disk, quietCall)), 'failed-precondition');
+  t.ok(existsSync(join(pathOf('work'), 'data')), 'nothing was removed');
+  await native.mounts.unmount({ target: inner, force: false }, quietCall);
+  t.equal(await kindOf(() => volumes.tearDown(disk, quietCall)), 'done');
+});
+
+t.test('the group of a payload: files, directories, then the volume itself', { skip: asRoot }, async (t) => {
+  const { volumes, pathOf, preparePod } = real(t);
+  await preparePod('u1');
+  await volumes.setUp(disk, quietCall);
+  const steps = [
+    { operation: 'make-directory', path: 'g', mode: 0o755 },
+    { operation: 'write-file', path: 'g/f', bytes: new Uint8Array([1]), mode: 0o400 },
+    { operation: 'change-owner', path: 'g/f', uid: 77 },
+    { operation: 'make-symlink', path: 'l', target: 'g/f' },
+    { operation: 'apply-fs-group', gid: 4711, fileBits: 0o440, directoryBits: 0o2550 },
+  ] as const;
+  await volumes.write({ ...disk, steps, switchAt: -1, undo: [] }, quietCall);
+  const path = pathOf('work');
+  const file = statSync(join(path, 'g/f'));
+  t.strictSame([file.mode & 0o7777, file.uid, file.gid], [0o440, 77, 4711]);
+  t.strictSame([mode(join(path, 'g')), statSync(join(path, 'g')).gid], [0o2755, 4711]);
+  t.strictSame([mode(path), statSync(path).gid], [0o2777, 4711]);
+});
+
+t.test('swap is kept away where the kernel can', async (t) => {
+  const all = '         0          0 4294967295\n';
+  const rows: readonly (readonly [string, string, boolean])[] = [
+    ['6.4.0-1-amd64', all, true],
+    ['6.12.3', all, true],
+    ['7.0', all, true],
+    ['6.3.9', all, false],
+    ['5.15.0', all, false],
+    ['6.8.0', '         0     100000      65536\n', false],
+  ];
+  for (const [release, map, expected] of rows) t.equal(knowsNoSwap(release, map), expected, release);
+});
