@@ -13,6 +13,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
 const floorPercent = 85;
 const mostTests = 4;
+const mostSimulations = 2;
 /** They reach everything, and say less of any one file than its own tests. */
 const longTests = ['domain/parsers.test.js', 'domain/package-entry.test.js'];
 const killed = new Set(['Killed', 'Timeout']);
@@ -115,8 +116,9 @@ function nearestTests(target) {
     tests.push(...level.flatMap(testOf).sort());
     simulations.push(...level.filter((path) => /^sim\/[^/]+\.test\.js$/.test(relative(join(dist, 'test'), path))).sort());
   }
-  // Simulations are long, and only needed for what nothing smaller tests.
-  return (tests.length > 0 ? tests : simulations).slice(0, mostTests);
+  // Long tests are only needed for what nothing smaller tests.
+  if (tests.length === 0) simulations.push(...longTests.map((name) => join(dist, 'test', name)).filter((path) => seen.has(path)));
+  return tests.length > 0 ? tests.slice(0, mostTests) : simulations.slice(0, mostSimulations);
 }
 
 function testOf(path) {
