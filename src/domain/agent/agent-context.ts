@@ -76,6 +76,11 @@ export class AgentContext implements SyncContext {
     return isPodTerminationRequested(this.state.workers, uid);
   }
 
+  podIp(uid: string): string {
+    const run = this.state.runs.get(uid);
+    return run?.status.ips[0] ?? this.state.statuses.get(uid)?.status.podIP ?? '';
+  }
+
   event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void {
     const involvedObject = containerName === null ? podReference(pod) : containerReference(pod, containerName);
     this.turn.tell('events.record', { involvedObject, type, reason, message });

@@ -12,7 +12,7 @@ import { deletorReplied } from './dead-containers.js';
 import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
 import { beginRelist, requestPodRelist } from './looks.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
-import { operationReplied, operationWoken } from './pod-operations.js';
+import { operationHookReplied, operationReplied, operationWoken } from './pod-operations.js';
 import { probeReplied, probeWoken } from './probing.js';
 import { relistReplied } from './relist.js';
 import { pollStatus, runtimeReplied } from './runtime-poll.js';
@@ -85,6 +85,9 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
     case 'runtime':
       runtimeReplied(context, reply);
       drain(context);
+      return;
+    case 'hook':
+      withEffects(context, (effects) => operationHookReplied(context, key, reply, effects));
       return;
     case 'probe':
       probeReplied(context, key, reply);

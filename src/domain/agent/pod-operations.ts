@@ -5,7 +5,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { assert, unreachable } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
 import { readPodCache } from '../pod-cache/pod-cache.js';
-import { advanceRun, cancelRun, resultOfRun, runReplied } from '../pod-sync/advance-run.js';
+import { advanceRun, cancelRun, hookReplied, resultOfRun, runReplied } from '../pod-sync/advance-run.js';
 import { beginPodKill } from '../pod-sync/pod-kill.js';
 import type { SyncRun, SyncStep } from '../pod-sync/sync-run.js';
 import { newVolumeSetup } from '../pod-sync/volume-setup-state.js';
@@ -52,6 +52,12 @@ export function operationReplied(context: AgentContext, uid: string, reply: Repl
   const run = context.state.runs.get(uid);
   assert(run !== undefined, `pod ${uid} got an answer but has no run`);
   if (runReplied(run, reply, context)) finish(context, run, effects);
+}
+
+/** An answer for `hook/<uid>`: the run that began the hook may be over. */
+export function operationHookReplied(context: AgentContext, uid: string, reply: Reply<AgentOperations>, effects: PodWorkerEffect[]): void {
+  const run = context.state.runs.get(uid);
+  if (run !== undefined && hookReplied(run, reply, context)) finish(context, run, effects);
 }
 
 /** A phase of a kill may have ended by time. */

@@ -9,8 +9,11 @@ import type { Reply } from '../kernel/machine.js';
 import type { PodRest } from '../pod-workers/effects.js';
 import type { RunResult } from '../pod-workers/run-pod.js';
 import { type ActionResult, errorOfResults, retryTimes } from './action-result.js';
+import { applyPostStartReply } from './container-start.js';
+import { hookAddress, hookSlot } from './lifecycle-hook.js';
+import { applyPreStopReply } from './pod-kill.js';
 import { podAddress, type SyncContext } from './sync-context.js';
-import type { SyncRun } from './sync-run.js';
+import { killOf, type SyncRun } from './sync-run.js';
 import { applyStepReply, decideStep } from './sync-steps.js';
 
 /** Carries out steps until some wait. True: the run is over, ask `resultOfRun`. */
@@ -29,8 +32,7 @@ export function advanceRun(run: SyncRun, context: SyncContext): boolean {
 
 /** While several containers are stopped side by side, each answer may give the next one its turn. */
 function isKilling(run: SyncRun): boolean {
-  const step = run.steps[0];
-  return !run.cancelled && (step?.kind === 'kill' || (step?.kind === 'cgroup' && step.phase === 'kill'));
+  return !run.cancelled && killOf(run.steps[0]) !== null;
 }
 
 /** Takes an answer; true when the run is over with it. */
@@ -43,11 +45,23 @@ export function runReplied(run: SyncRun, reply: Reply<AgentOperations>, context:
   return advanceRun(run, context);
 }
 
-/** Asks the run to end soon: nothing new is begun, a pull or a stop in flight is given up, anything else is waited for. */
+/** Takes an answer to one of the pod's hooks; true when the run is over with it. Those that were left behind are nobody's. */
+export function hookReplied(run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): boolean {
+  const step = run.steps[0];
+  const kill = killOf(step);
+  if (kill !== null) applyPreStopReply(kill, reply, context);
+  else if (step?.kind === 'start') applyPostStartReply(step.start, run, reply, context);
+  return advanceRun(run, context);
+}
+
+/** Asks the run to end soon: nothing new is begun; a pull, a stop or a postStart hook in flight is given up, anything else is waited for. */
 export function cancelRun(run: SyncRun, context: SyncContext): void {
   run.cancelled = true;
   const step = run.steps[0];
-  if (step?.kind === 'start') context.turn.cancel(podAddress(run.uid), 'pull');
+  if (step?.kind === 'start') {
+    context.turn.cancel(podAddress(run.uid), 'pull');
+    context.turn.cancel(hookAddress(run.uid), hookSlot('postStart', step.start.containerId));
+  }
   if (step?.kind === 'kill') for (const { containerId } of step.kill.items) context.turn.cancel(podAddress(run.uid), `stop/${containerId}`);
 }
 

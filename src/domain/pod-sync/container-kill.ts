@@ -7,12 +7,12 @@
 // Time is taken off the grace period in whole seconds, separately for the hook and for the turn.
 // Invariant: the event comes before the hook; a hook that outlives the grace period is left behind and says nothing.
 import type { Micros } from '../../ports/micros.js';
-import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PortFailure } from '../../ports/port-error.js';
 import { assert } from '../kernel/assert.js';
 import { podReferenceTextOf } from '../values/pod-references.js';
 import { microsPerSecond } from '../values/time.js';
+import { containerOf } from './container-of.js';
 import { containerGracePeriodSeconds, type KillReason, minStopTimeoutSeconds } from './kill-grace.js';
 
 export interface KillEvent {
@@ -53,7 +53,7 @@ export type BegunKill = { readonly kind: 'begun'; readonly kill: ContainerKill; 
 /** Refused when the pod has no such container: without its spec neither hook nor grace period are known. */
 export function beginContainerKill(request: ContainerKillRequest, now: Micros): BegunKill {
   const { pod, containerName, reason } = request;
-  const container = findContainer(pod, containerName);
+  const container = containerOf(pod, containerName);
   const message = request.message ?? '';
   if (container === null) {
     const [name, id, podText, why] = [containerName, request.containerId, podReferenceTextOf(pod), message].map((text) => JSON.stringify(text));
@@ -114,9 +114,4 @@ function enterTurn(kill: ContainerKill, now: Micros): void {
 function spend(kill: ContainerKill, now: Micros): void {
   kill.remainingSeconds -= Math.floor((now - kill.since) / microsPerSecond);
   kill.since = now;
-}
-
-function findContainer(pod: Pod, name: string): Container | null {
-  const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
-  return [...containers, ...initContainers, ...ephemeralContainers].find((container) => container.name === name) ?? null;
 }

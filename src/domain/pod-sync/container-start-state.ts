@@ -2,13 +2,15 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Container } from '../../ports/model/container.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
+import type { LifecycleHook } from './lifecycle-hook-state.js';
+import type { PodKill } from './pod-kill-state.js';
 
 export type ContainerGroup = 'init' | 'regular' | 'ephemeral';
 
 export interface ContainerStart {
   readonly container: Container;
   readonly group: ContainerGroup;
-  phase: 'begin' | 'image' | 'pull' | 'pulled' | 'count' | 'hosts' | 'files' | 'create' | 'start' | 'done' | 'failed';
+  phase: 'begin' | 'image' | 'pull' | 'pulled' | 'count' | 'hosts' | 'files' | 'create' | 'start' | 'postStart' | 'kill' | 'done' | 'failed';
   /** With the tag that a bare name stands for. */
   image: string;
   imageRef: string;
@@ -17,8 +19,27 @@ export interface ContainerStart {
   restartCount: number;
   terminationFile: string;
   containerId: string;
+  /** The postStart hook under way. */
+  hook: LifecycleHook | null;
+  /** Why the hook failed, and the kill that follows from it. */
+  hookFailure: string;
+  kill: PodKill | null;
 }
 
 export function newContainerStart(container: Container, group: ContainerGroup): ContainerStart {
-  return { container, group, phase: 'begin', image: '', imageRef: '', imageStatus: null, pullStartedAt: 0, restartCount: 0, terminationFile: '', containerId: '' };
+  return {
+    container,
+    group,
+    phase: 'begin',
+    image: '',
+    imageRef: '',
+    imageStatus: null,
+    pullStartedAt: 0,
+    restartCount: 0,
+    terminationFile: '',
+    containerId: '',
+    hook: null,
+    hookFailure: '',
+    kill: null,
+  };
 }

@@ -10,7 +10,9 @@
 // | count        | podLogs.nextRestartCount     | files         |
 // | files        | podDirectories.*             | create        |
 // | create       | containers.create            | start         |
-// | start        | containers.start             | done          |
+// | start        | containers.start             | postStart     |
+// | postStart    | (the hook, if there is one)  | done, or kill |
+// | kill         | (the container's kill)       | failed        |
 import type { Micros } from '../../ports/micros.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -25,6 +27,8 @@ import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
 import { mountedVolumes } from '../volumes/node-volumes.js';
 import { failed, succeeded } from './action-result.js';
 import type { ContainerStart } from './container-start-state.js';
+import { beginHook, hookAnswered } from './lifecycle-hook.js';
+import { applyPodKillReply, beginContainerKills, decidePodKill } from './pod-kill.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
@@ -54,6 +58,10 @@ export function decideContainerStart(start: ContainerStart, run: SyncRun, contex
     case 'start':
       turn.ask('containers.start', address, 'start', { containerId: start.containerId }, timeout);
       return 1;
+    case 'postStart':
+      return postStart(start, run, context);
+    case 'kill':
+      return killAgain(start, run, context);
     case 'begin':
     case 'done':
     case 'failed':
@@ -63,7 +71,16 @@ export function decideContainerStart(start: ContainerStart, run: SyncRun, contex
   }
 }
 
+/** Whether it waits for something else than a command of the run's own: a hook, or a kill that has its times. */
+export function isStartWaiting({ phase }: ContainerStart): boolean {
+  return phase === 'postStart' || phase === 'kill';
+}
+
 export function applyContainerStartReply(start: ContainerStart, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
+  if (start.phase === 'kill' && start.kill !== null) {
+    applyPodKillReply(start.kill, run.uid, reply, context);
+    return;
+  }
   switch (reply.op) {
     case 'images.status':
       if (start.phase === 'image' && !reply.outcome.ok) inspectFailed(start, run, reply.outcome.error.message, context);
@@ -240,15 +257,68 @@ function created(start: ContainerStart, run: SyncRun, containerId: string, conte
 
 function started(start: ContainerStart, run: SyncRun, context: SyncContext): void {
   const { name } = start.container;
-  start.phase = 'done';
+  start.phase = 'postStart';
   context.event(run.pod, name, 'Normal', 'Started', 'Container started');
-  context.startResult(run.uid, name, null);
-  run.results.push(succeeded('StartContainer', name));
   const { containerLogLinks, podLogsDirectory } = context.settings;
   if (containerLogLinks === null) return;
   const link = legacyLogSymlink(start.containerId, name, run.pod.metadata.name, run.pod.metadata.namespace ?? '');
   const target = `${podLogsDirectory}/${podLogDirectoryName(run.pod)}/${containerLogPath(name, start.restartCount)}`;
   context.turn.tell('podLogs.link', { link: `${containerLogLinks}${link.slice(link.lastIndexOf('/'))}`, target });
+}
+
+/** Begins the hook or sees that its sleep is over; the container has started when there is none. */
+function postStart(start: ContainerStart, run: SyncRun, context: SyncContext): number {
+  const { container, containerId } = start;
+  const handler = container.lifecycle?.postStart;
+  if (handler === undefined) {
+    succeed(start, run, context);
+    return 0;
+  }
+  if (start.hook === null) {
+    const podIp = context.podIp(run.uid);
+    const begun = beginHook({ pod: run.pod, containerName: container.name, containerId, kind: 'postStart', handler, podIp }, context);
+    if (begun.kind === 'failed') return hookFailed(start, run, begun.message, context);
+    start.hook = begun.hook;
+    if (begun.hook.sleepsUntil !== null) context.turn.wakeAt(podAddress(run.uid), begun.hook.sleepsUntil);
+  }
+  const { sleepsUntil } = start.hook;
+  if (sleepsUntil !== null && context.turn.now >= sleepsUntil) succeed(start, run, context);
+  return 0;
+}
+
+/** Takes the answer to the postStart hook. */
+export function applyPostStartReply(start: ContainerStart, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
+  if (start.phase !== 'postStart' || start.hook?.slot !== reply.slot || run.cancelled) return;
+  const end = hookAnswered(start.hook, reply, context);
+  if (end.kind === 'succeeded') succeed(start, run, context);
+  else if (end.kind === 'failed') run.outstanding += hookFailed(start, run, end.message, context);
+}
+
+function succeed(start: ContainerStart, run: SyncRun, context: SyncContext): void {
+  const { name } = start.container;
+  start.phase = 'done';
+  context.startResult(run.uid, name, null);
+  run.results.push(succeeded('StartContainer', name));
+}
+
+/** The container is killed before anything else happens: it must not run with its hook undone. */
+function hookFailed(start: ContainerStart, run: SyncRun, message: string, context: SyncContext): number {
+  const { name } = start.container;
+  context.turn.log('error', 'PostStart hook failed', { err: message, podUID: run.uid, containerName: name });
+  context.event(run.pod, name, 'Warning', 'FailedPostStartHook', 'PostStartHook failed');
+  start.phase = 'kill';
+  start.hookFailure = message;
+  start.kill = beginContainerKills(run.pod, [{ id: start.containerId, name, reason: 'FailedPostStartHook', message: 'FailedPostStartHook' }], null, context);
+  return killAgain(start, run, context);
+}
+
+function killAgain(start: ContainerStart, run: SyncRun, context: SyncContext): number {
+  const { kill } = start;
+  if (kill === null) return 0;
+  const sent = decidePodKill(kill, run.uid, context);
+  // Whether the kill worked is seen at the next look.
+  if (kill.phase === 'done') end(start, run, 'PostStartHookError', start.hookFailure, context);
+  return sent;
 }
 
 function imageProblem(start: ContainerStart, run: SyncRun, problem: PullProblem, context: SyncContext): void {

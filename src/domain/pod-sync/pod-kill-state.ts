@@ -2,10 +2,13 @@
 import type { Pod } from '../../ports/model/pod.js';
 import type { ActionResult } from './action-result.js';
 import type { ContainerKill } from './container-kill.js';
+import type { LifecycleHook } from './lifecycle-hook-state.js';
 
 export interface KillItem {
   readonly containerId: string;
   readonly kill: ContainerKill;
+  /** The preStop hook, once it was begun. */
+  hook: LifecycleHook | null;
   asked: boolean;
 }
 

@@ -10,7 +10,9 @@ import { podReferenceTextOf } from '../values/pod-references.js';
 import { microsPerSecond } from '../values/time.js';
 import { failed, succeeded } from './action-result.js';
 import { beginContainerKill, containerKillDeadline, containerKillTimedOut, preStopEnded, stopAnswered, stopTimeoutSeconds, turnCame } from './container-kill.js';
+import { containerOf } from './container-of.js';
 import type { KillReason } from './kill-grace.js';
+import { beginHook, hookAddress, hookAnswered } from './lifecycle-hook.js';
 import type { KillItem, PodKill } from './pod-kill-state.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import { isTurnToStop, terminationOrder } from './termination-order.js';
@@ -63,7 +65,7 @@ function begin(
       continue;
     }
     context.event(pod, name, begun.event.type, begun.event.reason, begun.event.message);
-    kill.items.push({ containerId: id, kill: begun.kill, asked: false });
+    kill.items.push({ containerId: id, kill: begun.kill, hook: null, asked: false });
   }
   return kill;
 }
@@ -91,7 +93,7 @@ export function decidePodKill(kill: PodKill, uid: string, context: SyncContext):
 function decideItem(kill: PodKill, item: KillItem, uid: string, context: SyncContext): number {
   const { turn, settings } = context;
   containerKillTimedOut(item.kill, turn.now);
-  if (item.kill.phase === 'preStop') runPreStop(kill, item, context);
+  if (item.kill.phase === 'preStop') runPreStop(kill, item, uid, context);
   if (item.kill.phase === 'turn' && isTurnToStop(kill.order, item.kill.containerName, stoppedNames(kill))) turnCame(item.kill, turn.now);
   if (item.kill.phase !== 'stop' || item.asked) return 0;
   item.asked = true;
@@ -101,19 +103,43 @@ function decideItem(kill: PodKill, item: KillItem, uid: string, context: SyncCon
   return 1;
 }
 
-/** Hooks are not run by this agent yet, and nothing is ever silently ignored: the container's owner gets the event of a hook that failed. */
-function runPreStop(kill: PodKill, item: KillItem, context: SyncContext): void {
-  const event = preStopEnded(item.kill, true, context.turn.now);
+/** Begins the hook, or sees that its sleep is over. */
+function runPreStop(kill: PodKill, item: KillItem, uid: string, context: SyncContext): void {
+  const { containerName } = item.kill;
+  const handler = containerOf(kill.pod, containerName)?.lifecycle?.preStop;
+  if (item.hook === null && handler !== undefined) {
+    const begun = beginHook({ pod: kill.pod, containerName, containerId: item.containerId, kind: 'preStop', handler, podIp: context.podIp(uid) }, context);
+    if (begun.kind === 'failed') hookOver(kill, item, begun.message, context);
+    else item.hook = begun.hook;
+  }
+  const until = item.hook?.sleepsUntil ?? null;
+  if (until !== null && context.turn.now >= until) hookOver(kill, item, null, context);
+}
+
+/** Takes the answer to a hook of this kill, if it is one. */
+export function applyPreStopReply(kill: PodKill, reply: Reply<AgentOperations>, context: SyncContext): void {
+  const item = kill.items.find(({ hook }) => hook?.slot === reply.slot);
+  if (item?.hook == null || item.kill.phase !== 'preStop') return;
+  const end = hookAnswered(item.hook, reply, context);
+  if (end.kind !== 'again') hookOver(kill, item, end.kind === 'failed' ? end.message : null, context);
+}
+
+/** @param failure why it failed; for the log, since it may hold secrets */
+function hookOver(kill: PodKill, item: KillItem, failure: string | null, context: SyncContext): void {
+  if (failure !== null) context.turn.log('error', 'PreStop hook failed', { err: failure, podUID: kill.pod.metadata.uid ?? '', containerName: item.kill.containerName });
+  const event = preStopEnded(item.kill, failure !== null, context.turn.now);
   if (event !== null) context.event(kill.pod, item.kill.containerName, event.type, event.reason, event.message);
 }
 
 /** Takes the answer to a stop. False when the answer is not this kill's. */
-export function applyPodKillReply(kill: PodKill, reply: Reply<AgentOperations>): boolean {
+export function applyPodKillReply(kill: PodKill, uid: string, reply: Reply<AgentOperations>, context: SyncContext): boolean {
   const failure = reply.outcome.ok ? null : reply.outcome.error;
   if (reply.op === 'containers.stop') {
     const item = kill.items.find(({ containerId }) => reply.slot === `stop/${containerId}`);
     if (item === undefined) return false;
     stopAnswered(item.kill, failure);
+    // A hook that outlived the grace period has nothing left to run in.
+    if (item.hook !== null && item.kill.error === null) context.turn.cancel(hookAddress(uid), item.hook.slot);
     const { containerName, error } = item.kill;
     kill.results.push(error === null ? succeeded('KillContainer', containerName) : failed('KillContainer', containerName, 'KillContainerError', error));
     return true;
@@ -132,7 +158,9 @@ function stoppedNames(kill: PodKill): Set<string> {
 function nextDeadline(kill: PodKill): Micros | null {
   let next: Micros | null = null;
   for (const item of kill.items) {
-    const deadline = containerKillDeadline(item.kill);
+    const sleepsUntil = item.kill.phase === 'preStop' ? (item.hook?.sleepsUntil ?? null) : null;
+    const graceEnds = containerKillDeadline(item.kill);
+    const deadline = graceEnds !== null && sleepsUntil !== null ? Math.min(graceEnds, sleepsUntil) : graceEnds;
     if (deadline !== null && (next === null || deadline < next)) next = deadline;
   }
   return next;

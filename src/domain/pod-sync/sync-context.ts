@@ -36,6 +36,8 @@ export interface SyncContext {
   /** The status computed last for the pod. */
   previousStatus(run: SyncRun): PodStatus;
   isTerminationRequested(uid: string): boolean;
+  /** The pod's first address; '' while it has none. */
+  podIp(uid: string): string;
   /** Records an event about the pod, or about one of its containers. */
   event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void;
   /** Records a warning about the node itself. */

@@ -56,4 +56,18 @@ export interface SyncRun {
   readonly startedAt: Micros;
 }
 
+/** The kill that a step is carrying out; null: it kills nothing now. */
+export function killOf(step: SyncStep | undefined): PodKill | null {
+  switch (step?.kind) {
+    case 'kill':
+      return step.kill;
+    case 'cgroup':
+      return step.phase === 'kill' ? step.kill : null;
+    case 'start':
+      return step.start.phase === 'kill' ? step.start.kill : null;
+    default:
+      return null;
+  }
+}
+
 export type StepOutcome = 'waiting' | 'done' | 'ended';

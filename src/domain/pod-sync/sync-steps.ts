@@ -5,7 +5,7 @@ import type { Reply } from '../kernel/machine.js';
 import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
 import { podReferenceTextOf } from '../values/pod-references.js';
 import { errorOfResults, failed, succeeded } from './action-result.js';
-import { applyContainerStartReply, decideContainerStart } from './container-start.js';
+import { applyContainerStartReply, decideContainerStart, isStartWaiting } from './container-start.js';
 import { planSync } from './plan-sync.js';
 import { applyPodKillReply, beginPodKill, decidePodKill } from './pod-kill.js';
 import type { PodKill } from './pod-kill-state.js';
@@ -73,7 +73,7 @@ export function applyStepReply(step: SyncStep, run: SyncRun, reply: Reply<AgentO
       applyVolumeTeardownReply(step.teardown, reply);
       return;
     case 'kill':
-      applyPodKillReply(step.kill, reply);
+      applyPodKillReply(step.kill, run.uid, reply, context);
       return;
     case 'remove':
       applyRemove(step, run, reply);
@@ -133,7 +133,7 @@ function decideCgroup(step: CgroupStep, run: SyncRun, context: SyncContext): Ste
 
 function applyCgroup(step: CgroupStep, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
   if (step.phase === 'kill' && step.kill !== null) {
-    applyPodKillReply(step.kill, reply);
+    applyPodKillReply(step.kill, run.uid, reply, context);
     return;
   }
   if (reply.op === 'podCgroups.exists') {
@@ -272,7 +272,7 @@ function decideStart(step: StartStep, run: SyncRun, context: SyncContext): StepO
   const { start } = step;
   const sent = decideContainerStart(start, run, context);
   run.outstanding += sent;
-  if (sent > 0) return 'waiting';
+  if (sent > 0 || isStartWaiting(start)) return 'waiting';
   // An init container that does not start holds up everything after it; a sidecar or a regular container only itself.
   const holdsUp = start.phase === 'failed' && start.group === 'init' && start.container.restartPolicy !== 'Always';
   return holdsUp ? 'ended' : 'done';

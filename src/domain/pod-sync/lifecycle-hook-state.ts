@@ -1,0 +1,16 @@
+// A lifecycle hook under way, as data.
+import type { Micros } from '../../ports/micros.js';
+import type { LifecycleHandler } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { HttpGetRequest } from '../../ports/outbound/probing.js';
+
+export interface LifecycleHook {
+  readonly pod: Pod;
+  readonly containerName: string;
+  readonly handler: LifecycleHandler;
+  readonly slot: string;
+  /** A sleep's end; null: it ends with an answer. */
+  readonly sleepsUntil: Micros | null;
+  /** What was asked over HTTP last. */
+  http: HttpGetRequest | null;
+}

@@ -1,0 +1,102 @@
+// Lifecycle hooks: what a handler asks of its container, and what its end means. Nobody but the run that began a hook waits for it; one that
+// is left behind ends by itself.
+//
+//   begin -> asked -> answered (a hook over TLS that meets plain HTTP is asked once more without TLS)
+//         -> sleeps -> its time has come
+//         -> failed: there is nothing to ask
+//
+// Invariant: what a hook printed goes to the log and to the container's waiting message, never to an event: it may hold secrets.
+import type { LifecycleHandler } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { Address, Reply } from '../kernel/machine.js';
+import { userAgentVersion } from '../probes/ask-probe.js';
+import { httpProbeRequest } from '../probes/http-probe.js';
+import { podReferenceTextOf } from '../values/pod-references.js';
+import { microsPerSecond } from '../values/time.js';
+import { containerOf } from './container-of.js';
+import type { LifecycleHook } from './lifecycle-hook-state.js';
+import type { SyncContext } from './sync-context.js';
+
+export type BegunHook = { readonly kind: 'begun'; readonly hook: LifecycleHook } | { readonly kind: 'failed'; readonly message: string };
+export type HookEnd = { readonly kind: 'succeeded' | 'again' } | { readonly kind: 'failed'; readonly message: string };
+
+export interface HookRequest {
+  readonly pod: Pod;
+  readonly containerName: string;
+  readonly containerId: string;
+  readonly kind: 'postStart' | 'preStop';
+  readonly handler: LifecycleHandler;
+  /** '' while there is none. */
+  readonly podIp: string;
+}
+
+/** Where the answers of a pod's hooks come to. */
+export function hookAddress(uid: string): Address {
+  return { machine: 'hook', key: uid };
+}
+
+export function hookSlot(kind: HookRequest['kind'], containerId: string): string {
+  return `${kind}/${containerId}`;
+}
+
+/** Begins a hook. One of the same container that was left behind is waited for instead of begun again. */
+export function beginHook(request: HookRequest, context: SyncContext): BegunHook {
+  const { pod, containerName, containerId, kind, handler, podIp } = request;
+  const { turn } = context;
+  const address = hookAddress(pod.metadata.uid ?? '');
+  const slot = hookSlot(kind, containerId);
+  const hook = { pod, containerName, handler, slot, sleepsUntil: null, http: null };
+  if (turn.inFlight(address, slot)) return { kind: 'begun', hook };
+  if (handler.exec !== undefined) {
+    turn.ask('containers.execSync', address, slot, { containerId, command: handler.exec.command ?? [], timeoutSeconds: 0 }, null);
+    return { kind: 'begun', hook };
+  }
+  if (handler.httpGet !== undefined) {
+    const ports = containerOf(pod, containerName)?.ports ?? [];
+    const built = httpProbeRequest(handler.httpGet, ports, podIp, userAgentVersion, 'kube-lifecycle');
+    const hasHost = podIp !== '' || (handler.httpGet.host ?? '') !== '';
+    if (!built.ok || !hasHost) return { kind: 'failed', message: failureText(hook, built.ok ? 'failed to find networking container: no address' : built.error, '') };
+    const http = { url: built.request.url, headers: built.request.headers, timeoutMicros: null };
+    turn.ask('probing.http', address, slot, http, null);
+    return { kind: 'begun', hook: { ...hook, http } };
+  }
+  if (handler.sleep !== undefined) return { kind: 'begun', hook: { ...hook, sleepsUntil: turn.now + handler.sleep.seconds * microsPerSecond } };
+  return { kind: 'failed', message: 'Cannot run handler: invalid handler: no exec, httpGet or sleep' };
+}
+
+/** Takes the answer to a hook. `again`: it was asked once more. */
+export function hookAnswered(hook: LifecycleHook, reply: Reply<AgentOperations>, context: SyncContext): HookEnd {
+  if (!reply.outcome.ok) return { kind: 'failed', message: failureText(hook, reply.outcome.error.message, '') };
+  if (reply.op === 'containers.execSync') {
+    const { exitCode, stdout, stderr } = reply.outcome.value;
+    if (exitCode === 0) return { kind: 'succeeded' };
+    const command = (hook.handler.exec?.command ?? []).join(' ');
+    return { kind: 'failed', message: failureText(hook, `command '${command}' exited with ${exitCode}: ${stderr}`, stdout + stderr) };
+  }
+  if (reply.op !== 'probing.http') return { kind: 'succeeded' };
+  const answer = reply.outcome.value;
+  const withoutTls = hook.http?.url.startsWith('http:') === true && hook.handler.httpGet?.scheme?.toLowerCase() === 'https';
+  if (answer.kind === 'answered') {
+    // Whatever it says, it was reached.
+    if (withoutTls) context.event(hook.pod, null, 'Warning', 'LifecycleHTTPFallback', fallbackText(hook.http?.url ?? ''));
+    return { kind: 'succeeded' };
+  }
+  if (!answer.plainHttp || hook.http === null || withoutTls) return { kind: 'failed', message: failureText(hook, answer.error, '') };
+  const { Authorization: _, ...headers } = hook.http.headers;
+  hook.http = { url: hook.http.url.replace(/^https:/, 'http:'), headers, timeoutMicros: null };
+  context.turn.ask('probing.http', hookAddress(hook.pod.metadata.uid ?? ''), hook.slot, hook.http, null);
+  return { kind: 'again' };
+}
+
+function fallbackText(url: string): string {
+  const host = /^http:\/\/([^/?#]*)/.exec(url)?.[1] ?? '';
+  return `request to HTTPS lifecycle hook ${host} got HTTP response, retry with HTTP succeeded`;
+}
+
+function failureText({ pod, containerName, handler }: LifecycleHook, error: string, output: string): string {
+  const of = `for Container ${JSON.stringify(containerName)} in Pod ${JSON.stringify(podReferenceTextOf(pod))} failed - error: ${error}`;
+  if (handler.exec !== undefined) return `Exec lifecycle hook ([${(handler.exec.command ?? []).join(' ')}]) ${of}, message: ${JSON.stringify(output)}`;
+  if (handler.httpGet !== undefined) return `HTTP lifecycle hook (${handler.httpGet.path ?? ''}) ${of}`;
+  return `Sleep lifecycle hook (${handler.sleep?.seconds ?? 0}) ${of}`;
+}
