@@ -59,7 +59,7 @@ async function mutate(file) {
   const lines = readFileSync(target, 'utf8').split('\n');
   for (const { location, replacement, status } of missed) {
     const { line, column } = location.start;
-    console.log(`  ${status} ${line + 1}:${column + 1} ${(lines[line] ?? '').trim().slice(0, 110)}  =>  ${String(replacement).replace(/\s+/g, ' ').slice(0, 60)}`);
+    console.log(`  ${status} ${line}:${column} ${(lines[line - 1] ?? '').trim().slice(0, 110)}  =>  ${String(replacement).replace(/\s+/g, ' ').slice(0, 60)}`);
   }
 }
 

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { rejected, rejectionMetricLabel, rejectionStatusMessage } from '../../src/domain/admission/admission-result.js';
+import { shortages } from '../../src/domain/admission/node-resources.js';
 import { admitAppArmor, admitDeclaredFeatures, admitPodLevelResources } from '../../src/domain/admission/node-support.js';
 import { admitByPredicates } from '../../src/domain/admission/predicates.js';
 import { admitUnderPressure } from '../../src/domain/admission/pressure-gate.js';
@@ -124,6 +125,15 @@ t.test('predicates', async (t) => {
   for (const [sentence, candidate, other, free] of ports) {
     t.match(admitByPredicates({ pod: candidate, otherPods: [other], node: node() }), free ? { kind: 'admitted' } : { reason: 'NodePorts' }, sentence);
   }
+  const others = [ported('127.0.0.1'), ported('10.0.0.1')];
+  t.match(admitByPredicates({ pod: ported('127.0.0.1'), otherPods: others, node: node() }), { reason: 'NodePorts' }, 'of two pods with one port, the first');
+  t.match(admitByPredicates({ pod: ported('10.0.0.2'), otherPods: others, node: node() }), { kind: 'admitted' }, 'and neither');
+  const wants = { 'vendor.io/b': '1', 'vendor.io/a': '1', 'no-such': '1', memory: '999Ti' };
+  t.strictSame(
+    shortages(pod({ requests: wants }), new Map(), new Map()).map(({ resource }) => resource),
+    ['pods', 'memory', 'vendor.io/a', 'vendor.io/b'],
+    'in order, and no name that nodes do not count',
+  );
   const both = pod({ priority: 2_000_000_000, requests: { cpu: '5' }, nodeName: 'other' });
   t.match(
     admitByPredicates({ pod: both, otherPods: [pod({ requests: { cpu: '4' } })], node: node() }),

@@ -4,7 +4,7 @@ import t from 'tap';
 import { emptyCgroupConfig } from '../../src/domain/cgroups/cgroup-config.js';
 import { cgroupFiles } from '../../src/domain/cgroups/cgroup-files.js';
 import { cgroupPath, parseCgroupPath, systemdUnits } from '../../src/domain/cgroups/cgroup-name.js';
-import { milliCpuToQuota, milliCpuToShares, podWeightToShares, sharesToContainerWeight, sharesToPodWeight } from '../../src/domain/cgroups/cpu-conversions.js';
+import { milliCpuToQuota, milliCpuToShares, podWeightToShares, quotaToMilliCpu, sharesToContainerWeight, sharesToPodWeight } from '../../src/domain/cgroups/cpu-conversions.js';
 import { podCgroupConfig, podCgroupOptions } from '../../src/domain/cgroups/pod-cgroup-config.js';
 import { podCgroupName, podUidOfCgroupPath } from '../../src/domain/cgroups/pod-cgroup-name.js';
 import { sliceSettings } from '../../src/domain/cgroups/systemd-properties.js';
@@ -41,6 +41,9 @@ t.test('values', async (t) => {
       }),
     );
   }, 'stay in their bounds');
+  t.strictSame([0, 2, 3, 1024, 262_144, 300_000].map(sharesToContainerWeight), [0, 1, 2, 100, 10_000, 10_000], 'weights of containers, also outside of what shares can be');
+  t.strictSame([0, 2, 262_144, 300_000].map(sharesToPodWeight), [1, 1, 10_000, 10_000], 'weights of pods');
+  t.strictSame([quotaToMilliCpu(-1, 100_000), quotaToMilliCpu(50_000, 0), quotaToMilliCpu(50_000, 100_000)], [0, 0, 500], 'no quota is no limit');
 });
 
 t.test('files', async (t) => {
