@@ -221,6 +221,20 @@ t.test('a call ends at its deadline or when it is cancelled; the runtime hears o
   });
 });
 
+t.test('one call may ask about many containers at once', async (t) => {
+  const warnings: string[] = [];
+  const heard = ({ name }: Error): void => {
+    warnings.push(name);
+  };
+  process.on('warning', heard);
+  t.teardown(() => process.off('warning', heard));
+  await withRuntime({ startContainer: (_call, answer) => answer(null, {}) }, async ({ ports: { containers } }) => {
+    const one = call(new AbortController().signal);
+    await Promise.all(Array.from({ length: 50 }, (_, index) => containers.start({ containerId: `c${index}` }, one)));
+  });
+  t.same(warnings, []);
+});
+
 t.test('answers of up to 16 MiB are taken', async (t) => {
   let bytes = 0;
   const methods: Parameters<typeof withRuntime>[0] = {

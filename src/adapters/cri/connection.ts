@@ -2,6 +2,7 @@
 //
 // Invariants: a call is never retried and never waits for a socket that is down; it ends by its answer, by its deadline or by its
 // signal, whichever is first; it rejects with PortError only.
+import { setMaxListeners } from 'node:events';
 import { type ChannelOptions, Client, type ClientReadableStream, type ClientUnaryCall, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import type { Micros } from '../../ports/micros.js';
 import type { Call } from '../../ports/operation.js';
@@ -102,6 +103,8 @@ export class CriConnection {
         else if (call.signal.aborted) reject(cutOff(call.timeoutMicros !== null && durationMicros >= call.timeoutMicros - timerMicros, operation, subject));
         else reject(target.messageWithCode === true ? withCode(error, operation, subject) : portErrorOf(error, operation, subject));
       };
+      // One call of a port may ask the runtime about each of a pod's containers at the same time.
+      if (call.signal instanceof EventTarget) setMaxListeners(0, call.signal);
       call.signal.addEventListener('abort', abort);
       const options = timeout === null ? {} : { deadline: Date.now() + Math.ceil(timeout / 1_000) };
       rpc = this.client.makeUnaryRequest(method.path, method.requestSerialize, method.responseDeserialize, request, new Metadata(), options, settle);
