@@ -1,5 +1,7 @@
 // kubelet-ts and kubelet-ctl as processes: versions, refusals and their exit codes, signals, kill -9, and the demonstration.
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -217,6 +219,42 @@ t.test('dev on a runtime of ones own takes its pods out again', async (t) => {
   t.equal(stage.containers.length, 0);
   t.equal(stage.runtime.runtime.state.sandboxes.size, 0);
   t.same(readdirSync(temporary), []);
+});
+
+t.test('dev ends as by Ctrl-C when its terminal or reader goes away', async (t) => {
+  const stage = await Stage.open();
+  t.teardown(() => stage.close());
+  const temporary = join(stage.directory, 'tmp');
+  mkdirSync(temporary);
+  stage.manifest('a.yaml', stage.pod('a'));
+  const leave = (dev: Program): void => dev.closeOutput();
+  const hangUp = (dev: Program): void => dev.kill('SIGHUP');
+  for (const goAway of [hangUp, leave]) {
+    const dev = new Program('kubelet-ctl', ['dev', '--runtime', stage.runtime.endpoint, '--manifests', stage.manifests], { TMPDIR: temporary });
+    await until('it runs', () => /a-dev {2}Running/.test(dev.out));
+    goAway(dev);
+    stage.manifest('b.yaml', stage.pod('b'));
+    t.equal(await dev.end(), 0);
+    t.notMatch(dev.err, /EPIPE/);
+    t.equal(stage.runtime.runtime.state.sandboxes.size, 0);
+    t.same(readdirSync(temporary), []);
+    rmSync(join(stage.manifests, 'b.yaml'));
+  }
+});
+
+t.test('ps writes all of a long list into a pipe', async (t) => {
+  const items = Array.from({ length: 3_000 }, (_, index) => ({ metadata: { name: `p${index}`, namespace: 'x'.repeat(1_000) }, spec: { containers: [] } }));
+  const server = createServer((_request, response) => response.end(JSON.stringify({ items })));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const program = new Program('kubelet-ctl', ['ps', '--agent', `http://127.0.0.1:${port}`, '-o', 'json']);
+  t.equal(await program.end(), 0);
+  t.same(JSON.parse(program.out), items);
+  const unread = new Program('kubelet-ctl', ['ps', '--agent', `http://127.0.0.1:${port}`, '-o', 'json']);
+  unread.closeOutput();
+  t.equal(await unread.end(), 0);
+  t.equal(unread.err, '');
 });
 
 t.test('mock-cri serves until it is told to stop', async (t) => {

@@ -33,6 +33,11 @@ export class Program {
     return this.child.pid ?? 0;
   }
 
+  /** Nobody reads what it writes from now on. */
+  closeOutput(): void {
+    this.child.stdout?.destroy();
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.child.kill(signal);
   }

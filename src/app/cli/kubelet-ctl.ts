@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Everything around the kubelet that no kubelet has: demonstrations, mocks, looks into a running one, checks. One module a command, loaded
 // when it is asked for.
+import { exitWhenWritten, whenReaderIsGone } from './standard-output.js';
 import { quickVersion } from './version.js';
 
 const help = `usage: kubelet-ctl COMMAND [OPTION...]
@@ -16,6 +17,8 @@ kubelet-ctl COMMAND --help says more. In a hurry: kubelet-ctl dev
 
 async function main([command, ...words]: readonly string[]): Promise<number> {
   const { stdout, stderr } = process;
+  // A demonstration has more to do then than to end.
+  if (command !== 'dev') whenReaderIsGone(() => process.exit(0));
   switch (command) {
     case 'dev':
       return (await import('../dev/run-dev.js')).runDev(words, stdout, stderr);
@@ -41,4 +44,4 @@ async function main([command, ...words]: readonly string[]): Promise<number> {
 const words = process.argv.slice(2);
 const version = quickVersion(words);
 if (version !== null) process.stdout.write(version);
-else process.exit(await main(words));
+else await exitWhenWritten(await main(words));

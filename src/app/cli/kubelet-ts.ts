@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // The daemon's program: takes a kubelet's flags and nothing else. Whoever only wants the version has it before anything is loaded.
+import { exitWhenWritten } from './standard-output.js';
 import { quickVersion } from './version.js';
 
 const words = process.argv.slice(2);
@@ -7,5 +8,5 @@ const version = quickVersion(words);
 if (version !== null) process.stdout.write(version);
 else {
   const { runKubelet } = await import('./run-kubelet.js');
-  process.exit(await runKubelet(words));
+  await exitWhenWritten(await runKubelet(words));
 }

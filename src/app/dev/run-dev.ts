@@ -2,7 +2,8 @@
 //
 // | ends by                              | exit code | what is left                                        |
 // |--------------------------------------|-----------|-----------------------------------------------------|
-// | the first SIGINT or SIGTERM          | 0         | nothing                                             |
+// | the first SIGINT, SIGTERM or SIGHUP, | 0         | nothing                                             |
+// | or the reader of its output is gone  |           |                                                     |
 // | a second one                         | 1         | what there was no time for, on a real runtime       |
 // | a refusal, or the agent's failure    | 1         | nothing                                             |
 
@@ -11,6 +12,7 @@ import type { MockCriServer } from '../../adapters/mock-cri/index.js';
 import { openNativeLinux } from '../../adapters/native-linux/index.js';
 import { WallAnchoredClock } from '../../adapters/time/index.js';
 import { podRows } from '../cli/pod-rows.js';
+import { whenReaderIsGone } from '../cli/standard-output.js';
 import { type Daemon, startDaemon } from '../daemon/start-daemon.js';
 import { StartRefusal } from '../daemon/start-refusal.js';
 import { removeCgroups, removePods } from './dev-cleanup.js';
@@ -122,6 +124,9 @@ class Demonstration {
       };
       process.on('SIGINT', signal);
       process.on('SIGTERM', signal);
+      // A closed terminal ends it as Ctrl-C does: a real runtime must not keep its pods.
+      process.on('SIGHUP', () => resolve('interrupted'));
+      whenReaderIsGone(() => resolve('interrupted'));
       process.on('uncaughtException', (error) => {
         this.view.end();
         process.stderr.write(`kubelet-ctl dev: ${error.stack ?? error.message}\n`);
