@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { cpuHintProvider } from '../../src/domain/cpu-manager/cpu-hint-provider.js';
+import { cpuHints } from '../../src/domain/cpu-manager/cpu-hints.js';
 import {
   allocatableExclusiveCpus,
   type CpuManager,
@@ -272,4 +273,17 @@ t.test('a state file cut off anywhere is a reason not to start, with the remedy'
   t.ok(startCpuManager(configOf(cores, {}, text)).ok);
   const smaller = [{ numaNode: 0, socket: 0, uncoreCache: null, threads: [0, 1, 2] }];
   t.match(startCpuManager(configOf(smaller, {}, text)), { ok: false, error: 'current set of available CPUs "0-2" doesn\'t match with CPUs in state "0-3"' }, 'a CPU is offline');
+});
+
+t.test('hints that keep to sockets: no more sockets than the fewest nodes need', async (t) => {
+  // Two sockets of two NUMA nodes, two CPUs a node.
+  const cores = [0, 1, 2, 3].map((numaNode) => ({ numaNode, socket: numaNode >> 1, uncoreCache: null, threads: [numaNode, numaNode + 4] }));
+  const discovery = discoverCpuTopology(cores);
+  if (!discovery.ok) throw new Error(discovery.error);
+  const { topology } = discovery;
+  const preferred = (available: CpuSet, request: number): string[] =>
+    cpuHints(topology, true, available, [], request).flatMap((hint) => (hint.preferred ? [(hint.numaNodes ?? []).join()] : []));
+  t.strictSame(preferred([2, 3, 6, 7], 2), ['2', '3', '2,3'], 'one node would do: two of one socket, too');
+  t.strictSame(preferred(topology.all, 5), ['0,1,2', '0,1,3', '0,2,3', '1,2,3', '0,1,2,3'], 'three nodes need two sockets: all four, too');
+  t.strictSame(preferred([...topology.all, 99], 9), [], 'a CPU that the machine does not have serves nobody');
 });

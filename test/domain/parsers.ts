@@ -82,7 +82,7 @@ function checkQuantity(text: string): void {
 export const parsers: readonly Parser[] = [
   { name: 'quantity', seeds: ['1500m', '2Gi', '1e3', '-0.5Ki', '12345678901234567890', '1.000000001', '5E', '1E-3'], parse: checkQuantity },
   { name: 'quantity in JSON', seeds: ['"1500m"', '5', 'null', '" 2Gi "'], parse: parseQuantityJson },
-  { name: 'cpuset', seeds: ['0-3,5', '0-65535', '1,2,3', '70000-80000,5'], parse: parseCpuSet },
+  { name: 'cpuset', seeds: ['0-3,5', '0-255', '1,2,3', '70000-70100,5'], parse: parseCpuSet },
   { name: 'label selector', seeds: ['a=b,c!=d', 'a in (b,c),!d', 'x.io/y notin (z)', 'a,b>5'], parse: parseLabelSelectorText },
   { name: 'field selector', seeds: ['spec.nodeName=a,status.phase!=b', 'a=b\\,c'], parse: parseFieldSelectorText },
   {
