@@ -265,7 +265,7 @@ function shortLine({ ts, level, msg, caller, pid, v, ...fields }: LogLine): stri
 }
 
 /** A port of the loopback address that is free now. Nothing else may ask for port 0 and get it before the kubelet does, so it is not certain. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
