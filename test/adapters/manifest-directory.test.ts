@@ -89,8 +89,8 @@ const badFiles: readonly BadFile[] = [
   { name: 'binary.yaml', make: (path) => writeFileSync(path, Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2])), line: /binary\.yaml": .*a binary file/ },
   { name: 'latin.yaml', make: (path) => writeFileSync(path, Buffer.from([0x61, 0x3a, 0x20, 0xe4, 0x0a])), line: /latin\.yaml": .*UTF-8/ },
   { name: 'empty.yaml', make: (path) => writeFileSync(path, ''), line: /empty\.yaml": .*couldn't parse as pod\(invalid pod: the document is empty\)/ },
-  { name: 'directory.yaml', make: (path) => mkdirSync(path), line: /^info .*\/directory\.yaml: a directory, not a manifest, ignoring$/ },
-  { name: 'pipe.yaml', make: (path) => execFileSync('mkfifo', [path]), line: /^info .*\/pipe\.yaml: not a regular file, ignoring$/ },
+  { name: 'directory.yaml', make: (path) => mkdirSync(path), line: /^warn .*\/directory\.yaml: a directory, not a manifest, ignoring$/ },
+  { name: 'pipe.yaml', make: (path) => execFileSync('mkfifo', [path]), line: /^warn .*\/pipe\.yaml: not a regular file, ignoring$/ },
   { name: 'loop.yaml', make: (path) => symlinkSync(path, path), line: /loop\.yaml": .*too many levels of symbolic links/ },
   { name: 'dangling.yaml', make: (path) => symlinkSync(`${path}.nowhere`, path), line: /dangling\.yaml": .*a symbolic link to a file that does not exist/ },
   {

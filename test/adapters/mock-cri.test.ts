@@ -80,6 +80,7 @@ t.test('the mock takes a stale socket and no other', async (t) => {
   const second = new MockCriServer({ ...options, listen: left });
   await second.start();
   await second.stop();
+  await t.rejects(startMockCri({ ...options, listen: join(directory, 'none', 'a.sock') }), /none\/a\.sock: there is no directory .*\/none$/);
   writeFileSync(options.listen, 'precious');
   await t.rejects(startMockCri(options), /exists and is no socket/);
   t.equal(readFileSync(options.listen, 'utf8'), 'precious');

@@ -125,6 +125,31 @@ t.test('drop-in directories', async (t) => {
   t.strictSame(source.readDropIns('empty'), { files: [], skipped: [], error: null });
 });
 
+const dropInFiles: readonly (readonly [string, string, RegExp | null])[] = [
+  ['10-a.conf', `${header}maxPods: 7\nallowedUnsafeSysctls: [kernel.a]\n`, null],
+  ['20-b.conf', '', /20-b\.conf/],
+  ['30-c.conf', '# nothing\n', /30-c\.conf/],
+  ['40-d.conf', 'maxPods: 9\n', /40-d\.conf/],
+  ['50-e.yaml', 'not: [read', null],
+  ['60-f.conf', `${header}allowedUnsafeSysctls: [kernel.b]\n`, null],
+];
+
+t.test('KB015: a drop-in that is empty or has no kind is refused in one line with its name; the others apply in order', async (t) => {
+  for (const [name, text, refusal] of dropInFiles) {
+    const got = check(t.testdir({ 'k.yaml': header, d: { [name]: text } }), 'k.yaml', '--config-dir=d');
+    t.equal(got.status, refusal === null ? 0 : 1, `${name}: ${got.error}`);
+    if (refusal === null) continue;
+    t.match(got.error, refusal);
+    t.equal(got.error.trimEnd().split('\n').length, 1, name);
+  }
+  const good = Object.fromEntries(dropInFiles.filter(([, , refusal]) => refusal === null).map(([name, text]) => [name, text]));
+  const { status, out } = check(t.testdir({ 'k.yaml': header, d: good }), 'k.yaml', '--config-dir=d');
+  const shown = parseYaml(out);
+  t.equal(status, 0);
+  t.match(shown.ok && shown.value, { maxPods: 7, allowedUnsafeSysctls: ['kernel.b'] });
+  t.match(check(t.testdir({ 'k.yaml': header, d: Object.fromEntries(dropInFiles) }), 'k.yaml', '--config-dir=d'), { status: 1, error: /20-b\.conf/ });
+});
+
 t.test('files that are none', async (t) => {
   const directory = t.testdir({ bytes: '' });
   writeFileSync(join(directory, 'bytes'), Uint8Array.of(0x61, 0x3a, 0x20, 0xff));

@@ -60,6 +60,11 @@ t.test('strangers are told by name, the first five of them', async (t) => {
   t.same(strangers({ listing: { ...listing, pods: [], foreign: 2 }, logDirectories: [], cgroups: [] }, new Set()), ['2 containers of no pod']);
   t.same(strangers({ listing: { ...listing, foreign: 2 }, logDirectories: [], cgroups: [] }, new Set(['u1', 'u2', 'u3'])), [], 'beside pods of ones own they do not matter');
   t.equal(strangersRefusal([], 'unix:///s', 'A.'), null);
+  t.match(strangersRefusal(found, 'unix:///s', ''), /^the runtime at unix:\/\/\/s is in use: it holds pods that/);
+  t.match(
+    strangersRefusal(found.slice(2), 'unix:///s', ''),
+    /^the log directory or the cgroups of pods are in use: they hold what is left of pods that .* \(logs of ns_d_u4, cgroup /,
+  );
   t.match(strangersRefusal([...found, 'x', 'y'], 'unix:///s', 'A.'), /\(ns\/a, ns\/c, logs of ns_d_u4, cgroup \/kubepods\/podu5, x and 1 more\); nothing was touched\. A\.$/);
 });
 

@@ -204,6 +204,12 @@ t.test('the ranking is a total order, and stable', async (t) => {
 
 const policy: EvictionPolicy = { pressureTransitionPeriod: 0, maxPodGracePeriodSeconds: 30, localStorageCapacityIsolation: true, layout: layouts[0] };
 
+t.test('KB010: a static pod is critical by its own definition, whatever its priority, and so never the victim', async (t) => {
+  const pod = (source: string): Pod => ({ metadata: { name: 'p', uid: 'p', annotations: { 'kubernetes.io/config.source': source } }, spec: { containers: [] } });
+  for (const source of ['file', 'http']) t.ok(isCriticalPod(pod(source)), source);
+  t.notOk(isCriticalPod(pod('api')));
+});
+
 t.test('a critical pod is never the victim, and there is one whenever a pod that is not critical is there', async (t) => {
   const holds = fc.property(population, fc.constantFrom(...evictionSignals), fc.constantFrom(...layouts), ({ pods, byUid }, signal, layout) => {
     const own = { ...policy, layout, localStorageCapacityIsolation: false };

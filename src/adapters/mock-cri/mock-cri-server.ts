@@ -2,8 +2,9 @@
 //
 // Invariants: a socket that somebody listens on is never taken away; the socket is for its owner alone; after `stop` no timer, no file
 // and no socket is left.
-import { chmodSync, lstatSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { dirname } from 'node:path';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Micros } from '../../ports/micros.js';
 import { emptyRuntimeState, type RuntimeOperationName, type RuntimeOperations, SimContainerRuntime, type SimRuntimeEvent, type SimRuntimeOptions } from '../../sim/index.js';
@@ -149,6 +150,8 @@ export async function startMockCri(options: MockCriOptions): Promise<MockCriServ
 }
 
 async function removeStaleSocket(path: string): Promise<void> {
+  // Node would say that it is forbidden.
+  if (!existsSync(dirname(path))) throw new Error(`${path}: there is no directory ${dirname(path)}`);
   const status = lstatSync(path, { throwIfNoEntry: false });
   if (status === undefined) return;
   if (!status.isSocket()) throw new Error(`${path} exists and is no socket`);

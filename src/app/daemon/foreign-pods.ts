@@ -16,6 +16,8 @@ export interface PodsOnHost {
 }
 
 const shownMax = 5;
+const logsOf = 'logs of ';
+const cgroupOf = 'cgroup /';
 const looking: Call = { signal: new AbortController().signal, timeoutMicros: null };
 
 export async function podsOnHost(ports: KubeletPorts, withCgroups: boolean): Promise<PodsOnHost> {
@@ -54,9 +56,9 @@ export function strangers(host: PodsOnHost, known: ReadonlySet<string>): string[
   for (const { uid, name } of pods) if (!known.has(uid)) found.set(uid, name);
   for (const directory of host.logDirectories) {
     const uid = podUidOfLogDirectory(directory);
-    if (!known.has(uid) && !found.has(uid)) found.set(uid, `logs of ${directory}`);
+    if (!known.has(uid) && !found.has(uid)) found.set(uid, `${logsOf}${directory}`);
   }
-  for (const { uid, name } of host.cgroups) if (!known.has(uid) && !found.has(uid)) found.set(uid, `cgroup /${name.join('/')}`);
+  for (const { uid, name } of host.cgroups) if (!known.has(uid) && !found.has(uid)) found.set(uid, `${cgroupOf}${name.join('/')}`);
   const { foreign } = host.listing;
   const isHome = host.listing.pods.some(({ uid }) => known.has(uid));
   return [...found.values(), ...(foreign === 0 || isHome ? [] : [`${foreign} ${foreign === 1 ? 'container' : 'containers'} of no pod`])];
@@ -66,5 +68,7 @@ export function strangersRefusal(found: readonly string[], endpoint: string, adv
   if (found.length === 0) return null;
   const more = found.length - shownMax;
   const names = `${found.slice(0, shownMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  return `the runtime at ${endpoint} is in use: it holds pods that this agent does not know (${names}); nothing was touched. ${advice}`;
+  const isRuntimeTheirs = found.some((text) => !text.startsWith(logsOf) && !text.startsWith(cgroupOf));
+  const what = isRuntimeTheirs ? `the runtime at ${endpoint} is in use: it holds` : 'the log directory or the cgroups of pods are in use: they hold what is left of';
+  return `${what} pods that this agent does not know (${names}); nothing was touched. ${advice}`;
 }

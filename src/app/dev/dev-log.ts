@@ -4,22 +4,33 @@ import { PinoLogger, redactedText, standardErrorDestination } from '../../adapte
 import type { LogFields, Logger, LogLevel } from '../../ports/outbound/logger.js';
 import type { Clock } from '../tokens.js';
 
+/** Events of each pod that say the same about the whole demonstration. */
+const onceReasons: ReadonlySet<string> = new Set(['MissingClusterDNS']);
+
 export class DevLog implements Logger {
   private constructor(
     private readonly show: (line: string) => void,
     private readonly full: Logger | null,
+    private readonly seen: Set<string>,
   ) {}
 
   /** `show` gets the short lines. With `everything`, all lines go to standard error as a daemon writes them. */
   static create(show: (line: string) => void, everything: boolean, clock: Clock): DevLog {
-    if (!everything) return new DevLog(show, null);
+    if (!everything) return new DevLog(show, null, new Set());
     const options = { format: 'text', verbosity: 4, now: () => clock.now(), pid: process.pid, destination: standardErrorDestination(() => {}) } as const;
-    return new DevLog(show, PinoLogger.create(options, 'kubelet'));
+    return new DevLog(show, PinoLogger.create(options, 'kubelet'), new Set());
   }
 
   log(level: LogLevel, message: string, fields: LogFields = {}): void {
     if (this.full !== null) this.full.log(level, message, fields);
-    else if (level === 'error' || level === 'warn') this.show(shortLine(level, message, fields));
+    else if ((level === 'error' || level === 'warn') && this.isNews(fields)) this.show(shortLine(level, message, fields));
+  }
+
+  private isNews({ reason }: LogFields): boolean {
+    if (typeof reason !== 'string' || !onceReasons.has(reason)) return true;
+    const isNew = !this.seen.has(reason);
+    this.seen.add(reason);
+    return isNew;
   }
 
   shows(level: LogLevel): boolean {
@@ -27,7 +38,7 @@ export class DevLog implements Logger {
   }
 
   named(source: string): Logger {
-    return new DevLog(this.show, this.full?.named(source) ?? null);
+    return new DevLog(this.show, this.full?.named(source) ?? null, this.seen);
   }
 }
 

@@ -56,7 +56,7 @@ export function checkReservations(
   const systemReserved = parseReservation(wanted.systemReserved);
   if (!systemReserved.ok) return { ok: false, error: `--system-reserved value failed to parse: ${systemReserved.error}` };
   const hardEviction = parseThresholdValues(ignoresEviction ? {} : configuration.evictionHard);
-  if (!hardEviction.ok) return hardEviction;
+  if (!hardEviction.ok) return { ok: false, error: `--eviction-hard value failed to parse: ${hardEviction.error}` };
   const values = { reservedSystemCpus: cpus.value, kubeReserved: kubeReserved.value, systemReserved: systemReserved.value };
   return { ok: true, value: { ...values, hardEviction: hardEviction.value } };
 }

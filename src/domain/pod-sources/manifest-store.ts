@@ -27,7 +27,7 @@ export interface ManifestStore {
 }
 
 export interface StoreLine {
-  readonly level: 'error' | 'warn' | 'info';
+  readonly level: 'error' | 'warn';
   readonly text: string;
 }
 
@@ -96,7 +96,7 @@ function remarkOn(path: string, result: ManifestPods): StoreLine | null {
     case 'absent':
       return null;
     case 'skipped':
-      return { level: 'info', text: `${path}: ${result.message}, ignoring` };
+      return { level: 'warn', text: `${path}: ${result.message}, ignoring` };
     case 'rejected':
       // A text that is a pod but may not be one, and a text that isn't a pod at all.
       return { level: 'error', text: result.isParsed ? result.message : `${path}: couldn't parse as pod(${result.message}), please check config file` };
