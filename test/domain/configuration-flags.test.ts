@@ -123,19 +123,9 @@ const startup: readonly (readonly [string, string, readonly string[], string])[]
     [],
     `failed to run Kubelet: --qos-reserved value failed to parse: failed to parse percentage "x%" for "memory" resource: failed to convert number in percentage string`,
   ],
-  [
-    'a threshold below zero',
-    'evictionHard: {memory.available: -1%}\n',
-    [],
-    'failed to run Kubelet: --eviction-hard value failed to parse: eviction percentage threshold memory.available must be >= 0%: -1%',
-  ],
+  ['a threshold below zero', 'evictionHard: {memory.available: -1%}\n', [], 'failed to run Kubelet: eviction percentage threshold memory.available must be >= 0%: -1%'],
   ['thresholds that are ignored are not read', 'evictionHard: {memory.available: -1%}\n', ['--experimental-allocatable-ignore-eviction'], ''],
-  [
-    'a threshold of nothing',
-    'evictionHard: {memory.available: "0"}\n',
-    [],
-    'failed to run Kubelet: --eviction-hard value failed to parse: eviction threshold memory.available must be positive: 0',
-  ],
+  ['a threshold of nothing', 'evictionHard: {memory.available: "0"}\n', [], 'failed to run Kubelet: eviction threshold memory.available must be positive: 0'],
   [
     'a threshold that is no quantity',
     'evictionHard: {memory.available: 1Gib}\n',

@@ -56,7 +56,10 @@ export function checkReservations(
   const systemReserved = parseReservation(wanted.systemReserved);
   if (!systemReserved.ok) return { ok: false, error: `--system-reserved value failed to parse: ${systemReserved.error}` };
   const hardEviction = parseThresholdValues(ignoresEviction ? {} : configuration.evictionHard);
-  if (!hardEviction.ok) return { ok: false, error: `--eviction-hard value failed to parse: ${hardEviction.error}` };
+  if (!hardEviction.ok) {
+    const isNamed = Object.keys(configuration.evictionHard).some((signal) => hardEviction.error.includes(signal));
+    return isNamed ? hardEviction : { ok: false, error: `--eviction-hard value failed to parse: ${hardEviction.error}` };
+  }
   const values = { reservedSystemCpus: cpus.value, kubeReserved: kubeReserved.value, systemReserved: systemReserved.value };
   return { ok: true, value: { ...values, hardEviction: hardEviction.value } };
 }
