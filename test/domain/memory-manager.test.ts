@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
 import { allocateContainerMemory, memoryHintProvider } from '../../src/domain/memory-manager/allocate-memory.js';
+import type { MachineState, NumaNodeState } from '../../src/domain/memory-manager/machine-memory.js';
+import { bestMemoryHint, breaksGroups, type MemoryHint, memoryHints } from '../../src/domain/memory-manager/memory-hints.js';
 import {
   allocatableMemory,
   collectStaleMemory,
@@ -152,4 +154,34 @@ t.test('allocatable memory leaves out what is reserved and what huge pages take'
     { numaAffinity: [0], type: 'memory', size: 5 * gib },
     { numaAffinity: [1], type: 'memory', size: 6 * gib },
   ]);
+});
+
+t.test('the best of some hints: preferred ones, then fewer nodes, then lower ones', async (t) => {
+  const hint = (preferred: boolean, ...numaNodes: number[]): MemoryHint => ({ numaNodes, preferred });
+  const rows: readonly (readonly [sentence: string, hints: readonly MemoryHint[], best: number])[] = [
+    ['a preferred one comes late', [hint(false, 0), hint(true, 0, 1)], 1],
+    ['a preferred one comes first', [hint(true, 0, 1), hint(false, 0)], 0],
+    ['fewer nodes', [hint(true, 0, 1), hint(true, 3)], 1],
+    ['fewer nodes come first', [hint(true, 3), hint(true, 0, 1)], 0],
+    ['fewer nodes, none preferred', [hint(false, 0, 1, 2), hint(false, 1, 2)], 1],
+    ['the highest node that differs decides', [hint(true, 0, 2), hint(true, 1, 2), hint(true, 0, 1)], 2],
+    ['also where only the lowest differs', [hint(true, 1, 2), hint(true, 0, 2)], 1],
+    ['equal ones: the first', [hint(true, 0, 1), hint(true, 0, 1)], 0],
+  ];
+  for (const [sentence, hints, best] of rows) t.equal(bestMemoryHint(hints), hints[best], sentence);
+  t.equal(bestMemoryHint([]), null);
+});
+
+t.test('nodes that can be used together, in whatever order the machine has them', async (t) => {
+  const node = (numberOfAssignments: number, cells: readonly number[]): NumaNodeState => ({
+    ...{ numberOfAssignments, cells },
+    memoryMap: new Map([['memory', { total: 8 * gib, systemReserved: 0, allocatable: 8 * gib, reserved: 0, free: 8 * gib }]]),
+  });
+  const hintsOf = (machine: MachineState, gibs: number): string[] =>
+    memoryHints(machine, new Map([['memory', gibs * gib]]), () => 0).map(({ numaNodes, preferred }) => `${numaNodes.join()}${preferred ? ' preferred' : ''}`);
+  const free = new Map([2, 0, 1].map((id) => [id, node(0, [id])]));
+  t.strictSame(hintsOf(free, 12), ['0,1 preferred', '0,2 preferred', '1,2 preferred', '0,1,2']);
+  t.strictSame(hintsOf(new Map([...free, [1, node(1, [1])]]), 12), ['0,2 preferred'], 'a node in use alone is in no group');
+  t.strictSame(hintsOf(new Map([...free, [0, node(1, [0, 1])], [1, node(1, [0, 1])]]), 6), ['2 preferred', '0,1'], 'a group is used as a whole');
+  t.equal(breaksGroups(new Map([...free, [1, node(1, [1])]]), [1]), false, 'alone is no group');
 });
