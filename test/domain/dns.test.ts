@@ -25,6 +25,7 @@ t.test('resolv.conf', async (t) => {
     ['the last search line counts, even an empty one', 'search a b\nsearch\n', { servers: [], searches: [], options: [] }],
     ['one dot is trimmed, the root alone dropped', 'search a. b.. .\n', { servers: [], searches: ['a', 'b.'], options: [] }],
     ['options add up by name', 'options ndots:1 rotate\noptions ndots:2\n', { servers: [], searches: [], options: ['ndots:2', 'rotate'] }],
+    ['options without a name are one option', 'options :a :b\n', { servers: [], searches: [], options: [':b'] }],
     ['line ends of other systems', 'nameserver 1.1.1.1\r\nsearch a\r\n', { servers: ['1.1.1.1'], searches: ['a'], options: [] }],
   ];
   for (const [sentence, text, want] of rows) t.strictSame(parseResolvConf(text), { ok: true, value: want }, sentence);

@@ -1,7 +1,9 @@
 // Readers of the domain on 20 000 random and spoiled texts each; parsers.nightly.ts has a million. Then texts that once took for ever.
 import t from 'tap';
+import { parseResolvConf } from '../../src/domain/dns/resolv-conf.js';
 import { parseThreshold } from '../../src/domain/eviction/threshold-text.js';
 import { parseCpuSet } from '../../src/domain/values/cpu-set.js';
+import { parseQuantityJson } from '../../src/domain/values/quantity.js';
 import { fuzzParser } from './parser-fuzz.js';
 import { parsers } from './parsers.js';
 
@@ -23,5 +25,9 @@ t.test('a long text takes no longer than its length', async (t) => {
   t.match(parseCpuSet('0-65535,0-65535'), { ok: true }, 'named twice is one CPU');
   t.match(parseThreshold('memory.available', `${'%'.repeat(200_000)}x%`), { ok: false });
   t.match(parseThreshold('memory.available', `${'1'.repeat(200_000)}x%`), { ok: false });
+  const spaces = ' '.repeat(300_000);
+  t.match(parseQuantityJson(`"1${spaces}x"`), { ok: false });
+  t.match(parseQuantityJson(`"${spaces}1${spaces}"`), { ok: true });
+  t.match(parseResolvConf(`search a${spaces}b`), { ok: true, value: { searches: ['a', 'b'] } });
   t.ok(performance.now() - start < 5_000);
 });

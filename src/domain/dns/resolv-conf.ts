@@ -1,5 +1,7 @@
 // Reads resolv.conf as the kubelet does, which is not quite as the C library does: only `#` begins a comment, and `options` lines add up.
 // Invariant: total; the one text that is refused has a nameserver line without a value.
+import { goTrimSpace } from '../values/go-text.js';
+
 export interface ResolvConf {
   readonly servers: readonly string[];
   readonly searches: readonly string[];
@@ -14,7 +16,7 @@ export function parseResolvConf(text: string): ResolvConfParse {
   let searches: readonly string[] = [];
   const options: string[] = [];
   for (const line of text.split('\n')) {
-    const trimmed = line.replace(outerSpace, '');
+    const trimmed = goTrimSpace(line);
     if (trimmed.startsWith('#')) continue;
     const [keyword, ...values] = trimmed.split(innerSpace).filter((field) => field !== '');
     switch (keyword) {
@@ -37,9 +39,8 @@ export function parseResolvConf(text: string): ResolvConfParse {
   return { ok: true, value: { servers, searches, options: mergeOptions([], options) } };
 }
 
-/** Go's white space, within and around lines. */
+/** Go's white space. */
 const innerSpace = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/;
-const outerSpace = /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+|[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/g;
 
 /** One option for each name; a later one takes the place of an earlier. */
 export function mergeOptions(base: readonly string[], overrides: readonly string[]): readonly string[] {

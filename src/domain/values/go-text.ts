@@ -89,3 +89,15 @@ function syntaxError(operation: string, text: string): GoParse<never> {
 function rangeError(operation: string, text: string): GoParse<never> {
   return { ok: false, error: `strconv.${operation}: parsing ${goQuote(text)}: value out of range` };
 }
+
+/** Go's idea of white space, which is not JavaScript's: it has U+0085 and lacks the byte order mark. */
+const goSpace = /[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/;
+
+/** Without white space around it, as strings.TrimSpace. By hand: a regular expression looks for the end from each space again. */
+export function goTrimSpace(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && goSpace.test(text.charAt(start))) start++;
+  while (end > start && goSpace.test(text.charAt(end - 1))) end--;
+  return text.slice(start, end);
+}

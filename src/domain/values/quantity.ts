@@ -1,6 +1,7 @@
 // A Kubernetes resource quantity: an exact decimal number with the family of suffixes it was written in (resource.Quantity of the API).
 // Invariant: the number is mantissa x 10^scale with scale >= -9; nothing here goes through floating point.
 import { AssertionFailed } from '../kernel/assert.js';
+import { goTrimSpace } from './go-text.js';
 
 /** Suffix families: `1500m`, `2Ki`, `1e3`. The family of an operand is kept for the text of a result. */
 export type QuantityFormat = 'DecimalSI' | 'BinarySI' | 'DecimalExponent';
@@ -79,14 +80,11 @@ export function mustParseQuantity(text: string): Quantity {
   return parsed.quantity;
 }
 
-/** Go's idea of white space, which is not JavaScript's: it has U+0085 and lacks the byte order mark. */
-const outerSpace = /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+|[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/g;
-
 /** Reads the raw JSON of a quantity field. The characters between quotes are taken as they are: JSON's escapes are not decoded, as in the API machinery. */
 export function parseQuantityJson(json: string): QuantityParse {
   if (json === 'null') return { ok: true, quantity: zeroQuantity };
   const inner = json.length >= 2 && json.startsWith('"') && json.endsWith('"') ? json.slice(1, -1) : json;
-  return parseQuantity(inner.replace(outerSpace, ''));
+  return parseQuantity(goTrimSpace(inner));
 }
 
 /** What is printed or put on the wire: the parsed text where it was canonical enough, else the canonical form. */
