@@ -6,7 +6,7 @@ import { failingPort } from '../adapters/decorators/index.js';
 import { CgroupfsPodCgroups, HttpManifestUrl, LinuxHostPaths, LinuxManifestDirectory } from '../adapters/linux/index.js';
 import { LoggingEventSink } from '../adapters/logging/index.js';
 import { NetworkProbing } from '../adapters/probes/index.js';
-import { FilePodDirectories, FilePodLogs, FilePodVolumes } from '../adapters/storage/index.js';
+import { FilePodDirectories, FilePodLogs, FilePodVolumes, FileSubPaths } from '../adapters/storage/index.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
 import { nodeAllocatableCgroup } from '../domain/cgroups/pod-cgroup-name.js';
 import { Kernel } from '../domain/kernel/kernel.js';
@@ -61,6 +61,11 @@ const hostModule = module((bind) => {
     return volumes;
   });
   bind.to(tokens.hostPaths, [], () => new LinuxHostPaths());
+  bind.to(tokens.subPaths, [tokens.configuration, tokens.native, tokens.teardown], ({ options }, native, teardown) => {
+    const subPaths = FileSubPaths.open({ rootDirectory: options.rootDir }, native.mounts);
+    teardown.add('sub paths', () => subPaths.close());
+    return subPaths;
+  });
   bind.to(tokens.podLogs, [tokens.configuration, tokens.profile, tokens.teardown], ({ configuration }, profile, teardown) => {
     const logs = FilePodLogs.open({ podLogsDirectory: configuration.podLogsDir, linksDirectory: profile.containerLogLinks });
     teardown.add('pod logs', () => logs.close());
@@ -92,14 +97,15 @@ const agentModule = module((bind) => {
       tokens.podDirectories,
       tokens.podVolumes,
       tokens.hostPaths,
+      tokens.subPaths,
       tokens.podLogs,
       tokens.podCgroups,
       tokens.events,
       tokens.manifestDirectory,
       tokens.manifestUrl,
     ],
-    (runtime, sandboxes, containers, images, probing, podDirectories, podVolumes, hostPaths, podLogs, podCgroups, events, manifestDirectory, manifestUrl) => {
-      return { runtime, sandboxes, containers, images, probing, podDirectories, podVolumes, hostPaths, podLogs, podCgroups, events, manifestDirectory, manifestUrl };
+    (runtime, sandboxes, containers, images, probing, podDirectories, podVolumes, hostPaths, subPaths, podLogs, podCgroups, events, manifestDirectory, manifestUrl) => {
+      return { runtime, sandboxes, containers, images, probing, podDirectories, podVolumes, hostPaths, subPaths, podLogs, podCgroups, events, manifestDirectory, manifestUrl };
     },
   );
   bind.to(tokens.kernel, [tokens.settings, tokens.facts, tokens.seed], (settings, facts, { seed }) => {

@@ -67,6 +67,7 @@ export const tokens = {
   podDirectories: token('podDirectories') as PortToken<'podDirectories'>,
   podVolumes: token('podVolumes') as PortToken<'podVolumes'>,
   hostPaths: token('hostPaths') as PortToken<'hostPaths'>,
+  subPaths: token('subPaths') as PortToken<'subPaths'>,
   podLogs: token('podLogs') as PortToken<'podLogs'>,
   podCgroups: token('podCgroups') as PortToken<'podCgroups'>,
   events: token('events') as PortToken<'events'>,

@@ -7,7 +7,7 @@ import { appliesFsGroup, type CsiMountFacts, csiCallFailed, planCsiPublish, plan
 import { csiUniqueVolumeName } from '../../src/domain/volumes/csi-volume.js';
 import { csiDataText, reconstructCsiVolume } from '../../src/domain/volumes/csi-volume-data.js';
 import { checkHostPath } from '../../src/domain/volumes/host-path-type.js';
-import type { PathEntry, Question } from '../../src/domain/volumes/path-resolution.js';
+import type { Question } from '../../src/domain/volumes/path-resolution.js';
 import { planSubPathCleanup, planSubPathDirectory, planSubPathMount, subPathPresence } from '../../src/domain/volumes/sub-path.js';
 import { fsGroupMode, maySkipFsGroupWalk } from '../../src/domain/volumes/volume-ownership.js';
 import { uniqueVolumeName, volumePluginFor, volumePlugins, volumeView } from '../../src/domain/volumes/volume-plugins.js';
@@ -16,6 +16,7 @@ import type { Container } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { CSIDriver, PersistentVolumeSpec } from '../../src/ports/model/storage.js';
 import type { Volume } from '../../src/ports/model/volume.js';
+import type { PathEntry } from '../../src/ports/outbound/pod-volumes.js';
 import type { PortErrorKind } from '../../src/ports/port-error.js';
 import { ModelFileSystem } from '../vectors/model-file-system.js';
 

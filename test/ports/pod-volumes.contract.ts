@@ -2,7 +2,7 @@
 import type { Test } from 'tap';
 import { utf8Encode } from '../../src/domain/values/utf8.js';
 import type { Call, PortOf } from '../../src/ports/operation.js';
-import type { HostPathOperations, PayloadStep, PodVolumeOperations, VolumeContent, VolumeSetUp } from '../../src/ports/outbound/pod-volumes.js';
+import type { HostPathOperations, PayloadStep, PodVolumeOperations, SubPathOperations, SubPathStep, VolumeContent, VolumeSetUp } from '../../src/ports/outbound/pod-volumes.js';
 import { PortError, type PortErrorKind } from '../../src/ports/port-error.js';
 
 export const quietCall: Call = { signal: { aborted: false, reason: undefined, addEventListener() {}, removeEventListener() {} }, timeoutMicros: null };
@@ -10,6 +10,8 @@ export const quietCall: Call = { signal: { aborted: false, reason: undefined, ad
 export interface VolumesUnderTest {
   readonly volumes: PortOf<PodVolumeOperations>;
   readonly hostPaths: PortOf<HostPathOperations>;
+  readonly subPaths: PortOf<SubPathOperations>;
+  readonly rootDirectory: string;
   /** A directory of the host in which paths may be made. */
   readonly hostDirectory: string;
   preparePod(uid: string): Promise<unknown>;
@@ -43,15 +45,15 @@ const generation = (name: string, text: string): PayloadStep[] => [
 export async function podVolumesContract(t: Test, host: VolumesUnderTest): Promise<void> {
   const { volumes } = host;
   t.equal(await kindOf(() => volumes.setUp(disk, quietCall)), 'not-found', 'a pod without a directory');
-  t.strictSame(await volumes.list({ uid: 'u1' }, quietCall), { volumes: [] }, 'has no volumes');
+  t.strictSame(await volumes.list({ uid: 'u1' }, quietCall), { volumes: [], subPaths: [] }, 'has no volumes');
   t.equal(await volumes.tearDown(disk, quietCall), null, 'and nothing to take down');
   await host.preparePod('u1');
-  t.strictSame(await volumes.list({ uid: 'u1' }, quietCall), { volumes: [] });
+  t.strictSame(await volumes.list({ uid: 'u1' }, quietCall), { volumes: [], subPaths: [] });
   t.equal(await volumes.setUp(disk, quietCall), null);
   t.equal(await volumes.setUp(disk, quietCall), null, 'twice is once');
   await volumes.setUp(payloadVolume, quietCall);
   const both = [payloadVolume, disk].map(({ plugin, volume }) => ({ plugin, volume }));
-  t.strictSame(await volumes.list({ uid: 'u1' }, quietCall), { volumes: both }, 'sorted');
+  t.strictSame(await volumes.list({ uid: 'u1' }, quietCall), { volumes: both, subPaths: [] }, 'sorted');
 
   for (const bad of ['', '..', 'a/b', 'x'.repeat(300)]) {
     for (const field of ['uid', 'plugin', 'volume', 'marker'] as const) {
@@ -66,7 +68,7 @@ export async function podVolumesContract(t: Test, host: VolumesUnderTest): Promi
     t.equal(await volumes.tearDown(volume, quietCall), null);
     t.equal(await volumes.tearDown(volume, quietCall), null, 'absent is success');
   }
-  t.strictSame(await volumes.list({ uid: 'u1' }, quietCall), { volumes: [] });
+  t.strictSame(await volumes.list({ uid: 'u1' }, quietCall), { volumes: [], subPaths: [] });
   t.equal(await kindOf(() => volumes.read({ ...disk, paths: [] }, quietCall)), 'not-found');
   await volumes.setUp(disk, quietCall);
   t.strictSame(names(await volumes.read({ ...disk, paths: [] }, quietCall)), [], 'made anew after it was taken down');
@@ -126,4 +128,49 @@ export async function hostPathsContract(t: Test, { hostPaths, hostDirectory }: V
   t.equal(await make('a/f', 'file'), 'done');
   t.equal(await inspect('a/f'), 'file');
   t.not(await make('a/f', 'directory'), 'done');
+}
+
+/** Binding needs root on a real kernel. */
+export async function subPathsContract(t: Test, { volumes, subPaths, rootDirectory, preparePod, removePod }: VolumesUnderTest): Promise<void> {
+  await preparePod('u1');
+  await volumes.setUp(disk, quietCall);
+  const root = `${rootDirectory}/pods/u1/volumes/${plugin}/work`;
+  const base = `${rootDirectory}/pods/u1/volume-subpaths`;
+  const look = async (path: string) => (await subPaths.look({ path }, quietCall)).entry.kind;
+  const doing = (...steps: SubPathStep[]) => kindOf(() => subPaths.carryOut({ uid: 'u1', steps }, quietCall));
+  t.strictSame(await subPaths.look({ path: root }, quietCall), { entry: { kind: 'directory' }, mode: 0o777 });
+  t.strictSame([await look(`${rootDirectory}/pods`), await look(`${root}/a`)], ['directory', 'absent']);
+  t.equal(await doing({ operation: 'make-directory', root, path: `${root}/a`, mode: 0o2777 }, { operation: 'make-directory', root, path: `${root}/a/b`, mode: 0o2777 }), 'done');
+  t.strictSame(await subPaths.look({ path: `${root}/a/b` }, quietCall), { entry: { kind: 'directory' }, mode: 0o2777 });
+  t.equal(await doing({ operation: 'make-directory', root, path: `${root}/a`, mode: 0o777 }), 'already-exists');
+
+  const target = `${base}/work/c/0`;
+  const compare = (source: string) => subPaths.compare({ source, target }, quietCall);
+  const place: SubPathStep[] = [
+    { operation: 'ensure-directory', path: `${base}/work/c`, mode: 0o750 },
+    { operation: 'ensure-directory', path: target, mode: 0o750 },
+  ];
+  t.equal(await compare(`${root}/a/b`), 'none');
+  t.equal(await doing(...place, ...place), 'done', 'what is there stays');
+  t.equal(await compare(`${root}/a/b`), 'none');
+  t.equal(await doing({ operation: 'bind', root, source: `${root}/a/none`, target }), 'not-found');
+  t.equal(await doing({ operation: 'bind', root, source: `${root}/a/b`, target }), 'done');
+  t.strictSame([await compare(`${root}/a/b`), await compare(`${root}/a`)], ['same-file', 'other-file']);
+  const subPathsOf = async () => (await volumes.list({ uid: 'u1' }, quietCall)).subPaths;
+  t.strictSame(await subPathsOf(), [{ volume: 'work', containers: [{ name: 'c', isDirectory: true, entries: [{ name: '0', isMounted: true }] }] }]);
+  t.equal(await doing({ operation: 'remove', path: target }), 'failed-precondition', 'not while it is bound');
+  t.equal(await kindOf(() => removePod('u1')), 'failed-precondition');
+  const elsewhere = `${rootDirectory}/pods/u1/volumes/x`;
+  for (const step of [
+    { operation: 'remove', path: elsewhere },
+    { operation: 'unmount', path: `${rootDirectory}/pods/u2/volume-subpaths/x` },
+    { operation: 'ensure-file', path: '/etc/x', mode: 0o640 },
+  ] satisfies SubPathStep[]) {
+    t.not(await doing(step), 'done', `${step.operation} ${step.path}`);
+  }
+  const remove = [target, `${base}/work/c`, `${base}/work`].map((path): SubPathStep => ({ operation: 'remove', path }));
+  t.equal(await doing({ operation: 'unmount', path: target }, ...remove, { operation: 'remove-if-empty', path: base }), 'done');
+  t.strictSame(await subPathsOf(), []);
+  await volumes.tearDown(disk, quietCall);
+  t.equal(await kindOf(() => removePod('u1')), 'done');
 }

@@ -6,11 +6,12 @@ import t, { type Test } from 'tap';
 import { LinuxHostPaths } from '../../src/adapters/linux/index.js';
 import { openNativeLinux, serviceEnvironmentOf } from '../../src/adapters/native-linux/index.js';
 import { knowsNoSwap } from '../../src/adapters/storage/file-pod-volumes.js';
-import { FilePodDirectories, FilePodVolumes } from '../../src/adapters/storage/index.js';
+import { FilePodDirectories, FilePodVolumes, FileSubPaths } from '../../src/adapters/storage/index.js';
 import type { Call } from '../../src/ports/operation.js';
+import type { SubPathStep } from '../../src/ports/outbound/pod-volumes.js';
 import { PortError } from '../../src/ports/port-error.js';
 import { type HostOperationName, SimHost } from '../../src/sim/host/sim-host.js';
-import { disk, hostPathsContract, kindOf, podVolumesContract, quietCall, type VolumesUnderTest } from './pod-volumes.contract.js';
+import { disk, hostPathsContract, kindOf, podVolumesContract, quietCall, subPathsContract, type VolumesUnderTest } from './pod-volumes.contract.js';
 
 /** The asynchronous face of a model. */
 function portOf<Port>(host: SimHost, port: string): Port {
@@ -29,6 +30,8 @@ function simulated(): VolumesUnderTest {
   return {
     volumes: portOf(host, 'podVolumes'),
     hostPaths: portOf(host, 'hostPaths'),
+    subPaths: portOf(host, 'subPaths'),
+    rootDirectory: host.settings.rootDirectory,
     hostDirectory: '/srv',
     preparePod: (uid) => directories.prepare({ uid }, quietCall),
     removePod: (uid) => directories.remove({ uid }, quietCall),
@@ -38,6 +41,7 @@ function simulated(): VolumesUnderTest {
 interface RealVolumes extends VolumesUnderTest {
   readonly base: string;
   readonly directories: FilePodDirectories;
+  readonly subPaths: FileSubPaths;
   pathOf(volume: string): string;
 }
 
@@ -48,6 +52,7 @@ function real(t: Test): RealVolumes {
   const rootDirectory = join(base, 'root');
   const directories = FilePodDirectories.open({ rootDirectory, podLogsDirectory: join(base, 'logs') });
   const volumes = FilePodVolumes.open({ rootDirectory }, native.mounts);
+  const subPaths = FileSubPaths.open({ rootDirectory }, native.mounts);
   mkdirSync(join(base, 'srv'));
   const pathOf = (volume: string): string => join(rootDirectory, 'pods/u1/volumes/kubernetes.io~empty-dir', volume);
   t.teardown(async () => {
@@ -55,12 +60,15 @@ function real(t: Test): RealVolumes {
     for (const name of ['work', 'work/inner', 'work']) await native.mounts.unmount({ target: pathOf(name), force: false }, quietCall).catch(() => null);
     directories.close();
     volumes.close();
+    subPaths.close();
     rmSync(base, { recursive: true });
   });
   return {
     base,
     directories,
     volumes,
+    subPaths,
+    rootDirectory,
     hostPaths: new LinuxHostPaths(),
     hostDirectory: join(base, 'srv'),
     preparePod: (uid) => directories.prepare({ uid }, quietCall),
@@ -84,6 +92,30 @@ for (const [what, make] of [
   t.test(`${what}: volumes`, (t) => podVolumesContract(t, make(t)));
   t.test(`${what}: host paths`, (t) => hostPathsContract(t, make(t)));
 }
+
+t.test('the model: sub paths', (t) => subPathsContract(t, simulated()));
+t.test('files: sub paths', { skip: asRoot }, (t) => subPathsContract(t, real(t)));
+
+t.test('a link that turns up in a volume leads nowhere', { skip: asRoot }, async (t) => {
+  const { volumes, subPaths, pathOf, preparePod, rootDirectory, base } = real(t);
+  await preparePod('u1');
+  await volumes.setUp(disk, quietCall);
+  const root = pathOf('work');
+  const target = join(rootDirectory, 'pods/u1/volume-subpaths/work/c/0');
+  mkdirSync(join(base, 'outside'));
+  symlinkSync(join(base, 'outside'), join(root, 'link'));
+  const doing = (steps: readonly SubPathStep[]) => kindOf(() => subPaths.carryOut({ uid: 'u1', steps }, quietCall));
+  t.equal(await doing([{ operation: 'make-directory', root, path: `${root}/link/made`, mode: 0o777 }]), 'permission-denied');
+  t.equal(
+    await doing([
+      { operation: 'ensure-directory', path: target, mode: 0o750 },
+      { operation: 'bind', root, source: `${root}/link`, target },
+    ]),
+    'permission-denied',
+  );
+  t.notOk(existsSync(join(base, 'outside/made')));
+  t.equal(mountLine(target), undefined);
+});
 
 t.test('a directory: for everyone whatever the umask, and never cleared once it was made', async (t) => {
   const { volumes, pathOf, preparePod } = real(t);

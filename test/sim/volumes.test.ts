@@ -164,6 +164,58 @@ scenario('an agent that is killed leaves nothing: with the pod, and with the pod
   }
 });
 
+scenario('sub paths: made with the volume’s mode, bound below the pod, named by variables, gone with the pod', {}, (stage) => {
+  const { t, node } = stage;
+  const volumes: Volume[] = [
+    { name: 'work', emptyDir: {} },
+    { name: 'host', hostPath: { path: '/srv' } },
+  ];
+  node.host.volumes.putHostPath('/srv/file', 'file');
+  const made = podWith(volumes, { containers: { c: 'run=3s' } });
+  const volumeMounts = [
+    { name: 'work', mountPath: '/a', subPath: 'deep/er' },
+    { name: 'host', mountPath: '/b', subPath: 'file' },
+    { name: 'work', mountPath: '/c', subPathExpr: '$(NAME)' },
+  ];
+  const env = [{ name: 'NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.namespace' } } }];
+  node.put('v.yaml', { ...made, spec: { ...made.spec, containers: made.spec.containers.map((container) => ({ ...container, env, volumeMounts })) } });
+  stage.until('it has run twice', () => node.containers('v').length > 0 && node.status('v')?.containerStatuses?.[0]?.restartCount === 1, minute);
+  const below = `${node.host.settings.rootDirectory}/pods/v/volume-subpaths`;
+  const mounts = node.containers('v').at(-1)?.config.mounts ?? [];
+  t.strictSame(
+    ['/a', '/b', '/c'].map((path) => mounts.find(({ containerPath }) => containerPath === path)?.hostPath),
+    [`${below}/work/c/0`, `${below}/host/c/1`, `${below}/work/c/2`],
+  );
+  t.match(
+    [...(volumesOf(stage).get(`${emptyDirs}/work`)?.nodes ?? [])],
+    [
+      ['deep', { kind: 'directory', mode: 0o777 }],
+      ['deep/er', { kind: 'directory', mode: 0o777 }],
+      ['default', { kind: 'directory' }],
+    ],
+  );
+  const bound = [...(node.host.state.podDirectories.get('v')?.subPaths ?? [])].filter(([, { source }]) => source !== null);
+  t.strictSame(bound.map(([path]) => path).sort(), ['host/c/1', 'work/c/0', 'work/c/2']);
+  node.remove('v.yaml');
+  stage.untilGone('v', 5 * minute);
+  stage.until('nothing is left', () => node.host.state.podDirectories.size === 0, minute);
+  t.equal(node.host.state.hostPaths.get('/srv/file'), 'file');
+});
+
+scenario('sub paths that can’t be bound: the container waits, and says no more than it may', {}, (stage) => {
+  const { t, node } = stage;
+  node.host.volumes.putHostPath('/srv/file', 'file');
+  node.put('v.yaml', podWith([{ name: 'host', hostPath: { path: '/srv' } }], {}, { subPath: 'file/below' }));
+  stage.until('it says so', () => messages(stage, 'Failed').length > 0, minute);
+  stage.run(second);
+  t.strictSame(messages(stage, 'Failed'), ['Error: failed to create subPath directory for volumeMount "host" of container "c"']);
+  t.match(node.status('v')?.containerStatuses, [
+    { state: { waiting: { reason: 'CreateContainerConfigError', message: 'failed to create subPath directory for volumeMount "host" of container "c"' } } },
+  ]);
+  node.remove('v.yaml');
+  stage.untilGone('v', 5 * minute);
+});
+
 scenario('what the node alone can’t mount is refused by name, unless nobody mounts it', {}, (stage) => {
   const { t, node } = stage;
   node.put(

@@ -3,6 +3,7 @@
 // Invariant: a name that reaches the kernel is one element: no slash, no NUL, not `.` or `..`.
 import {
   type BigIntStats,
+  chmodSync,
   closeSync,
   constants,
   type Dirent,
@@ -46,6 +47,11 @@ export class DirectoryHandle {
     return new DirectoryHandle(openSync(path, openPathFlag | constants.O_DIRECTORY));
   }
 
+  /** One that is there, by a path without links at its end. */
+  static existing(path: string): DirectoryHandle {
+    return new DirectoryHandle(openSync(path, asDirectory));
+  }
+
   /** Idempotent. */
   close(): void {
     if (!this.open) return;
@@ -56,6 +62,11 @@ export class DirectoryHandle {
   /** A path that names an entry of this very directory, for calls of Node that take no descriptor. */
   at(name: string): string {
     return `/proc/self/fd/${this.fd}/${checkName(name)}`;
+  }
+
+  /** Exactly this mode, of this very directory whatever its name leads to now. */
+  setMode(mode: number): void {
+    chmodSync(`/proc/self/fd/${this.fd}`, mode);
   }
 
   /** Where the directory is now. */

@@ -9,6 +9,7 @@ import type { PayloadWrite, PodVolumeOperations, VolumeAddress, VolumeContent, V
 import { parseMountinfo } from '../native-linux/index.js';
 import { checkName, DirectoryHandle, making, using, walking } from './directory-handle.js';
 import { carryOut, FileRefusal } from './file-errors.js';
+import { isMountPoint as isMounted } from './file-sub-paths.js';
 import { carryOutPayloadSteps, readPayload } from './payload-files.js';
 import { mountAtOrBelow, removeEverything, removeTree } from './remove-tree.js';
 import { removeVolumeTree } from './remove-volume-tree.js';
@@ -133,7 +134,7 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
       const volumes = walking(this.pods, [uid, 'volumes'], (directory) =>
         directory.directoryNames().flatMap((plugin) => (walking(directory, [plugin], (inside) => inside.directoryNames()) ?? []).map((volume) => ({ plugin, volume }))),
       );
-      return { volumes: volumes ?? [] };
+      return { volumes: volumes ?? [], subPaths: walking(this.pods, [uid, 'volume-subpaths'], subPathsIn) ?? [] };
     });
   }
 }
@@ -163,4 +164,18 @@ function isMarked(pod: DirectoryHandle, marker: string): boolean {
 
 function mark(pod: DirectoryHandle, marker: string): void {
   making(pod, [...markerDirectory, marker], directoryMode, (directory) => writeFileSync(directory.at(markerFile), '', { mode: markerMode }));
+}
+
+function subPathsIn(directory: DirectoryHandle): VolumeLeftovers['subPaths'] {
+  return directory.directoryNames().map((volume) => ({ volume, containers: walking(directory, [volume], containersIn) ?? [] }));
+}
+
+function containersIn(volume: DirectoryHandle): VolumeLeftovers['subPaths'][number]['containers'] {
+  return volume.entries().map((entry) => {
+    const { name } = entry;
+    const entries = entry.isDirectory()
+      ? walking(volume, [name], (container) => container.entries().map((found) => ({ name: found.name, isMounted: isMounted(`${container.where()}/${found.name}`) })))
+      : null;
+    return { name, isDirectory: entry.isDirectory(), entries: entries ?? [] };
+  });
 }

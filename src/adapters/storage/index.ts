@@ -4,4 +4,5 @@ export { carryOut, errnoName, FileRefusal } from './file-errors.js';
 export { FilePodDirectories, type PodDirectoryPaths } from './file-pod-directories.js';
 export { FilePodLogs, type PodLogPaths } from './file-pod-logs.js';
 export { FilePodVolumes } from './file-pod-volumes.js';
+export { FileSubPaths } from './file-sub-paths.js';
 export { StateDirectory } from './state-directory.js';

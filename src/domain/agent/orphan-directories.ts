@@ -21,7 +21,7 @@ export function orphanReplied(context: AgentContext, uid: string, reply: Reply<A
   const teardown = context.state.orphans.get(uid);
   if (teardown === undefined) return;
   if (reply.op !== 'podDirectories.remove') {
-    applyVolumeTeardownReply(teardown, reply);
+    applyVolumeTeardownReply(teardown, reply, context.state.nodeFacts.rootDirectory);
     proceed(context, uid);
     return;
   }

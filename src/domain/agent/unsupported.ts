@@ -37,7 +37,6 @@ function containerProblem(pod: Pod): string | null {
 }
 
 function featureOf(container: Container): string | null {
-  if ((container.volumeMounts ?? []).some(({ subPath = '', subPathExpr = '' }) => subPath !== '' || subPathExpr !== '')) return 'sub paths of volumes (subPath)';
   const devices = Object.keys({ ...container.resources?.limits, ...container.resources?.requests }).filter((name) => name.includes('/'));
   return devices.length > 0 ? `device plugins (${devices.join(', ')})` : null;
 }

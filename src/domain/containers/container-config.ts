@@ -97,7 +97,7 @@ export function containerConfig(request: ContainerRequest, node: NodeFacts): Res
 }
 
 /** What devices bring comes first, so that the spec's own variables win in the process. */
-function environment(request: ContainerRequest, node: NodeFacts): Resolved<readonly EnvVariable[]> {
+export function environment(request: ContainerRequest, node: NodeFacts): Resolved<readonly EnvVariable[]> {
   const { pod, container, podIps } = request;
   const sources = request.envSources ?? noEnvSources;
   const env = containerEnv(pod, container, { podIps, nodeIps: node.nodeIps, nodeAddresses: node.nodeAddresses, allocatable: node.allocatable, ...sources });

@@ -3,7 +3,8 @@
 import type { ContainerConfig } from '../../ports/model/container-config.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { derived } from '../values/derived.js';
-import { type ContainerRequest, containerConfig } from './container-config.js';
+import { type ContainerRequest, containerConfig, environment } from './container-config.js';
+import type { EnvVariable } from './env-expansion.js';
 import { hostsFileText, podGetsHostsFile } from './hosts-file.js';
 import type { Resolved } from './namespaces.js';
 import type { NodeFacts } from './node-facts.js';
@@ -13,6 +14,8 @@ import { type ConfiguredSandbox, type PodInputs, sandboxConfig } from './sandbox
 export interface RuntimeConfigs {
   sandbox(pod: Pod, attempt: number, inputs?: PodInputs): Resolved<ConfiguredSandbox>;
   container(request: ContainerRequest): Resolved<ContainerConfig>;
+  /** The variables of a container, by which sub paths may be named. */
+  environment(request: ContainerRequest): Resolved<readonly EnvVariable[]>;
   /** The text of the pod's hosts file; null when the pod gets none, or has no valid name (which keeps it from having containers too). */
   hosts(pod: Pod, podIps: readonly string[]): string | null;
 }
@@ -32,6 +35,7 @@ export function runtimeConfigs(node: NodeFacts): RuntimeConfigs {
       return config;
     },
     container: (request) => containerConfig(request, node),
+    environment: (request) => environment(request, node),
     hosts(pod, podIps) {
       const name = podHostname(pod, node.clusterDomain);
       return name.ok && podGetsHostsFile(pod, podIps) ? hostsFileText(pod, podIps, name.value, node.hostsFile) : null;

@@ -4,13 +4,14 @@ import type { Container } from '../../ports/model/container.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { LifecycleHook } from './lifecycle-hook-state.js';
 import type { PodKill } from './pod-kill-state.js';
+import { newSubPathPreparation, type SubPathPreparation } from './sub-path-state.js';
 
 export type ContainerGroup = 'init' | 'regular' | 'ephemeral';
 
 export interface ContainerStart {
   readonly container: Container;
   readonly group: ContainerGroup;
-  phase: 'begin' | 'image' | 'pull' | 'pulled' | 'count' | 'hosts' | 'files' | 'create' | 'start' | 'postStart' | 'kill' | 'done' | 'failed';
+  phase: 'begin' | 'image' | 'pull' | 'pulled' | 'count' | 'hosts' | 'files' | 'subPaths' | 'create' | 'start' | 'postStart' | 'kill' | 'done' | 'failed';
   /** With the tag that a bare name stands for. */
   image: string;
   imageRef: string;
@@ -18,6 +19,7 @@ export interface ContainerStart {
   pullStartedAt: Micros;
   restartCount: number;
   terminationFile: string;
+  subPaths: SubPathPreparation;
   containerId: string;
   /** The postStart hook under way. */
   hook: LifecycleHook | null;
@@ -37,6 +39,7 @@ export function newContainerStart(container: Container, group: ContainerGroup): 
     pullStartedAt: 0,
     restartCount: 0,
     terminationFile: '',
+    subPaths: newSubPathPreparation(),
     containerId: '',
     hook: null,
     hookFailure: '',

@@ -8,7 +8,8 @@
 // | pull         | images.pull                  | pulled        |
 // | pulled       | images.status (size, user)   | count         |
 // | count        | podLogs.nextRestartCount     | files         |
-// | files        | podDirectories.*             | create        |
+// | files        | podDirectories.*             | subPaths      |
+// | subPaths     | subPaths.*                   | create        |
 // | create       | containers.create            | start         |
 // | start        | containers.start             | postStart     |
 // | postStart    | (the hook, if there is one)  | done, or kill |
@@ -18,6 +19,7 @@ import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { decideCrashLoop } from '../backoff/crash-loop-backoff.js';
 import { imagePullFailed, imagePullSucceeded, imagePullWait, neverPullProblem, type PullProblem } from '../backoff/image-pull-backoff.js';
+import type { ContainerRequest } from '../containers/container-config.js';
 import { unreachable } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
 import { findContainerStatus } from '../status/runtime-lookup.js';
@@ -30,6 +32,7 @@ import type { ContainerStart } from './container-start-state.js';
 import { beginHook, hookAnswered } from './lifecycle-hook.js';
 import { applyPodKillReply, beginContainerKills, decidePodKill } from './pod-kill.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
+import { applySubPathReply, decideSubPaths } from './sub-path-preparation.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
 
@@ -53,6 +56,8 @@ export function decideContainerStart(start: ContainerStart, run: SyncRun, contex
       return writeHosts(start, run, context);
     case 'files':
       return prepareFiles(start, run, context);
+    case 'subPaths':
+      return prepareSubPaths(start, run, context);
     case 'create':
       return create(start, run, context);
     case 'start':
@@ -105,9 +110,16 @@ export function applyContainerStartReply(start: ContainerStart, run: SyncRun, re
     case 'podDirectories.prepareContainer':
       if (reply.outcome.ok) {
         start.terminationFile = reply.outcome.value.terminationFile;
-        start.phase = 'create';
+        start.phase = 'subPaths';
       } else fail(start, run, 'CreateContainerConfigError', reply.outcome.error.message, context);
       return;
+    case 'subPaths.look':
+    case 'subPaths.compare':
+    case 'subPaths.carryOut': {
+      const failure = applySubPathReply(start, reply, context);
+      if (failure !== null) fail(start, run, 'CreateContainerConfigError', failure, context);
+      return;
+    }
     case 'containers.create':
       if (reply.outcome.ok) created(start, run, reply.outcome.value.containerId, context);
       else fail(start, run, 'CreateContainerError', reply.outcome.error.message, context);
@@ -225,20 +237,30 @@ function prepareFiles(start: ContainerStart, run: SyncRun, context: SyncContext)
   return 1;
 }
 
-function create(start: ContainerStart, run: SyncRun, context: SyncContext): number {
-  const { container, restartCount, imageRef, imageStatus, terminationFile } = start;
+function prepareSubPaths(start: ContainerStart, run: SyncRun, context: SyncContext): number {
+  const mounts = start.container.volumeMounts ?? [];
+  if (mounts.some(({ subPath = '', subPathExpr = '' }) => subPath !== '' || subPathExpr !== '')) {
+    const request = requestOf(start, run, context);
+    const env = context.configs.environment(request);
+    const progress = decideSubPaths(start, run.uid, env.ok ? env.value : null, request.volumes ?? {}, context);
+    if (progress === 'asked') return 1;
+    if (progress !== 'done') {
+      fail(start, run, 'CreateContainerConfigError', progress.failure, context);
+      return 0;
+    }
+  }
+  start.phase = 'create';
+  return create(start, run, context);
+}
+
+function requestOf({ container, restartCount, imageRef, imageStatus, terminationFile, subPaths }: ContainerStart, run: SyncRun, context: SyncContext): ContainerRequest {
   const volumes = mountedVolumes(run.pod, context.nodeFacts.rootDirectory);
-  const config = context.configs.container({
-    pod: run.pod,
-    container,
-    restartCount,
-    podIps: run.status.ips,
-    imageRef,
-    image: imageStatus,
-    terminationFile,
-    status: run.status,
-    volumes,
-  });
+  const { pod, status } = run;
+  return { pod, container, restartCount, podIps: status.ips, imageRef, image: imageStatus, terminationFile, status, volumes, subPathMounts: subPaths.targets };
+}
+
+function create(start: ContainerStart, run: SyncRun, context: SyncContext): number {
+  const config = context.configs.container(requestOf(start, run, context));
   const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt);
   if (!config.ok || !sandbox.ok) {
     fail(start, run, 'CreateContainerConfigError', config.ok ? (sandbox as { message: string }).message : config.message, context);

@@ -70,7 +70,7 @@ export function applyStepReply(step: SyncStep, run: SyncRun, reply: Reply<AgentO
       applyVolumeSetupReply(step.setup, run, reply, context);
       return;
     case 'unmount':
-      applyVolumeTeardownReply(step.teardown, reply);
+      applyVolumeTeardownReply(step.teardown, reply, context.nodeFacts.rootDirectory);
       return;
     case 'kill':
       applyPodKillReply(step.kill, run.uid, reply, context);

@@ -1,10 +1,8 @@
 // Where a path leads when its symbolic links are followed, decided from what is known of the entries on the way.
 // Deciding needs look-ups whose number isn't known before, so each decision says what it wants to know next; asked again with more known, it goes further.
 // Invariant: pure; the same knowledge gives the same question or answer, and links are followed a bounded number of times.
+import type { PathEntry } from '../../ports/outbound/pod-volumes.js';
 import { cleanPath, joinPath, parentPath } from '../values/slash-paths.js';
-
-/** What is at a path, links not followed. `other`: a pipe, socket or device. */
-export type PathEntry = { readonly kind: 'directory' | 'file' | 'other' | 'absent' } | { readonly kind: 'symlink'; readonly target: string };
 
 /** By absolute, clean path, in whose parents there is no link. */
 export type KnownEntries = ReadonlyMap<string, PathEntry>;

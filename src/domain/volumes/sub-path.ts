@@ -2,6 +2,7 @@
 // Containers of the pod can change the volume at any time, so whoever carries out a plan opens paths element by element without following links.
 // Invariant: nothing outside the volume is created or bound, whatever links the volume holds.
 
+import type { SubPathStep, SubPathsOfVolume } from '../../ports/outbound/pod-volumes.js';
 import { cleanPath, joinPath, parentPath } from '../values/slash-paths.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { decide, isWithin, type KnownEntries, type Looking, type Question, resolvePath } from './path-resolution.js';
@@ -9,21 +10,6 @@ import { decide, isWithin, type KnownEntries, type Looking, type Question, resol
 const bindParentMode = 0o750;
 const bindFileMode = 0o640;
 const subPathsName = 'volume-subpaths';
-
-export type SubPathStep =
-  /** A new directory of exactly this mode. `root` and everything down to the parent is opened without following links; an existing entry is an error. */
-  | { readonly operation: 'make-directory'; readonly root: string; readonly path: string; readonly mode: number }
-  /** Parents are made too; existing directories stay as they are, and so does whatever is at `path`. */
-  | { readonly operation: 'ensure-directory'; readonly path: string; readonly mode: number }
-  /** An empty file unless there is one; a directory there is an error. */
-  | { readonly operation: 'ensure-file'; readonly path: string; readonly mode: number }
-  | { readonly operation: 'unmount'; readonly path: string }
-  /** Opens `source` below `root` without following links, and binds that descriptor: a link that appears in the meantime makes it fail. */
-  | { readonly operation: 'bind'; readonly root: string; readonly source: string; readonly target: string }
-  /** A file or an empty directory; anything else is an error. */
-  | { readonly operation: 'remove'; readonly path: string }
-  /** A directory, unless something is in it. */
-  | { readonly operation: 'remove-if-empty'; readonly path: string };
 
 export interface Refused {
   readonly kind: 'refused';
@@ -143,11 +129,6 @@ function* bindable({ volumePath, subPath }: SubPathMount): Looking<Refused | Bin
   if (found.kind !== 'found') return refused(`${joinPath(volumePath, subPath)}: ${found.kind}`);
   if (!isWithin(found.path, root.path)) return outside(found.path, root.path);
   return { kind: 'bindable', root: root.path, source: found.path, isDirectory: found.type === 'directory' };
-}
-
-/** What is below `volume-subpaths/<volume>` of a pod. */
-export interface SubPathsOfVolume {
-  readonly containers: readonly { readonly name: string; readonly isDirectory: boolean; readonly entries: readonly { readonly name: string; readonly isMounted: boolean }[] }[];
 }
 
 /**

@@ -12,6 +12,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   podDirectories: { prepare: true, prepareContainer: true, list: true, remove: true, writeHosts: true },
   podVolumes: { setUp: true, read: true, write: true, tearDown: true, list: true },
   hostPaths: { inspect: true, make: true },
+  subPaths: { look: true, compare: true, carryOut: true },
   podLogs: { nextRestartCount: true, link: true, removeContainerLogs: true, listDirectories: true, removeDirectory: true, removeDeadLinks: true },
   podCgroups: { ensure: true, destroy: true, exists: true, list: true },
   events: { record: true },

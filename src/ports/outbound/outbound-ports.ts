@@ -3,7 +3,7 @@ import type { Flattened, PortOf } from '../operation.js';
 import type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from './container-runtime.js';
 import type { EventSinkOperations } from './event-sink.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './pod-files.js';
-import type { HostPathOperations, PodVolumeOperations } from './pod-volumes.js';
+import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from './pod-volumes.js';
 import type { ProbingOperations } from './probing.js';
 
 export interface OutboundOperations {
@@ -15,6 +15,7 @@ export interface OutboundOperations {
   readonly podDirectories: PodDirectoryOperations;
   readonly podVolumes: PodVolumeOperations;
   readonly hostPaths: HostPathOperations;
+  readonly subPaths: SubPathOperations;
   readonly podLogs: PodLogOperations;
   readonly podCgroups: PodCgroupOperations;
   readonly events: EventSinkOperations;

@@ -62,6 +62,41 @@ export interface PayloadWrite extends VolumeAddress {
 export interface VolumeLeftovers {
   /** Directories `volumes/<plugin>/<volume>`, sorted. */
   readonly volumes: readonly { readonly plugin: string; readonly volume: string }[];
+  /** What is below `volume-subpaths`, by volume, sorted. */
+  readonly subPaths: readonly ({ readonly volume: string } & SubPathsOfVolume)[];
+}
+
+/** `volume-subpaths/<volume>/<container>/<index>` of a pod, for one volume. */
+export interface SubPathsOfVolume {
+  readonly containers: readonly { readonly name: string; readonly isDirectory: boolean; readonly entries: readonly { readonly name: string; readonly isMounted: boolean }[] }[];
+}
+
+/** What is at a path, links not followed. `other`: a pipe, socket or device. */
+export type PathEntry = { readonly kind: 'directory' | 'file' | 'other' | 'absent' } | { readonly kind: 'symlink'; readonly target: string };
+
+export type SubPathStep =
+  /** A new directory of exactly this mode. `root` and everything down to the parent is opened without following links; an existing entry is an error. */
+  | { readonly operation: 'make-directory'; readonly root: string; readonly path: string; readonly mode: number }
+  /** Parents are made too; existing directories stay as they are, and so does whatever is at `path`. */
+  | { readonly operation: 'ensure-directory'; readonly path: string; readonly mode: number }
+  /** An empty file unless there is one; a directory there is an error. */
+  | { readonly operation: 'ensure-file'; readonly path: string; readonly mode: number }
+  | { readonly operation: 'unmount'; readonly path: string }
+  /** Opens `source` below `root` without following links, and binds that descriptor: a link that appears in the meantime makes it fail. */
+  | { readonly operation: 'bind'; readonly root: string; readonly source: string; readonly target: string }
+  /** A file or an empty directory; anything else is an error. */
+  | { readonly operation: 'remove'; readonly path: string }
+  /** A directory, unless something is in it. */
+  | { readonly operation: 'remove-if-empty'; readonly path: string };
+
+/** Parts of volumes, bound below the pod's own directory. Paths are absolute; all but volumes' own are refused outside of `pods/<uid>/volume-subpaths`. */
+export interface SubPathOperations {
+  /** With the permission bits of what is there when links are followed; 0 when nothing is. */
+  readonly look: Operation<{ readonly path: string }, { readonly entry: PathEntry; readonly mode: number }>;
+  /** What is mounted at the target, compared with the source: nothing, another file, the same one. */
+  readonly compare: Operation<{ readonly source: string; readonly target: string }, 'none' | 'other-file' | 'same-file'>;
+  /** Stops at the first step that fails. Binding needs root: `permission-denied`. */
+  readonly carryOut: Operation<{ readonly uid: string; readonly steps: readonly SubPathStep[] }, null>;
 }
 
 /** One call a volume at a time. Errors: not-found (the pod has no directory), invalid-argument, permission-denied, failed-precondition, resource-exhausted. */

@@ -13,6 +13,8 @@ export interface SimPodDirectory {
   readonly volumeData: Set<string>;
   /** By `<plugin>/<volume>`. */
   readonly volumes: Map<string, SimVolume>;
+  /** What is below `volume-subpaths`, directories too; `source`: what is bound there. */
+  readonly subPaths: Map<string, { readonly source: string | null }>;
   /** Markers of volumes that were set up. */
   readonly readyVolumes: Set<string>;
 }

@@ -7,7 +7,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Flattened } from '../../ports/operation.js';
 import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../ports/outbound/pod-files.js';
-import type { HostPathOperations, PodVolumeOperations } from '../../ports/outbound/pod-volumes.js';
+import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from '../../ports/outbound/pod-volumes.js';
 import { type Answer, answered, refused } from '../runtime/answers.js';
 import { hostSettings, type SimHostOptions, type SimHostSettings } from './host-options.js';
 import { emptyHostState, type SimHostState } from './host-state.js';
@@ -16,11 +16,13 @@ import { SimPodCgroups } from './sim-pod-cgroups.js';
 import { SimPodDirectories } from './sim-pod-directories.js';
 import { SimPodLogs } from './sim-pod-logs.js';
 import { SimPodVolumes } from './sim-pod-volumes.js';
+import { SimSubPaths } from './sim-sub-paths.js';
 
 export interface HostPorts {
   readonly podDirectories: PodDirectoryOperations;
   readonly podVolumes: PodVolumeOperations;
   readonly hostPaths: HostPathOperations;
+  readonly subPaths: SubPathOperations;
   readonly podLogs: PodLogOperations;
   readonly podCgroups: PodCgroupOperations;
   readonly events: EventSinkOperations;
@@ -29,12 +31,13 @@ export type HostOperations = Flattened<HostPorts>;
 export type HostOperationName = keyof HostOperations;
 type AnyRequest = { [Name in HostOperationName]: { readonly op: Name; readonly request: HostOperations[Name]['request'] } }[HostOperationName];
 
-const hostPorts: ReadonlySet<string> = new Set(['podDirectories', 'podVolumes', 'hostPaths', 'podLogs', 'podCgroups', 'events']);
+const hostPorts: ReadonlySet<string> = new Set(['podDirectories', 'podVolumes', 'hostPaths', 'subPaths', 'podLogs', 'podCgroups', 'events']);
 
 export class SimHost {
   readonly settings: SimHostSettings;
   readonly directories: SimPodDirectories;
   readonly volumes: SimPodVolumes;
+  readonly subPaths: SimSubPaths;
   readonly logs: SimPodLogs;
   readonly cgroups: SimPodCgroups;
 
@@ -45,7 +48,8 @@ export class SimHost {
   ) {
     this.settings = hostSettings(options);
     this.directories = new SimPodDirectories(state, this.settings);
-    this.volumes = new SimPodVolumes(state, this.settings);
+    this.subPaths = new SimSubPaths(state, this.settings);
+    this.volumes = new SimPodVolumes(state, this.settings, this.subPaths);
     this.logs = new SimPodLogs(state, this.settings);
     this.cgroups = new SimPodCgroups(state, this.settings);
   }
@@ -91,6 +95,12 @@ export class SimHost {
         return this.volumes.inspectHostPath(asked.request);
       case 'hostPaths.make':
         return this.volumes.makeHostPath(asked.request);
+      case 'subPaths.look':
+        return this.subPaths.look(asked.request);
+      case 'subPaths.compare':
+        return this.subPaths.compare(asked.request);
+      case 'subPaths.carryOut':
+        return this.subPaths.carryOut(asked.request);
       case 'podLogs.nextRestartCount':
         return this.logs.nextRestartCount(asked.request);
       case 'podLogs.link':

@@ -38,6 +38,7 @@ export class SimPodDirectories {
     const pod = this.state.podDirectories.get(checkName(uid));
     const [mounted] = pod?.mounts ?? [];
     if (mounted !== undefined) throw new HostRefusal('failed-precondition', `${mounted} is still mounted`);
+    for (const [path, { source }] of pod?.subPaths ?? []) if (source !== null) throw new HostRefusal('failed-precondition', `volume-subpaths/${path} is still mounted`);
     for (const [path, { tmpfsBytes, nodes }] of pod?.volumes ?? []) {
       if (tmpfsBytes !== null) throw new HostRefusal('failed-precondition', `volumes/${path} is still mounted`);
       if (nodes.size > 0) throw new HostRefusal('failed-precondition', `cannot delete volumes/${path}: it is not empty`);
@@ -76,7 +77,7 @@ export class SimPodDirectories {
   private ensure(uid: string): SimPodDirectory {
     let pod = this.state.podDirectories.get(uid);
     if (pod === undefined) {
-      pod = { hosts: '', terminationFiles: new Set(), mounts: new Set(), volumeData: new Set(), volumes: new Map(), readyVolumes: new Set() };
+      pod = { hosts: '', terminationFiles: new Set(), mounts: new Set(), volumeData: new Set(), volumes: new Map(), subPaths: new Map(), readyVolumes: new Set() };
       this.state.podDirectories.set(uid, pod);
     }
     return pod;

@@ -15,11 +15,13 @@ import type {
 import type { SimHostSettings } from './host-options.js';
 import type { SimHostState, SimPodDirectory, SimVolume, SimVolumeNode } from './host-state.js';
 import { checkName, HostRefusal } from './refusal.js';
+import type { SimSubPaths } from './sim-sub-paths.js';
 
 export class SimPodVolumes {
   constructor(
     private readonly state: SimHostState,
     private readonly settings: SimHostSettings,
+    private readonly subPaths: SimSubPaths,
   ) {}
 
   setUp(request: PodVolumeOperations['setUp']['request']): null {
@@ -66,6 +68,8 @@ export class SimPodVolumes {
   tearDown(address: PodVolumeOperations['tearDown']['request']): null {
     const pod = this.pod(address);
     if (pod === null) return null;
+    const bound = [...pod.subPaths].find(([path, { source }]) => source !== null && path.startsWith(`${address.volume}/`));
+    if (bound !== undefined) throw new HostRefusal('failed-precondition', `volume-subpaths/${bound[0]} is still mounted`);
     pod.readyVolumes.delete(address.marker);
     const path = `volumes/${keyOf(address)}`;
     const mounted = [...pod.mounts].find((mount) => mount === path || mount.startsWith(`${path}/`));
@@ -79,7 +83,7 @@ export class SimPodVolumes {
     const pod = this.state.podDirectories.get(checkName(uid));
     const paths = [...(pod?.volumes.keys() ?? []), ...[...(pod?.volumeData ?? [])].map((path) => path.split('/').slice(1, 3).join('/'))];
     const volumes = [...new Set(paths)].sort().map((path) => ({ plugin: path.slice(0, path.indexOf('/')), volume: path.slice(path.indexOf('/') + 1) }));
-    return { volumes };
+    return { volumes, subPaths: this.subPaths.list(pod) };
   }
 
   inspectHostPath({ path }: HostPathOperations['inspect']['request']): HostPathKind {

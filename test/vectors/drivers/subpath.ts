@@ -1,6 +1,6 @@
 // subpath: what is allowed, what is made, what is cleaned, and the mounts of a container that uses sub paths.
 import { containerMounts, type MountedVolume } from '../../../src/domain/containers/mounts.js';
-import type { PathEntry, Question } from '../../../src/domain/volumes/path-resolution.js';
+import type { Question } from '../../../src/domain/volumes/path-resolution.js';
 import {
   type MountQuestion,
   type Planned,
@@ -8,13 +8,13 @@ import {
   planSubPathDirectory,
   planSubPathMount,
   type Refused,
-  type SubPathStep,
   subPathPresence,
   subPathTarget,
   type TargetMount,
 } from '../../../src/domain/volumes/sub-path.js';
 import { subPathDirectoryFailure, subPathMountFailure, subPathUses } from '../../../src/domain/volumes/sub-path-mounts.js';
 import type { Container } from '../../../src/ports/model/container.js';
+import type { PathEntry, SubPathStep } from '../../../src/ports/outbound/pod-volumes.js';
 import { isObject } from '../compare.js';
 import type { VectorDriver } from '../driver.js';
 import { type LayoutEntry, ModelFileSystem, octal, Refusal } from '../model-file-system.js';

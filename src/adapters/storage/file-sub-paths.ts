@@ -1,0 +1,173 @@
+// Parts of volumes bound below a pod's own directory. A container may exchange anything in its volumes at any moment, so paths there are
+// opened one element below the other, never through a link, and what was opened is what is bound.
+// Invariant: nothing outside the volume that was named is made or bound, and nothing outside `pods/<uid>/volume-subpaths` is removed.
+import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFileSync, rmdirSync } from 'node:fs';
+import { lstat, readlink, stat } from 'node:fs/promises';
+import type { Call, PortOf } from '../../ports/operation.js';
+import type { MountOperations } from '../../ports/outbound/mounts.js';
+import type { PathEntry, SubPathOperations, SubPathStep } from '../../ports/outbound/pod-volumes.js';
+import { openPathFlag } from '../native-linux/index.js';
+import { checkName, DirectoryHandle, making, using, walking } from './directory-handle.js';
+import { carryOut, errnoName, FileRefusal } from './file-errors.js';
+
+const directoryMode = 0o750;
+const permissionBits = 0o7777;
+
+export class FileSubPaths implements PortOf<SubPathOperations> {
+  private constructor(
+    private readonly pods: DirectoryHandle,
+    private readonly podsPath: string,
+    private readonly mounts: PortOf<MountOperations>,
+  ) {}
+
+  /** Makes the roots when they are absent. Throws what the kernel says. */
+  static open({ rootDirectory }: { readonly rootDirectory: string }, mounts: PortOf<MountOperations>): FileSubPaths {
+    const pods = using(DirectoryHandle.root(rootDirectory, directoryMode), (root) => root.ensure('pods', directoryMode));
+    return new FileSubPaths(pods, `${rootDirectory.replace(/\/+$/, '')}/pods`, mounts);
+  }
+
+  close(): void {
+    this.pods.close();
+  }
+
+  look({ path }: { readonly path: string }, call: Call): Promise<SubPathOperations['look']['reply']> {
+    return carryOut('subPaths.look', path, call, async () => {
+      const mode = await stat(path).then(
+        (entry) => entry.mode & permissionBits,
+        () => 0,
+      );
+      return { entry: await entryAt(path), mode };
+    });
+  }
+
+  compare({ source, target }: SubPathOperations['compare']['request'], call: Call): Promise<SubPathOperations['compare']['reply']> {
+    return carryOut('subPaths.compare', target, call, () => {
+      if (!isMountPoint(target)) return 'none';
+      const [wanted, mounted] = [source, target].map((path) => lstatSync(path, { bigint: true, throwIfNoEntry: false }));
+      return wanted !== undefined && wanted.dev === mounted?.dev && wanted.ino === mounted.ino ? 'same-file' : 'other-file';
+    });
+  }
+
+  carryOut({ uid, steps }: SubPathOperations['carryOut']['request'], call: Call): Promise<null> {
+    return carryOut('subPaths.carryOut', uid, call, async () => {
+      checkName(uid);
+      for (const step of steps) await this.step(uid, step, call);
+      return null;
+    });
+  }
+
+  private async step(uid: string, step: SubPathStep, call: Call): Promise<void> {
+    switch (step.operation) {
+      case 'make-directory':
+        inVolume(step.root, step.path, (parent, name) => {
+          mkdirSync(parent.at(name), { mode: step.mode & 0o777 });
+          using(parent.enter(name), (directory) => directory.setMode(step.mode));
+        });
+        return;
+      case 'ensure-directory':
+        making(this.pods, [uid, ...this.below(uid, step.path)], step.mode, () => null);
+        return;
+      case 'ensure-file':
+        this.inParent(uid, step.path, (parent, name) =>
+          closeSync(openSync(parent.at(name), constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK, step.mode)),
+        );
+        return;
+      case 'unmount':
+        this.below(uid, step.path);
+        await this.mounts.unmount({ target: step.path, force: false }, call);
+        return;
+      case 'bind':
+        this.below(uid, step.target);
+        await this.bind(step, call);
+        return;
+      case 'remove':
+        this.inParent(uid, step.path, (parent, name) => (parent.look(name)?.isDirectory() === true ? parent.removeDirectory(name) : parent.unlink(name)));
+        return;
+      case 'remove-if-empty':
+        this.inParent(uid, step.path, (parent, name) => {
+          try {
+            rmdirSync(parent.at(name));
+          } catch (error) {
+            if (!['ENOENT', 'ENOTEMPTY'].includes(errnoName(error))) throw error;
+          }
+        });
+    }
+  }
+
+  private async bind({ root, source, target }: Extract<SubPathStep, { operation: 'bind' }>, call: Call): Promise<void> {
+    const fd =
+      source === root
+        ? openSync(root, openPathFlag | constants.O_NOFOLLOW)
+        : inVolume(root, source, (parent, name) => openSync(parent.at(name), openPathFlag | constants.O_NOFOLLOW));
+    try {
+      const opened = fstatSync(fd, { bigint: true });
+      if (opened.isSymbolicLink()) throw new FileRefusal('permission-denied', `${source} is a symbolic link`);
+      // Not /proc/self: without the addon another process mounts.
+      await this.mounts.bind({ source: `/proc/${process.pid}/fd/${fd}`, target, recursive: false, options: [] }, call);
+      const bound = lstatSync(target, { bigint: true });
+      if (bound.dev === opened.dev && bound.ino === opened.ino) return;
+      await this.mounts.unmount({ target, force: false }, call);
+      throw new FileRefusal('permission-denied', `${source} was exchanged while it was bound`);
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  private inParent(uid: string, path: string, work: (parent: DirectoryHandle, name: string) => void): void {
+    const elements = this.below(uid, path);
+    walking(this.pods, [uid, ...elements.slice(0, -1)], (parent) => work(parent, elements.at(-1) ?? ''));
+  }
+
+  /** The elements below the pod's directory, of which the first is its directory of sub paths. */
+  private below(uid: string, path: string): string[] {
+    const prefix = `${this.podsPath}/${uid}/`;
+    const elements = path.startsWith(prefix) ? path.slice(prefix.length).split('/').map(checkName) : [];
+    if (elements[0] !== 'volume-subpaths') throw new FileRefusal('permission-denied', `${path} is not below ${prefix}volume-subpaths`);
+    return elements;
+  }
+}
+
+async function entryAt(path: string): Promise<PathEntry> {
+  try {
+    const entry = await lstat(path);
+    if (entry.isSymbolicLink()) return { kind: 'symlink', target: await readlink(path) };
+    return { kind: entry.isDirectory() ? 'directory' : entry.isFile() ? 'file' : 'other' };
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errnoName(error))) return { kind: 'absent' };
+    throw error;
+  }
+}
+
+/** Opens the parent of a path below `root`, no element of which may be a link. */
+function inVolume<T>(root: string, path: string, work: (parent: DirectoryHandle, name: string) => T): T {
+  if (!path.startsWith(root === '/' ? root : `${root}/`)) throw new FileRefusal('permission-denied', `${path} is not below ${root}`);
+  const elements = path
+    .slice(root === '/' ? 1 : root.length + 1)
+    .split('/')
+    .map(checkName);
+  return using(DirectoryHandle.existing(root), (directory) => {
+    const done = walking(directory, elements.slice(0, -1), (parent) => ({ value: work(parent, elements.at(-1) ?? '') }));
+    if (done === null) throw new FileRefusal('not-found', `${path}: no such file or directory`);
+    return done.value;
+  });
+}
+
+/** Also of a file. The path is the kubelet's own. */
+export function isMountPoint(path: string): boolean {
+  const [own, above] = [path, path.slice(0, path.lastIndexOf('/'))].map(mountIdOf);
+  return own !== null && above !== null && own !== above;
+}
+
+function mountIdOf(path: string): number | null {
+  try {
+    const fd = openSync(path, openPathFlag | constants.O_NOFOLLOW);
+    try {
+      return Number(/^mnt_id:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1]);
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    if (errnoName(error) === 'ENOENT') return null;
+    throw error;
+  }
+}

@@ -1,0 +1,22 @@
+// The sub paths of one container that are being bound, as data.
+import type { PathEntry } from '../../ports/outbound/pod-volumes.js';
+import type { TargetMount } from '../volumes/sub-path.js';
+import type { SubPathUse } from '../volumes/sub-path-mounts.js';
+
+export interface SubPathPreparation {
+  /** Those that are left, the one that is worked on first; null: not begun. */
+  pending: SubPathUse[] | null;
+  phase: 'present' | 'directory' | 'mount';
+  /** What was looked at. */
+  known: Map<string, PathEntry>;
+  lookedAt: string;
+  /** The mode of the volume's root. */
+  rootMode: number | null;
+  mounted: TargetMount | null;
+  /** By index of the volume mount: what the runtime is given. */
+  readonly targets: Record<number, string>;
+}
+
+export function newSubPathPreparation(): SubPathPreparation {
+  return { pending: null, phase: 'present', known: new Map(), lookedAt: '', rootMode: null, mounted: null, targets: {} };
+}
