@@ -36,6 +36,7 @@ const preStops: readonly (readonly [what: string, lifecycle: Lifecycle, script: 
   ['a hook that outlives the grace is left behind', { preStop: exec }, 'exec=10m,ignore-term', 12, 13, false],
   ['a hook that fails', { preStop: exec }, 'exec=1s,exec-exit=1,term=1s', 2, 3, true],
   ['a sleep', { preStop: { sleep: { seconds: 3 } } }, 'term=1s', 4, 5, false],
+  ['a sleep of no time', { preStop: { sleep: { seconds: 0 } } }, 'term=1s', 1, 2, false],
   ['a sleep that is longer than the grace', { preStop: { sleep: { seconds: 60 } } }, 'term=0s', 10, 11, false],
   ['HTTP: any answer will do', { preStop: { httpGet: { port: 80 } } }, 'healthy=1h,term=0s', 0, 1, false],
   ['HTTP: nobody listens', { preStop: { httpGet: { port: 80 } } }, 'listen=81,term=0s', 0, 1, true],

@@ -1,6 +1,7 @@
 // What a swarm's seed stands for: how many nodes and pods, what goes wrong and how often, and in which order things happen.
 // Invariant: everything follows from the seed, so that one number repeats a run.
 import { draw, streamOf } from '../../src/domain/kernel/random.js';
+import type { Container, LifecycleHandler, Probe } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { PortErrorKind } from '../../src/ports/port-error.js';
 import type { FaultAction, FaultRule, SimClusterOptions } from '../../src/sim/index.js';
@@ -46,6 +47,8 @@ export interface SwarmOptions {
   readonly kills: number;
   readonly outages: number;
   readonly deaths: number;
+  /** Pods have probes and hooks. */
+  readonly probed: boolean;
 }
 
 const limited = ['runtime.version', 'runtime.status', 'runtime.listPods', 'runtime.inspectPod', 'sandboxes.run', 'sandboxes.stop', 'sandboxes.remove'] as const;
@@ -53,6 +56,8 @@ const limitedToo = ['containers.create', 'containers.start', 'containers.stop', 
 /** Operations with a time limit, whose answer may be lost. */
 const hanging: readonly string[] = [...limited, ...limitedToo];
 const others = ['images.pull', 'podDirectories.*', 'podVolumes.*', 'podLogs.*', 'podCgroups.*', 'events.record', 'manifestDirectory.*'] as const;
+/** Hooks wait for as long as it takes, so the answer to a command may fail or be late, but never be lost. */
+const asking = ['containers.execSync', 'probing.http', 'probing.tcp', 'probing.grpc'] as const;
 const kinds: readonly PortErrorKind[] = ['unavailable', 'internal', 'unknown', 'deadline-exceeded', 'resource-exhausted'];
 
 export function swarmOptions(seed: number): SwarmOptions {
@@ -62,7 +67,15 @@ export function swarmOptions(seed: number): SwarmOptions {
   const slow = dice.of([1, 1, 3, 20]);
   const latencies = { runSandbox: 150 * ms * slow, createContainer: 20 * ms * slow, startContainer: 60 * ms * slow, look: ms * slow };
   const runtime = { latencies, pullBytesPerSecond: dice.of([50_000_000, 2_000_000]) };
-  const cluster = { seed, nodes, settings, runtime, runtimeTellsChanges: dice.chance(0.5), faults: faultRules(dice) };
+  const probed = new Dice(seed, 'probed').chance(0.4);
+  const cluster = {
+    seed,
+    nodes,
+    settings,
+    runtime,
+    runtimeTellsChanges: dice.chance(0.5),
+    faults: [...faultRules(dice), ...(probed ? faultRules(new Dice(seed, 'asking'), asking) : [])],
+  };
   return {
     cluster,
     files: dice.between(1, 7),
@@ -71,13 +84,14 @@ export function swarmOptions(seed: number): SwarmOptions {
     kills: dice.of([0, 0.05, 0.2]),
     outages: dice.of([0, 0.05]),
     deaths: dice.of([0, 0.1]),
+    probed,
   };
 }
 
-function faultRules(dice: Dice): FaultRule[] {
+function faultRules(dice: Dice, operations: readonly string[] = [...hanging, ...others]): FaultRule[] {
   const intensity = dice.of([0, 0.02, 0.1, 0.3]);
   if (intensity === 0) return [];
-  return [...hanging, ...others].flatMap((operation): FaultRule[] => {
+  return operations.flatMap((operation): FaultRule[] => {
     if (!dice.chance(0.6)) return [];
     return [{ operation, trigger: { probability: intensity * dice.next() }, action: faultAction(dice, operation) }];
   });
@@ -132,4 +146,22 @@ export function swarmPod(actions: Dice, file: number, version: number): SwarmPod
     default:
       return { expected: 'runs', pod: podOf(name, { ...common, containers: { c: stop, d: stop } }) };
   }
+}
+
+/** The same pod with probes and hooks, drawn apart from everything else. */
+export function withProbesAndHooks({ pod, expected }: SwarmPod, file: number): SwarmPod {
+  const dice = new Dice(file, `probes of ${pod.metadata.uid ?? ''}`);
+  const handlers: readonly Probe[] = [{ exec: { command: ['check'] } }, { httpGet: { port: 80 } }, { tcpSocket: { port: 80 } }, { grpc: { port: 80 } }];
+  const probe = (failureThreshold: number): Probe => ({ ...dice.of(handlers), periodSeconds: dice.between(1, 5), timeoutSeconds: 2, failureThreshold });
+  const hook = (): LifecycleHandler => dice.of([{ exec: { command: ['hook'] } }, { httpGet: { port: 80 } }, { sleep: { seconds: dice.between(0, 3) } }]);
+  const dressed = (container: Container): Container => ({
+    ...container,
+    ...(dice.chance(0.5) ? { readinessProbe: probe(2) } : {}),
+    ...(dice.chance(0.5) ? { livenessProbe: probe(3) } : {}),
+    ...(dice.chance(0.3) ? { startupProbe: probe(30) } : {}),
+    lifecycle: { ...(dice.chance(0.3) ? { postStart: hook() } : {}), ...(dice.chance(0.5) ? { preStop: hook() } : {}) },
+  });
+  const { containers, initContainers } = pod.spec;
+  const sidecars = initContainers?.map((container) => (container.restartPolicy === 'Always' ? dressed(container) : container));
+  return { expected, pod: { ...pod, spec: { ...pod.spec, containers: containers.map(dressed), ...(sidecars === undefined ? {} : { initContainers: sidecars }) } } };
 }

@@ -5,7 +5,7 @@ import type { PodPhase } from '../../src/ports/model/pod-status.js';
 import { SimCluster, type SimClusterNode } from '../../src/sim/index.js';
 import { minute, second } from './sim-pods.js';
 import type { SwarmCoverage } from './swarm-coverage.js';
-import { Dice, type SwarmOptions, type SwarmPod, swarmOptions, swarmPod } from './swarm-options.js';
+import { Dice, type SwarmOptions, type SwarmPod, swarmOptions, swarmPod, withProbesAndHooks } from './swarm-options.js';
 
 /** Within this the wanted state has to be there: the longest back-off with its spread, and a long-running container before it. */
 const convergence = 20 * minute;
@@ -141,7 +141,8 @@ class Swarm {
       this.cluster.run(dice.below(3 * second));
       node.put(fileOf(key), known.pod);
     } else {
-      const pod = swarmPod(dice, file, this.version++);
+      const plain = swarmPod(dice, file, this.version++);
+      const pod = this.options.probed ? withProbesAndHooks(plain, file) : plain;
       node.put(fileOf(key), pod.pod);
       this.wanted.set(key, pod);
     }
@@ -210,6 +211,8 @@ function leftovers({ agent, host, runtime }: SimClusterNode): string[] {
     statuses: agent.statuses.size,
     'cache entries': agent.cache.entries.size,
     runs: agent.runs.size,
+    'probed pods': agent.probes.pods.size,
+    'probe results': agent.probes.results.liveness.size + agent.probes.results.readiness.size + agent.probes.results.startup.size,
     'start failures': agent.startFailures.size,
     'pods that are waited for': agent.awaitingStatus.size,
     'inherited pods': agent.inherited.size,

@@ -61,7 +61,7 @@ export function beginHook(request: HookRequest, context: SyncContext): BegunHook
     turn.ask('probing.http', address, slot, http, null);
     return { kind: 'begun', hook: { ...hook, http } };
   }
-  if (handler.sleep !== undefined) return { kind: 'begun', hook: { ...hook, sleepsUntil: turn.now + handler.sleep.seconds * microsPerSecond } };
+  if (handler.sleep !== undefined) return { kind: 'begun', hook: { ...hook, sleepsUntil: turn.now + (handler.sleep.seconds ?? 0) * microsPerSecond } };
   return { kind: 'failed', message: 'Cannot run handler: invalid handler: no exec, httpGet or sleep' };
 }
 

@@ -59,7 +59,7 @@ export interface Handler {
   readonly tcpSocket?: { readonly port: IntOrString; readonly host?: string };
 }
 export interface LifecycleHandler extends Handler {
-  readonly sleep?: { readonly seconds: number };
+  readonly sleep?: { readonly seconds?: number };
 }
 export interface Lifecycle {
   readonly postStart?: LifecycleHandler;
