@@ -107,7 +107,7 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
     }
     if (command.op.startsWith('probing.')) return runtime.probe(command.op as ProbingOperationName, command.request as never, now);
     if (manifests?.knows(command.op) === true) return manifests.handle(command.op as ManifestOperationName, command.request as never);
-    assert(host.knows(command.op), `no model knows ${command.op}`);
+    assert(host.knows(command.op), 'no model knows an operation', command.op);
     return host.handle(command.op as never, command.request as never, now);
   }
 

@@ -221,16 +221,17 @@ export class World<State, Event extends { readonly type: string }, Ops> {
   }
 
   private step(): void {
-    const top = this.heap.pop();
-    if (top === null) return;
-    this.now = Math.max(this.now, top.at);
-    const due = top.value;
+    const due = this.heap.firstValue;
+    if (due === undefined) return;
+    const at = this.heap.firstAt;
+    this.heap.drop();
+    this.now = Math.max(this.now, at);
     if (due.kind === 'call') {
       due.call();
       return;
     }
     const { node } = due;
-    if (isReplaced(due, top.at)) return;
+    if (isReplaced(due, at)) return;
     if (due.kind === 'model') this.advanceModel(node);
     else if (node.running && due.life === node.life) this.stepKernel(node, due);
     this.schedule(node);
@@ -301,7 +302,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
 
   private node(name: string): WorldNode<State, Event, Ops> {
     const node = this.nodes.get(name);
-    assert(node !== undefined, `the world has no node ${name}`);
+    assert(node !== undefined, 'the world has no node of the name', name);
     return node;
   }
 }

@@ -23,7 +23,7 @@ import { addProbes, removeProbes, stopRestartingProbes } from './probe-workers.j
 import { missingFeature } from './unsupported.js';
 
 export function beginOperation(context: AgentContext, uid: string, operation: PodOperation, effects: PodWorkerEffect[]): void {
-  assert(!context.state.runs.has(uid), `pod ${uid} has a run already`);
+  assert(!context.state.runs.has(uid), 'a pod has a run already', uid);
   const cached = readPodCache(context.state.cache, uid);
   const status = cached.kind === 'status' ? cached.status : emptyStatus(uid);
   const pod = operation.op === 'syncTerminatingRuntimePod' ? runtimePod(operation.runningPod, status) : operation.pod;
@@ -50,7 +50,7 @@ export function beginOperation(context: AgentContext, uid: string, operation: Po
 /** An answer for `pod/<uid>`. */
 export function operationReplied(context: AgentContext, uid: string, reply: Reply<AgentOperations>, effects: PodWorkerEffect[]): void {
   const run = context.state.runs.get(uid);
-  assert(run !== undefined, `pod ${uid} got an answer but has no run`);
+  assert(run !== undefined, 'a pod got an answer but has no run', uid);
   if (runReplied(run, reply, context)) finish(context, run, effects);
 }
 

@@ -8,9 +8,9 @@ export class AssertionFailed extends Error {
   }
 }
 
-/** Fails with `message` unless `condition` holds. */
-export function assert(condition: boolean, message: string): asserts condition {
-  if (!condition) throw new AssertionFailed(message);
+/** Fails with `message`, and the subject behind it, unless `condition` holds. What is constant goes into the message: no text is made up while all is well. */
+export function assert(condition: boolean, message: string, subject: string | number | null = null): asserts condition {
+  if (!condition) throw new AssertionFailed(subject === null ? message : `${message}: ${subject}`);
 }
 
 /** The end of a switch over a tagged union: unreachable while the types hold. */

@@ -21,10 +21,10 @@ export interface LogLine {
 
 /** What one step wants of the outside, in the order it was said. */
 export interface Output<Ops> {
-  readonly commands: Command<Ops>[];
+  readonly commands: readonly Command<Ops>[];
   /** Ids of commands in flight that are cancelled. */
-  readonly cancelled: number[];
-  readonly log: LogLine[];
+  readonly cancelled: readonly number[];
+  readonly log: readonly LogLine[];
 }
 
 /** What a kernel keeps beside its machine's state, as data: with a copy of both, a kernel goes on where another one is. */
@@ -89,7 +89,7 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
   }
 
   private step(input: Input<Event, Ops>, now: Micros): Output<Ops> {
-    assert(now >= this.lastNow, `time went back from ${this.lastNow} to ${now}`);
+    assert(now >= this.lastNow, 'time went back to', now);
     this.lastNow = now;
     this.steps++;
     const output = this.turn.begin(now);
@@ -99,7 +99,7 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
 
   private settle(reply: Reply<Ops>): void {
     const command = this.pending.get(reply.id);
-    assert(command !== undefined, `reply ${reply.id} to ${String(reply.op)} answers no command in flight`);
+    assert(command !== undefined, 'a reply answers no command in flight', reply.id);
     this.pending.delete(reply.id);
     this.turn.freed(command);
   }
@@ -107,7 +107,7 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
 
 class KernelTurn<Ops> implements Turn<Ops> {
   now: Micros = 0;
-  private output: Output<Ops> = { commands: [], cancelled: [], log: [] };
+  private output: OutputDraft<Ops> = { commands: none, cancelled: none, log: none };
   private readonly slots = new Map<string, number>();
   private readonly draws = new Map<string, Map<string, number>>();
   private nextId = 1;
@@ -130,7 +130,7 @@ class KernelTurn<Ops> implements Turn<Ops> {
 
   begin(now: Micros): Output<Ops> {
     this.now = now;
-    this.output = { commands: [], cancelled: [], log: [] };
+    this.output = { commands: none, cancelled: none, log: none };
     return this.output;
   }
 
@@ -141,20 +141,27 @@ class KernelTurn<Ops> implements Turn<Ops> {
   ask<Name extends keyof Ops>(op: Name, address: Address, slot: string, request: CommandFor<Ops, Name>['request'], timeoutMicros: Micros | null = null): void {
     const id = this.nextId++;
     const text = slotText(address, slot);
-    assert(!this.slots.has(text), `a command is in flight already for ${text}`);
+    assert(!this.slots.has(text), 'a command is in flight already', text);
     const command = { id, op, address, slot, request, timeoutMicros, answered: true } as Command<Ops>;
     this.slots.set(text, id);
     this.pending.set(id, command);
-    this.output.commands.push(command);
+    this.send(command);
   }
 
   tell<Name extends keyof Ops>(op: Name, request: CommandFor<Ops, Name>['request']): void {
-    this.output.commands.push({ id: this.nextId++, op, address: nobody, slot: '', request, timeoutMicros: null, answered: false } as Command<Ops>);
+    this.send({ id: this.nextId++, op, address: nobody, slot: '', request, timeoutMicros: null, answered: false } as Command<Ops>);
+  }
+
+  private send(command: Command<Ops>): void {
+    if (this.output.commands === none) this.output.commands = [command];
+    else this.output.commands.push(command);
   }
 
   cancel(address: Address, slot: string): void {
     const id = this.slots.get(slotText(address, slot));
-    if (id !== undefined) this.output.cancelled.push(id);
+    if (id === undefined) return;
+    if (this.output.cancelled === none) this.output.cancelled = [id];
+    else this.output.cancelled.push(id);
   }
 
   inFlight(address: Address, slot: string): boolean {
@@ -182,8 +189,19 @@ class KernelTurn<Ops> implements Turn<Ops> {
   }
 
   log(level: LogLevel, message: string, fields: LogFields = {}): void {
-    this.output.log.push({ level, message, fields });
+    const line = { level, message, fields };
+    if (this.output.log === none) this.output.log = [line];
+    else this.output.log.push(line);
   }
+}
+
+/** Most steps say nothing of a kind: they share this instead of an array each. */
+const none: never[] = [];
+
+interface OutputDraft<Ops> {
+  commands: Command<Ops>[];
+  cancelled: number[];
+  log: LogLine[];
 }
 
 const nobody: Address = { machine: '', key: '' };

@@ -39,6 +39,15 @@ export class TimeHeap<T> {
     return this.values.length === 0 ? Number.POSITIVE_INFINITY : this.times[0]!;
   }
 
+  /** The first entry's value, and its sequence number; undefined and NaN when empty. Reading them makes no object, as `peek` does. */
+  get firstValue(): T | undefined {
+    return this.values[0];
+  }
+
+  get firstSequence(): number {
+    return this.values.length === 0 ? Number.NaN : this.sequences[0]!;
+  }
+
   peek(): TimedValue<T> | null {
     if (this.values.length === 0) return null;
     return { at: this.times[0]!, sequence: this.sequences[0]!, value: this.values[0]! };
@@ -46,13 +55,18 @@ export class TimeHeap<T> {
 
   pop(): TimedValue<T> | null {
     const top = this.peek();
-    if (top === null) return null;
+    this.drop();
+    return top;
+  }
+
+  /** Removes the first entry; nothing when empty. */
+  drop(): void {
+    if (this.values.length === 0) return;
     const n = this.values.length - 1;
     const at = this.times[n]!;
     const sequence = this.sequences[n]!;
     const value = this.values.pop()!;
     if (n > 0) this.sink(at, sequence, value, n);
-    return top;
   }
 
   /** The entries in heap order: for counting and listing, not for order. */

@@ -16,7 +16,12 @@ export class WakeQueue {
       return;
     }
     if (known !== undefined && known.at === at) return;
-    this.live.set(address, { sequence: this.heap.push(at, address), at });
+    const sequence = this.heap.push(at, address);
+    if (known === undefined) this.live.set(address, { sequence, at });
+    else {
+      known.sequence = sequence;
+      known.at = at;
+    }
     if (this.heap.size > 64 && this.heap.size > 2 * this.live.size) this.rebuild();
   }
 
@@ -27,10 +32,10 @@ export class WakeQueue {
   /** The earliest time that counts, or null. */
   nextAt(): Micros | null {
     for (;;) {
-      const top = this.heap.peek();
-      if (top === null) return null;
-      if (this.live.get(top.value)?.sequence === top.sequence) return top.at;
-      this.heap.pop();
+      const address = this.heap.firstValue;
+      if (address === undefined) return null;
+      if (this.live.get(address)?.sequence === this.heap.firstSequence) return this.heap.firstAt;
+      this.heap.drop();
     }
   }
 
@@ -38,10 +43,11 @@ export class WakeQueue {
   takeDue(now: Micros): string | null {
     const at = this.nextAt();
     if (at === null || at > now) return null;
-    const top = this.heap.pop();
-    if (top === null) return null;
-    this.live.delete(top.value);
-    return top.value;
+    const address = this.heap.firstValue;
+    if (address === undefined) return null;
+    this.heap.drop();
+    this.live.delete(address);
+    return address;
   }
 
   get size(): number {

@@ -37,10 +37,10 @@ function isKilling(run: SyncRun): boolean {
 
 /** Takes an answer; true when the run is over with it. */
 export function runReplied(run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): boolean {
-  assert(run.outstanding > 0, `pod ${run.uid} got an answer that it does not wait for`);
+  assert(run.outstanding > 0, 'a pod got an answer that it does not wait for', run.uid);
   run.outstanding--;
   const step = run.steps[0];
-  assert(step !== undefined, `pod ${run.uid} got an answer without a step`);
+  assert(step !== undefined, 'a pod got an answer without a step', run.uid);
   applyStepReply(step, run, reply, context);
   return advanceRun(run, context);
 }

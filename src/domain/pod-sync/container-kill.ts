@@ -95,13 +95,13 @@ export function containerKillTimedOut(kill: ContainerKill, now: Micros): void {
 
 /** The timeout to ask the runtime's stop with. */
 export function stopTimeoutSeconds(kill: ContainerKill): number {
-  assert(kill.phase === 'stop', `container ${kill.containerName} is not to be stopped yet`);
+  assert(kill.phase === 'stop', 'a container is not to be stopped yet', kill.containerName);
   return Math.max(kill.remainingSeconds, minStopTimeoutSeconds);
 }
 
 /** The runtime answered; null: it stopped the container. One that is not there any more is stopped too. */
 export function stopAnswered(kill: ContainerKill, failure: PortFailure | null): void {
-  assert(kill.phase === 'stop', `container ${kill.containerName} was not being stopped`);
+  assert(kill.phase === 'stop', 'a container was not being stopped', kill.containerName);
   kill.phase = 'done';
   kill.error = failure === null || failure.kind === 'not-found' ? null : failure.message;
 }

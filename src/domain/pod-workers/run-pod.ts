@@ -32,7 +32,7 @@ export interface RunResult {
 
 /** Takes the pending update of an idle worker and begins its run, if the pod may start. */
 export function runPending(workers: PodWorkers, record: PodWorkerRecord, now: Micros, effects: PodWorkerEffect[]): void {
-  assert(record.run === null, `pod ${record.uid} is being worked on already`);
+  assert(record.run === null, 'a pod is being worked on already', record.uid);
   const update = record.pending;
   if (update === null) return;
   record.pending = null;
@@ -63,7 +63,7 @@ export function runPending(workers: PodWorkers, record: PodWorkerRecord, now: Mi
 /** The status that a run waited for has come; `error` is what the status cache holds instead of a status. */
 export function runStatusRead(workers: PodWorkers, uid: string, error: string | null, now: Micros, effects: PodWorkerEffect[]): void {
   const record = workers.records.get(uid);
-  assert(record?.run != null && !record.run.operating, `pod ${uid} waits for no status`);
+  assert(record?.run != null && !record.run.operating, 'a pod waits for no status', uid);
   if (record.run.cancelled || record.run.state !== stateOf(record)) {
     // What it waited for is no longer to be done, and what is to be done instead is pending.
     completeRun(workers, record, { error: { message: 'context canceled', cancelled: true, backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null }, now, effects);
@@ -81,7 +81,7 @@ export function runStatusRead(workers: PodWorkers, uid: string, error: string | 
 /** The operation of a pod has returned. */
 export function runFinished(workers: PodWorkers, uid: string, result: RunResult, now: Micros, effects: PodWorkerEffect[]): void {
   const record = workers.records.get(uid);
-  assert(record?.run?.operating === true, `no operation is in flight for pod ${uid}`);
+  assert(record?.run?.operating === true, 'no operation is in flight for a pod', uid);
   // First the time, then the post-sync: the status it asks for must count as newer than this run.
   // A run that changed nothing has made no status outdated.
   if (result.rest === null) record.lastRunEndedAt = now;
@@ -104,14 +104,14 @@ function operationOf(record: PodWorkerRecord, update: PodUpdate): PodOperation {
     const statusChange = record.statusChanges.at(-1) ?? null;
     return { op: 'syncTerminatingPod', pod: update.pod as Pod, gracePeriodSeconds: update.killOptions?.gracePeriodOverride ?? null, statusChange };
   }
-  assert(update.pod !== null, `pod ${record.uid} has no configuration to sync`);
+  assert(update.pod !== null, 'a pod has no configuration to sync', record.uid);
   if (state === 'terminated') return { op: 'syncTerminatedPod', pod: update.pod };
   return { op: 'syncPod', type: update.type, pod: update.pod, mirrorPod: update.mirrorPod };
 }
 
 function completeRun(workers: PodWorkers, record: PodWorkerRecord, result: RunResult, now: Micros, effects: PodWorkerEffect[]): void {
   const run = record.run;
-  assert(run !== null, `pod ${record.uid} is not being worked on`);
+  assert(run !== null, 'a pod is not being worked on', record.uid);
   record.run = null;
   let transition = false;
   if (result.error === null) {
@@ -213,7 +213,7 @@ function releaseStaticName(workers: PodWorkers, record: PodWorkerRecord): void {
 
 /** Drops every trace of a record. Its worker must be idle. */
 export function forget(workers: PodWorkers, record: PodWorkerRecord): void {
-  assert(record.run === null, `pod ${record.uid} is forgotten while it is being worked on`);
+  assert(record.run === null, 'a pod is forgotten while it is being worked on', record.uid);
   workers.records.delete(record.uid);
   leaveStaticName(workers, record);
 }

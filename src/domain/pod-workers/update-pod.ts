@@ -6,7 +6,7 @@ import { isStaticPod } from '../values/pod-kind.js';
 import { podFullName } from '../values/pod-references.js';
 import type { PodWorkerEffect } from './effects.js';
 import { effectiveGracePeriod } from './grace-period.js';
-import { newRecord, type PodUpdate, type PodWorkerRecord, type PodWorkers, type RunningPod } from './pod-worker-record.js';
+import { type KillPodOptions, newRecord, type PodUpdate, type PodWorkerRecord, type PodWorkers, type RunningPod } from './pod-worker-record.js';
 import { runPending } from './run-pod.js';
 
 /**
@@ -25,26 +25,28 @@ export function updatePod(workers: PodWorkers, given: PodUpdate, now: Micros, ru
     record = firstSight(given, uid, now, runtimeMayBeActive);
     workers.records.set(uid, record);
   }
-  let update: PodUpdate = { ...given, runningPod: fromRuntimeOnly ? given.runningPod : null };
-  let pod = given.pod;
-  if (fromRuntimeOnly) {
-    record.observedRuntime = true;
-    const configured = record.pending?.pod ?? record.active?.pod ?? null;
-    if (configured !== null) update = { ...update, pod: configured, runningPod: null };
-    pod = configured ?? podOfRunning(given.runningPod as RunningPod);
-  }
-  assert(pod !== null, 'a pod update has a pod by now');
-  if (!first && record.terminatingAt !== null && update.type === 'create') {
+  if (fromRuntimeOnly) record.observedRuntime = true;
+  const configured = fromRuntimeOnly ? (record.pending?.pod ?? record.active?.pod ?? null) : given.pod;
+  const pod = configured ?? podOfRunning(given.runningPod as RunningPod);
+  if (!first && record.terminatingAt !== null && given.type === 'create') {
     // The same UID is wanted again while it goes away: remembered, and taken up by housekeeping once it is gone.
     record.restartRequested = true;
     return;
   }
   if (record.finished) return;
-  const becameTerminating = record.terminatingAt === null && requestsTermination(record, update, pod, fromRuntimeOnly, now);
-  const accepted = withTerminationFacts(record, update, pod, fromRuntimeOnly, effects);
+  const becameTerminating = record.terminatingAt === null && requestsTermination(record, given, pod, fromRuntimeOnly, now);
+  const accepted = withTerminationFacts(record, given.killOptions, pod, fromRuntimeOnly, effects);
   if (accepted === null) return;
   if (first && isStaticPod(pod)) pushWaiting(workers, record.fullName, uid);
-  record.pending = { ...accepted.update, startTime: earliest(record.pending?.startTime ?? null, update.startTime) };
+  // Written out: copying an update with changes costs several times as much, and this happens at every sync.
+  record.pending = {
+    type: given.type,
+    pod: configured,
+    mirrorPod: given.mirrorPod,
+    runningPod: configured === null ? given.runningPod : null,
+    killOptions: accepted.killOptions,
+    startTime: earliest(record.pending?.startTime ?? null, given.startTime),
+  };
   if ((becameTerminating || accepted.graceShortened) && record.run !== null && !record.run.cancelled) {
     record.run.cancelled = true;
     effects.push({ kind: 'cancel', uid });
@@ -73,27 +75,28 @@ function requestsTermination(record: PodWorkerRecord, update: PodUpdate, pod: Po
   return true;
 }
 
+interface Accepted {
+  readonly killOptions: KillPodOptions | null;
+  readonly graceShortened: boolean;
+}
+
+const nothingToKill: Accepted = { killOptions: null, graceShortened: false };
+
 /** Moves what must not be lost with the update onto the record. Null: there is nothing to run. */
-function withTerminationFacts(
-  record: PodWorkerRecord,
-  update: PodUpdate,
-  pod: Pod,
-  fromRuntimeOnly: boolean,
-  effects: PodWorkerEffect[],
-): { readonly update: PodUpdate; readonly graceShortened: boolean } | null {
-  const completion = update.killOptions?.completion ?? null;
+function withTerminationFacts(record: PodWorkerRecord, given: KillPodOptions | null, pod: Pod, fromRuntimeOnly: boolean, effects: PodWorkerEffect[]): Accepted | null {
+  const completion = given?.completion ?? null;
   if (record.terminatedAt !== null && fromRuntimeOnly) return null;
   if (record.terminatedAt !== null || record.terminatingAt === null) {
     // Nothing to kill (any more): whoever waits is told at once.
     if (completion !== null) effects.push({ kind: 'complete', completion });
-    return { update: { ...update, killOptions: null }, graceShortened: false };
+    return nothingToKill;
   }
   if (completion !== null) record.completions.push(completion);
-  if (update.killOptions?.statusChange != null) record.statusChanges.push(update.killOptions.statusChange);
-  const grace = effectiveGracePeriod(record.gracePeriodSeconds, pod, update.killOptions?.gracePeriodOverride ?? null);
+  if (given?.statusChange != null) record.statusChanges.push(given.statusChange);
+  const grace = effectiveGracePeriod(record.gracePeriodSeconds, pod, given?.gracePeriodOverride ?? null);
   record.gracePeriodSeconds = grace.seconds;
-  const killOptions = { evict: update.killOptions?.evict ?? false, gracePeriodOverride: grace.seconds, statusChange: null, completion: null };
-  return { update: { ...update, killOptions }, graceShortened: grace.shortened };
+  const killOptions = { evict: given?.evict ?? false, gracePeriodOverride: grace.seconds, statusChange: null, completion: null };
+  return { killOptions, graceShortened: grace.shortened };
 }
 
 function pushWaiting(workers: PodWorkers, fullName: string, uid: string): void {
