@@ -1,6 +1,9 @@
 // Probes on a node in virtual time: readiness comes and goes, liveness restarts, startup holds up what waits for it.
+
+import t from 'tap';
 import type { Container, Probe } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
+import { SimCluster } from '../../src/sim/index.js';
 import { type Stage, scenario } from './scenario.js';
 import { minute, podOf, second } from './sim-pods.js';
 
@@ -131,4 +134,49 @@ scenario('a probe that hangs, one that errs, and an agent that starts again', {}
   stage.run(minute);
   t.match([statusOf(stage), statusOf(stage, 'd'), statusOf(stage, 'e')], [{ ready: false }, { ready: false }, { ready: true }]);
   t.equal(stage.running('a').length, 3, 'nothing is restarted');
+});
+
+scenario('while a pod ends, liveness says nothing any more, and readiness goes on', {}, (stage) => {
+  const { t, node } = stage;
+  const pod = podOf('a', { uid: 'a', grace: 40, containers: { c: 'healthy=0s-20s,ignore-term' } });
+  const probe = { ...exec, periodSeconds: 2, failureThreshold: 1 };
+  node.put('a.yaml', withFields(pod, { c: { livenessProbe: probe, readinessProbe: probe } }));
+  stage.until('ready', () => statusOf(stage)?.ready === true, 15 * second);
+  node.remove('a.yaml');
+  stage.until('not ready any more', () => stage.last.get('a')?.containerStatuses?.[0]?.ready === false, 30 * second);
+  t.equal(stage.running('a').length, 1, 'while it still runs');
+  stage.untilGone('a', 5 * minute);
+  t.ok(messages(stage, 'Unhealthy').length > 0 && messages(stage, 'Unhealthy').every((message) => message.startsWith('Readiness probe failed: ')));
+  t.strictSame(messages(stage, 'Killing'), ['Stopping container c']);
+});
+
+t.test('hundreds at once: each on its own time, and nothing else', async (t) => {
+  const times = new Map<string, number[]>();
+  const cluster = new SimCluster({ seed: 3, runtimeTellsChanges: true });
+  const node = cluster.node();
+  const pods = 100;
+  const probe = { ...exec, periodSeconds: 10 };
+  for (let i = 0; i < pods; i++) {
+    const pod = podOf(`p${i}`, { uid: `p${i}`, containers: { c: 'run=forever', d: 'run=forever' } });
+    node.put(`p${i}.yaml`, withFields(pod, { c: { livenessProbe: probe, readinessProbe: { ...http, periodSeconds: 10 } }, d: { startupProbe: probe, livenessProbe: probe } }));
+  }
+  cluster.run(5 * minute);
+  for (const each of node.agent.probes.pods.values()) for (const [name, { worker }] of each.workers) times.set(`${worker.pod.metadata.uid ?? ''} ${name}`, [worker.nextTickAt]);
+  t.equal(times.size, 4 * pods, 'a worker of each probe, also of those that have done their work');
+  const [before, steps] = [new Map(node.model.performed), cluster.world.steps];
+  cluster.run(10 * minute);
+  const since = (op: string): number => (node.model.performed.get(op) ?? 0) - (before.get(op) ?? 0);
+  t.equal(Math.abs(since('containers.execSync') - 2 * pods * 60) <= 2 * pods, true, `${since('containers.execSync')} commands`);
+  t.equal(Math.abs(since('probing.http') - pods * 60) <= pods, true, `${since('probing.http')} requests`);
+  t.strictSame([since('events.record'), since('runtime.inspectPod')], [0, 0]);
+  const spent = cluster.world.steps - steps;
+  t.ok(spent < 2 * 3 * pods * 61 + 2_000, `a step to ask and one for the answer: ${spent} in all`);
+  for (const each of node.agent.probes.pods.values()) {
+    for (const [name, { worker }] of each.workers) {
+      if (worker.kind === 'startup') continue;
+      const drift = (worker.nextTickAt - (times.get(`${worker.pod.metadata.uid ?? ''} ${name}`)?.[0] ?? 0)) % (10 * second);
+      t.equal(drift, 0, `${worker.pod.metadata.uid ?? ''} ${name} is on its time`);
+    }
+  }
+  t.strictSame(cluster.violations, []);
 });
