@@ -55,7 +55,7 @@ const limited = ['runtime.version', 'runtime.status', 'runtime.listPods', 'runti
 const limitedToo = ['containers.create', 'containers.start', 'containers.stop', 'containers.remove', 'images.status'] as const;
 /** Operations with a time limit, whose answer may be lost. */
 const hanging: readonly string[] = [...limited, ...limitedToo];
-const others = ['images.pull', 'podDirectories.*', 'podVolumes.*', 'podLogs.*', 'podCgroups.*', 'events.record', 'manifestDirectory.*'] as const;
+const others = ['images.pull', 'podDirectories.*', 'podVolumes.*', 'subPaths.*', 'podLogs.*', 'podCgroups.*', 'events.record', 'manifestDirectory.*'] as const;
 /** Hooks wait for as long as it takes, so the answer to a command may fail or be late, but never be lost. */
 const asking = ['containers.execSync', 'probing.http', 'probing.tcp', 'probing.grpc'] as const;
 const kinds: readonly PortErrorKind[] = ['unavailable', 'internal', 'unknown', 'deadline-exceeded', 'resource-exhausted'];
@@ -117,6 +117,28 @@ export interface SwarmPod {
  * change, as an API server would have it: scripts come with the sandbox, and a pod that has ended stays so.
  */
 export function swarmPod(actions: Dice, file: number, version: number): SwarmPod {
+  const made = plainPod(actions, file, version);
+  // By what doesn't change under one uid.
+  const mounts = new Dice(file, made.pod.metadata.uid ?? String(version)).chance(0.3);
+  return mounts ? { ...made, pod: withVolumes(made.pod) } : made;
+}
+
+/** Every container mounts every kind of volume that the node has, and a part of one. */
+function withVolumes({ metadata, spec }: Pod): Pod {
+  const items = [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }];
+  const volumes = [
+    { name: 'disk', emptyDir: {} },
+    { name: 'memory', emptyDir: { medium: 'Memory' } },
+    { name: 'info', downwardAPI: { defaultMode: 0o644, items } },
+    { name: 'host', hostPath: { path: '/srv/swarm', type: 'DirectoryOrCreate' } },
+  ];
+  const volumeMounts = [...volumes.map(({ name }) => ({ name, mountPath: `/${name}` })), { name: 'disk', mountPath: '/part', subPath: 'a/part' }];
+  const mounting = (container: Container): Container => ({ ...container, volumeMounts });
+  const { containers, initContainers } = spec;
+  return { metadata, spec: { ...spec, volumes, containers: containers.map(mounting), ...(initContainers === undefined ? {} : { initContainers: initContainers.map(mounting) }) } };
+}
+
+function plainPod(actions: Dice, file: number, version: number): SwarmPod {
   const name = `p${file}`;
   const uid = actions.chance(0.4) ? `uid-${file}-${actions.below(2)}` : undefined;
   const image = actions.of(['busybox', 'nginx:1', 'app:2']);
