@@ -152,11 +152,15 @@ t.test('KB012: nested aliases are refused fast, for that file only', async (t) =
   writeFileSync(join(directory, 'self.yaml'), 'apiVersion: v1\nkind: Pod\nmetadata: &m\n  name: self\n  annotations: *m\n');
   writeFileSync(
     join(directory, 'merge.yaml'),
-    `x: &base {image: 'nginx:1'}\napiVersion: v1\nkind: Pod\nmetadata: {name: merge}\nspec:\n  containers:\n  - <<: *base\n    name: c\n`,
+    `x: &base {image: 'nginx:1'}\napiVersion: v1\nkind: Pod\nmetadata: {name: merge}\nspec:\n  containers:\n  - <<: *base\n    name: c\n    image: 'nginx:2'\n`,
   );
   const before = { time: process.hrtime.bigint(), memory: process.memoryUsage().rss };
   const run = await new FileSourceRun({ path: directory }, new LinuxManifestDirectory(noWatch)).start();
   t.strictSame(run.names, ['merge-node-a'], 'honest anchors and merge keys work');
+  t.notOk(
+    run.log.some((line) => line.includes('more than once')),
+    'a merge key is there to be overridden',
+  );
   const lines = run.log.filter((line) => line.startsWith('error'));
   t.equal(lines.length, 2);
   t.match(lines[0], /bomb\.yaml": .*alias/, 'the bomb');

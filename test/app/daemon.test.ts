@@ -168,6 +168,10 @@ t.test('a flight record ends at its bound, and the daemon goes on', async (t) =>
   t.match(readFileSync(path, 'utf8'), /\{"end":"the record has reached its size limit"\}\n$/);
   t.match(replayFile(path), { kind: 'same' });
   t.ok(stage.log.find('The flight record has ended'));
+  const record = readFileSync(path, 'utf8');
+  const next = await stage.start({ flightRecord: { path, bytesMax: 20_000 } });
+  await next.stop();
+  t.equal(readFileSync(`${path}.previous`, 'utf8'), record, 'the start after a crash does not take the record of the crash away');
 });
 
 t.test('a failed assertion ends the daemon, and nothing is done afterwards', async (t) => {

@@ -15,8 +15,9 @@ export function manifestContentOf(bytes: Uint8Array): ManifestContent {
     const place = document.line > 0 ? ` (line ${document.line}, column ${document.column})` : '';
     return { kind: 'unreadable', message: `${document.message}${place}` };
   }
-  const notes = document.duplicateKeys.slice(0, shownKeys).map(({ path, line }) => `${path} is set more than once, the value of line ${line} is used`);
-  const more = document.duplicateKeys.length - shownKeys;
+  const repeated = document.duplicateKeys.filter(({ isMerged }) => !isMerged);
+  const notes = repeated.slice(0, shownKeys).map(({ path, line }) => `${path} is set more than once, the value of line ${line} is used`);
+  const more = repeated.length - shownKeys;
   if (more > 0) notes.push(`${more} more fields are set more than once`);
   if (document.format === 'yaml' && hasSecondDocument(bytes)) notes.push('only the first of several documents is read');
   return { kind: 'document', value: document.value, notes };

@@ -25,7 +25,7 @@ export function parseJson(text: string): JsonText {
   return { value, duplicates: reader.duplicates };
 }
 
-export type JsonDuplicate = Omit<DuplicateKey, 'line'> & { readonly offset: number };
+export type JsonDuplicate = Omit<DuplicateKey, 'line' | 'isMerged'> & { readonly offset: number };
 
 class JsonReader {
   readonly duplicates: JsonDuplicate[] = [];

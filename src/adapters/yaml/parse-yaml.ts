@@ -44,7 +44,7 @@ function decodeUtf8(bytes: Uint8Array): string | null {
 function readJson(text: string, lines: LineCounter): ParsedDocument {
   for (let at = 0; at >= 0; at = text.indexOf('\n', at) + 1 || -1) lines.addNewLine(at);
   const { value, duplicates } = parseJson(text);
-  return { ok: true, format: 'json', value, duplicateKeys: duplicates.map(({ key, path, offset }) => ({ key, path, line: lines.linePos(offset).line })) };
+  return { ok: true, format: 'json', value, duplicateKeys: duplicates.map(({ key, path, offset }) => ({ key, path, line: lines.linePos(offset).line, isMerged: false })) };
 }
 
 function readYaml(text: string, lines: LineCounter): ParsedDocument {
@@ -180,6 +180,7 @@ class NodeReader {
 
   /** Keys in order; a merge key counts where it stands, so that a later key wins over it and it wins over an earlier one. */
   private fill(map: PlainMap, node: YAMLMap, path: string, depth: number): void {
+    const own = new Set<string>();
     for (const pair of node.items as Pair<Node | null, Node | null>[]) {
       if (isMergeKey(pair.key)) {
         this.merge(map, pair.value, path, depth + 1);
@@ -188,7 +189,11 @@ class NodeReader {
       const key = this.readKey(pair.key);
       const at = childPath(path, key);
       const value = this.read(pair.value, at, depth + 1);
-      if (Object.hasOwn(map, key)) this.duplicates.push({ key, path: at, line: this.lines.linePos(offsetOf(pair.value) ?? offsetOf(pair.key) ?? 0).line });
+      if (Object.hasOwn(map, key)) {
+        const { line } = this.lines.linePos(offsetOf(pair.value) ?? offsetOf(pair.key) ?? 0);
+        this.duplicates.push({ key, path: at, line, isMerged: !own.has(key) });
+      }
+      own.add(key);
       setOwn(map, key, value);
     }
   }

@@ -14,6 +14,8 @@ export interface DuplicateKey {
   readonly path: string;
   /** 1-based line of the later value; what a YAML decoder names. */
   readonly line: number;
+  /** One of the two values came in by a merge key, which is there to be overridden. */
+  readonly isMerged: boolean;
 }
 
 export interface ParsedDocument {

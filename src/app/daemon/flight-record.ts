@@ -6,7 +6,7 @@
 //
 // Invariants: each line is written before the step's commands are carried out, so a crash leaves the step that led to it; the file stays
 // within its bound: at the bound the record ends with a line that says so, and the agent goes on.
-import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, lstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { type KubeletEvent, type KubeletOperations, type KubeletSettings, type KubeletState, kubeletMachine, newKubeletState } from '../../domain/agent/kubelet.js';
 import type { NodeFacts } from '../../domain/containers/node-facts.js';
 import { canonicalJson, parseCanonicalJson } from '../../domain/kernel/canonical.js';
@@ -37,9 +37,10 @@ export class FlightRecorder {
     this.bytesLeft = bytesMax - endLine.length;
   }
 
-  /** Begins a new record in the file's place. Throws what the kernel says. `onEnd` hears once that the record ended early, and why. */
+  /** Begins a new record in the file's place; the one that was there goes to `FILE.previous`, since a crash is followed by a start. Throws what the kernel says. `onEnd` hears once that the record ended early, and why. */
   static begin({ path, bytesMax }: FlightRecordSettings, beginning: Beginning, onEnd: (why: string) => void): FlightRecorder {
     const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+    if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === true) renameSync(path, `${path}.previous`);
     const recorder = new FlightRecorder(openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600), bytesMax, onEnd);
     recorder.write(canonicalJson({ kubeletTs: formatVersion, ...beginning }));
     return recorder;
