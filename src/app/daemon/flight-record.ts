@@ -37,7 +37,10 @@ export class FlightRecorder {
     this.bytesLeft = bytesMax - endLine.length;
   }
 
-  /** Begins a new record in the file's place; the one that was there goes to `FILE.previous`, since a crash is followed by a start. Throws what the kernel says. `onEnd` hears once that the record ended early, and why. */
+  /**
+   * Begins a new record in the file's place; the one that was there goes to `FILE.previous`, since a crash is followed by a start. Throws what the
+   * kernel says. `onEnd` hears once that the record ended early, and why.
+   */
   static begin({ path, bytesMax }: FlightRecordSettings, beginning: Beginning, onEnd: (why: string) => void): FlightRecorder {
     const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
     if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === true) renameSync(path, `${path}.previous`);
