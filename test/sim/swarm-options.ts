@@ -175,7 +175,9 @@ export function withProbesAndHooks({ pod, expected }: SwarmPod, file: number): S
   const dice = new Dice(file, `probes of ${pod.metadata.uid ?? ''}`);
   const handlers: readonly Probe[] = [{ exec: { command: ['check'] } }, { httpGet: { port: 80 } }, { tcpSocket: { port: 80 } }, { grpc: { port: 80 } }];
   const probe = (failureThreshold: number): Probe => ({ ...dice.of(handlers), periodSeconds: dice.between(1, 5), timeoutSeconds: 2, failureThreshold });
-  const hook = (): LifecycleHandler => dice.of([{ exec: { command: ['hook'] } }, { httpGet: { port: 80 } }, { sleep: { seconds: dice.between(0, 3) } }]);
+  // The node of a world has no address of its own, without which a hook on the host's network has nobody to ask.
+  const httpGet = { port: 80, ...(pod.spec.hostNetwork === true ? { host: '127.0.0.1' } : {}) };
+  const hook = (): LifecycleHandler => dice.of([{ exec: { command: ['hook'] } }, { httpGet }, { sleep: { seconds: dice.between(0, 3) } }]);
   const dressed = (container: Container): Container => ({
     ...container,
     ...(dice.chance(0.5) ? { readinessProbe: probe(2) } : {}),
