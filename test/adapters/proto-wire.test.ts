@@ -24,9 +24,9 @@ import * as csi from '../../src/adapters/plugins/gen/csi-v1.js';
 import * as devicePlugin from '../../src/adapters/plugins/gen/deviceplugin-v1beta1.js';
 import * as draHealth from '../../src/adapters/plugins/gen/dra-health-v1alpha1.js';
 import * as dra from '../../src/adapters/plugins/gen/dra-v1.js';
-import * as grpcHealth from '../../src/adapters/probes/gen/grpc-health-v1.js';
 import * as pluginRegistration from '../../src/adapters/plugins/gen/pluginregistration-v1.js';
 import * as podResources from '../../src/adapters/plugins/gen/podresources-v1.js';
+import * as grpcHealth from '../../src/adapters/probes/gen/grpc-health-v1.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
