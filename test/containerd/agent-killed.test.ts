@@ -158,7 +158,10 @@ async function nothingLeft(t: Test, node: TestNode): Promise<void> {
   const pods = join(kubelet.root, 'pods');
   await kubelet.until('no directories of pods', () => readdirSync(pods).length + readdirSync(kubelet.podLogs).length === 0, 90_000);
   await kubelet.until('no links to logs', () => readdirSync(join(kubelet.root, 'containers-log')).length === 0, 90_000);
-  const left = leftoversOf({ path: containerd.directory, network: containerd.network, cgroupRoot: containerd.cgroupRoot });
+  const leftovers = () => leftoversOf({ path: containerd.directory, network: containerd.network, cgroupRoot: containerd.cgroupRoot });
+  // What the runtime starts to take the last sandbox down outlives its answer by a moment.
+  await kubelet.until('containerd and the agent are alone', () => leftovers().processes.length === 2);
+  const left = leftovers();
   t.strictSame(left.mounts, [], 'no mounts');
   t.equal(left.processes.length, 2, 'containerd and the agent', { left });
   const cgroups = readdirSync('/sys/fs/cgroup').flatMap((tree) => {
