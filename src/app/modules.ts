@@ -20,6 +20,8 @@ import { RuntimeNotices } from './daemon/runtime-notices.js';
 import { Shell } from './shell/shell.js';
 import { tokens } from './tokens.js';
 
+const standalone = 'this kubelet has no apiserver: it runs without --kubeconfig';
+
 function module(fill: (binder: Binder) => void): ContainerModule {
   return new ContainerModule((options) => fill(bindTo(options)));
 }
@@ -77,6 +79,8 @@ const hostModule = module((bind) => {
       : failingPort('podCgroups', 'failed-precondition', 'pods have no cgroups of their own (cgroupsPerQOS is false)'),
   );
   bind.to(tokens.events, [tokens.logger, tokens.clock], (logger, clock) => new LoggingEventSink(logger.named('event'), () => clock.now()));
+  bind.to(tokens.apiReader, [], () => failingPort('apiReader', 'failed-precondition', standalone));
+  bind.to(tokens.apiWriter, [], () => failingPort('apiWriter', 'failed-precondition', standalone));
   bind.to(tokens.manifestDirectory, [tokens.native, tokens.inbox, tokens.teardown], (native, inbox, teardown) => {
     const directory = new LinuxManifestDirectory({ openFileWatch: (listener) => native.openFileWatch(listener), deliver: (event) => inbox.deliver(event) });
     teardown.add('manifest watch', () => directory.close());
@@ -85,7 +89,7 @@ const hostModule = module((bind) => {
   bind.to(tokens.manifestUrl, [], () => new HttpManifestUrl());
 });
 
-const agentModule = module((bind) => {
+const portsModule = module((bind) => {
   bind.to(
     tokens.ports,
     [
@@ -101,13 +105,52 @@ const agentModule = module((bind) => {
       tokens.podLogs,
       tokens.podCgroups,
       tokens.events,
+      tokens.apiReader,
+      tokens.apiWriter,
       tokens.manifestDirectory,
       tokens.manifestUrl,
     ],
-    (runtime, sandboxes, containers, images, probing, podDirectories, podVolumes, hostPaths, subPaths, podLogs, podCgroups, events, manifestDirectory, manifestUrl) => {
-      return { runtime, sandboxes, containers, images, probing, podDirectories, podVolumes, hostPaths, subPaths, podLogs, podCgroups, events, manifestDirectory, manifestUrl };
+    (
+      runtime,
+      sandboxes,
+      containers,
+      images,
+      probing,
+      podDirectories,
+      podVolumes,
+      hostPaths,
+      subPaths,
+      podLogs,
+      podCgroups,
+      events,
+      apiReader,
+      apiWriter,
+      manifestDirectory,
+      manifestUrl,
+    ) => {
+      return {
+        runtime,
+        sandboxes,
+        containers,
+        images,
+        probing,
+        podDirectories,
+        podVolumes,
+        hostPaths,
+        subPaths,
+        podLogs,
+        podCgroups,
+        events,
+        apiReader,
+        apiWriter,
+        manifestDirectory,
+        manifestUrl,
+      };
     },
   );
+});
+
+const agentModule = module((bind) => {
   bind.to(tokens.kernel, [tokens.settings, tokens.facts, tokens.seed], (settings, facts, { seed }) => {
     const state = newKubeletState(settings, facts);
     return new Kernel<KubeletState, KubeletEvent, KubeletOperations>(kubeletMachine(state), state, seed);
@@ -133,7 +176,7 @@ const agentModule = module((bind) => {
 /** A container with all that a daemon can be made of; `fill` binds what this start decides. */
 export function daemonContainer(fill: (binder: Binder) => void): { readonly resolver: Resolver; add(fill: (binder: Binder) => void): void } {
   const container = new Container();
-  container.load(module(fill), runtimeModule, hostModule, agentModule);
+  container.load(module(fill), runtimeModule, hostModule, portsModule, agentModule);
   const resolver: Resolver = { get: (token) => container.get(token as never) };
   return { resolver, add: (more) => container.load(module(more)) };
 }

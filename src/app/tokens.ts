@@ -71,6 +71,8 @@ export const tokens = {
   podLogs: token('podLogs') as PortToken<'podLogs'>,
   podCgroups: token('podCgroups') as PortToken<'podCgroups'>,
   events: token('events') as PortToken<'events'>,
+  apiReader: token('apiReader') as PortToken<'apiReader'>,
+  apiWriter: token('apiWriter') as PortToken<'apiWriter'>,
   manifestDirectory: token('manifestDirectory') as PortToken<'manifestDirectory'>,
   manifestUrl: token('manifestUrl') as PortToken<'manifestUrl'>,
   ports: token<KubeletPorts>('ports'),

@@ -1,6 +1,7 @@
 // Package entry `kubelet-ts/ports`: what the domain asks of the outside and answers to it, as types. An adapter implements these.
 export type { AgentQueries, HealthCheck, PodList } from './inbound/agent-queries.js';
 export type { Micros } from './micros.js';
+export type { ApiName, ApiObject, ApiResource, ApiSelection, PatchKind } from './model/api-object.js';
 export type {
   AppArmorProfile,
   Container,
@@ -94,6 +95,7 @@ export type {
 } from './model/stats-summary.js';
 export type { DownwardAPIVolumeFile, KeyToPath, Volume, VolumeDevice, VolumeMount, VolumeProjection } from './model/volume.js';
 export type { Call, CancelSignal, Flattened, Operation, OperationNames, PortOf } from './operation.js';
+export type { ApiClient, ApiList, ApiReaderOperations, ApiWatchEvent, ApiWatchEvents, ApiWatchRequest, ApiWriterOperations } from './outbound/apiserver.js';
 export type {
   ContainerOperations,
   ImageOperations,

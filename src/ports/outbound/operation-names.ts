@@ -16,4 +16,6 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   podLogs: { nextRestartCount: true, link: true, removeContainerLogs: true, listDirectories: true, removeDirectory: true, removeDeadLinks: true },
   podCgroups: { ensure: true, destroy: true, exists: true, list: true },
   events: { record: true },
+  apiReader: { list: true, get: true, watch: true },
+  apiWriter: { create: true, update: true, patch: true, delete: true },
 };

@@ -1,5 +1,6 @@
 // Every outbound port of the agent, by the name that its operations carry in commands, metrics, errors and records (`port.operation`).
 import type { Flattened, PortOf } from '../operation.js';
+import type { ApiReaderOperations, ApiWriterOperations } from './apiserver.js';
 import type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from './container-runtime.js';
 import type { EventSinkOperations } from './event-sink.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './pod-files.js';
@@ -19,6 +20,8 @@ export interface OutboundOperations {
   readonly podLogs: PodLogOperations;
   readonly podCgroups: PodCgroupOperations;
   readonly events: EventSinkOperations;
+  readonly apiReader: ApiReaderOperations;
+  readonly apiWriter: ApiWriterOperations;
 }
 
 /** `runtime.listPods`, `containers.start` ... -> request and reply. */

@@ -1,0 +1,35 @@
+// Any Kubernetes object, and the collections it lives in. Objects are what they are on the wire: what isn't known here is kept.
+import type { ObjectMeta } from './object-meta.js';
+
+export interface ApiObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+}
+
+/** A collection of the API: `{ group: 'coordination.k8s.io', version: 'v1', plural: 'leases' }`; the core group is ''. */
+export interface ApiResource {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+}
+
+/** Which objects of a collection. */
+export interface ApiSelection {
+  readonly resource: ApiResource;
+  /** null: of all namespaces, or of none. */
+  readonly namespace: string | null;
+  /** e.g. `spec.nodeName=node-1`; null: all. */
+  readonly fieldSelector: string | null;
+  readonly labelSelector: string | null;
+}
+
+/** One object of a collection. */
+export interface ApiName {
+  readonly resource: ApiResource;
+  readonly namespace: string | null;
+  readonly name: string;
+}
+
+/** The media types of a patch (`application/<kind>+json`); `apply` is server-side apply as YAML. */
+export type PatchKind = 'json-patch' | 'merge-patch' | 'strategic-merge-patch' | 'apply-patch';
