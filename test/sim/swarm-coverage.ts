@@ -1,25 +1,74 @@
-// What a swarm has met: which faults struck which operations, and what happened to pods in which state of their worker.
+// What a swarm has met: which faults struck which operations, and what happened to pods in which state of their worker; as shares of all
+// that can be met.
 import type { AgentState } from '../../src/domain/agent/agent-state.js';
 import { stateOf } from '../../src/domain/pod-workers/pod-worker-record.js';
+import { operationNames } from '../../src/ports/outbound/operation-names.js';
 import type { SimCluster } from '../../src/sim/index.js';
+import { hangingOperations } from './swarm-options.js';
 
 const faults = ['fails before', 'fails after', 'is late', 'hangs'] as const;
 const states = ['unknown', 'waiting', 'sync', 'terminating', 'terminated', 'finished'] as const;
 const events = ['due', 'reply', 'failed reply', 'cancelled reply', 'manifests', 'runtime changed', 'agent killed'] as const;
 
+/** Operations that no pod of a swarm leads to, each with the reason. */
+const neverAsked: Readonly<Record<string, string>> = {
+  'apiReader.list': 'its nodes have no apiserver',
+  'apiReader.get': 'its nodes have no apiserver',
+  'apiReader.watch': 'its nodes have no apiserver',
+  'apiWriter.create': 'its nodes have no apiserver',
+  'apiWriter.update': 'its nodes have no apiserver',
+  'apiWriter.patch': 'its nodes have no apiserver',
+  'apiWriter.delete': 'its nodes have no apiserver',
+  'images.list': 'images are not collected by the agent',
+  'images.remove': 'images are not collected by the agent',
+  'images.fsInfo': 'images are not collected by the agent',
+  'podCgroups.exists': 'asked for by the daemon alone, before it starts',
+};
+
+/** Events that can't come in a state, each with the reason. */
+const impossible: Readonly<Record<string, readonly (typeof events)[number][]>> = {
+  // Nothing runs for a pod without a worker, and only what was asked for before its worker went is answered.
+  unknown: ['due', 'failed reply', 'cancelled reply', 'manifests', 'agent killed'],
+  // A worker that waits for the pod of its name to end asks for nothing and has nothing in the runtime.
+  waiting: ['due', 'reply', 'failed reply', 'cancelled reply', 'runtime changed'],
+  // What cancels is the end of the pod.
+  sync: ['cancelled reply'],
+  terminating: [],
+  // By then nothing of the pod is left in the runtime, and nobody cancels a clean-up.
+  terminated: ['cancelled reply', 'runtime changed'],
+  finished: ['due', 'failed reply', 'cancelled reply', 'runtime changed'],
+};
+
+const swarmed = Object.entries({ ...operationNames, manifestDirectory: { list: true, readFile: true, watch: true } })
+  .flatMap(([port, names]) => Object.keys(names).map((name) => `${port}.${name}`))
+  .filter((operation) => neverAsked[operation] === undefined);
+
+const allFaultPairs = swarmed.flatMap((operation) => faults.filter((fault) => fault !== 'hangs' || hangingOperations.includes(operation)).map((fault) => `${operation} ${fault}`));
+const allStatePairs = states.flatMap((state) => events.filter((event) => impossible[state]?.includes(event) !== true).map((event) => `${state} x ${event}`));
+
+/** Counts as data, to be carried between threads. */
+export interface SwarmCounts {
+  readonly struck: ReadonlyMap<string, number>;
+  readonly met: ReadonlyMap<string, number>;
+}
+
 export class SwarmCoverage {
   /** `<operation> <fault>` -> count. */
   private readonly struck = new Map<string, number>();
-  private readonly operations = new Set<string>();
   /** `<worker state> x <event>` -> count. */
   private readonly met = new Map<string, number>();
 
   addFaults(cluster: SimCluster): void {
-    for (const name of cluster.nodeNames) {
-      const { struck, performed } = cluster.node(name).model;
-      for (const [key, count] of struck) add(this.struck, key, count);
-      for (const operation of performed.keys()) this.operations.add(operation);
-    }
+    for (const name of cluster.nodeNames) for (const [key, count] of cluster.node(name).model.struck) add(this.struck, key, count);
+  }
+
+  counts(): SwarmCounts {
+    return { struck: this.struck, met: this.met };
+  }
+
+  addCounts({ struck, met }: SwarmCounts): void {
+    for (const [key, count] of struck) add(this.struck, key, count);
+    for (const [key, count] of met) add(this.met, key, count);
   }
 
   stepped(input: unknown, agent: AgentState): void {
@@ -43,30 +92,42 @@ export class SwarmCoverage {
     for (const uid of agent.workers.records.keys()) this.note(agent, uid, 'agent killed');
   }
 
-  /** Pairs of operation and fault that were met. */
-  get faultPairs(): number {
-    return this.struck.size;
+  /** Of all pairs of an operation and a fault, the share that was met, 0 to 1. */
+  get faultShare(): number {
+    return share(allFaultPairs, this.struck);
   }
 
-  get statePairs(): number {
-    return this.met.size;
+  /** Of all pairs of a worker's state and an event, the share that was met, 0 to 1. */
+  get stateShare(): number {
+    return share(allStatePairs, this.met);
   }
 
   table(): string[] {
-    const lines = [`operations x faults: ${this.faultPairs} pairs`, row('', faults)];
-    for (const operation of [...this.operations].sort())
+    const lines = [`operations x faults: ${percent(this.faultShare)} of ${allFaultPairs.length} pairs`, row('', faults)];
+    for (const operation of swarmed)
       lines.push(
         row(
           operation,
-          faults.map((fault) => this.struck.get(`${operation} ${fault}`) ?? 0),
+          cells(
+            faults,
+            (fault) => this.struck.get(`${operation} ${fault}`),
+            allFaultPairs,
+            (fault) => `${operation} ${fault}`,
+          ),
         ),
       );
-    lines.push(`worker states x events: ${this.statePairs} pairs`, row('', events));
+    for (const [operation, why] of Object.entries(neverAsked)) lines.push(`${operation.padEnd(32)}  left out: ${why}`);
+    lines.push(`worker states x events: ${percent(this.stateShare)} of ${allStatePairs.length} pairs`, row('', events));
     for (const state of states)
       lines.push(
         row(
           state,
-          events.map((event) => this.met.get(`${state} x ${event}`) ?? 0),
+          cells(
+            events,
+            (event) => this.met.get(`${state} x ${event}`),
+            allStatePairs,
+            (event) => `${state} x ${event}`,
+          ),
         ),
       );
     return lines;
@@ -79,8 +140,26 @@ export class SwarmCoverage {
   }
 }
 
+export function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+function share(all: readonly string[], met: ReadonlyMap<string, number>): number {
+  return all.filter((pair) => met.has(pair)).length / all.length;
+}
+
 function add(counts: Map<string, number>, key: string, count: number): void {
   counts.set(key, (counts.get(key) ?? 0) + count);
+}
+
+/** A dash: can't be met, and wasn't. */
+function cells<Column extends string>(
+  columns: readonly Column[],
+  count: (column: Column) => number | undefined,
+  all: readonly string[],
+  pair: (column: Column) => string,
+): (string | number)[] {
+  return columns.map((column) => count(column) ?? (all.includes(pair(column)) ? 0 : '-'));
 }
 
 function row(name: string, cells: readonly (string | number)[]): string {

@@ -54,8 +54,9 @@ export interface SwarmOptions {
 const limited = ['runtime.version', 'runtime.status', 'runtime.listPods', 'runtime.inspectPod', 'sandboxes.run', 'sandboxes.stop', 'sandboxes.remove'] as const;
 const limitedToo = ['containers.create', 'containers.start', 'containers.stop', 'containers.remove', 'images.status'] as const;
 /** Operations with a time limit, whose answer may be lost. */
-const hanging: readonly string[] = [...limited, ...limitedToo];
-const others = ['images.pull', 'podDirectories.*', 'podVolumes.*', 'subPaths.*', 'podLogs.*', 'podCgroups.*', 'events.record', 'manifestDirectory.*'] as const;
+export const hangingOperations: readonly string[] = [...limited, ...limitedToo];
+const files = ['podDirectories.*', 'podVolumes.*', 'hostPaths.*', 'subPaths.*', 'podLogs.*', 'podCgroups.*'] as const;
+const others = ['images.pull', ...files, 'events.record', 'manifestDirectory.*'] as const;
 /** Hooks wait for as long as it takes, so the answer to a command may fail or be late, but never be lost. */
 const asking = ['containers.execSync', 'probing.http', 'probing.tcp', 'probing.grpc'] as const;
 const kinds: readonly PortErrorKind[] = ['unavailable', 'internal', 'unknown', 'deadline-exceeded', 'resource-exhausted'];
@@ -88,7 +89,7 @@ export function swarmOptions(seed: number): SwarmOptions {
   };
 }
 
-function faultRules(dice: Dice, operations: readonly string[] = [...hanging, ...others]): FaultRule[] {
+function faultRules(dice: Dice, operations: readonly string[] = [...hangingOperations, ...others]): FaultRule[] {
   const intensity = dice.of([0, 0.02, 0.1, 0.3]);
   if (intensity === 0) return [];
   return operations.flatMap((operation): FaultRule[] => {
@@ -100,7 +101,7 @@ function faultRules(dice: Dice, operations: readonly string[] = [...hanging, ...
 function faultAction(dice: Dice, operation: string): FaultAction {
   const kind = dice.of(['error', 'error', 'delay', 'hang'] as const);
   const moment = dice.of(['before', 'after'] as const);
-  if (kind === 'hang' && hanging.includes(operation)) return { kind, moment };
+  if (kind === 'hang' && hangingOperations.includes(operation)) return { kind, moment };
   if (kind === 'delay') return { kind, moment, micros: dice.of([100 * ms, 2 * second, 15 * second]) };
   return { kind: 'error', moment, error: dice.of(kinds), message: `planned failure of ${operation}` };
 }

@@ -15,7 +15,7 @@ t.test(`swarm from seed ${first}`, { timeout: 2 * budgetMs }, async (t) => {
   let seed = first;
   for (; seed < first + mostSeeds && performance.now() < end; seed++) {
     const { problems, options } = runSeed(seed, coverage);
-    if (problems.length > 0) t.strictSame(problems, [], `SWARM_SEED=${seed} node --enable-source-maps dist/test/sim/swarm.test.js; options ${JSON.stringify(options)}`);
+    if (problems.length > 0) t.strictSame(problems, [], `npm run swarm -- --from ${seed} --seeds 1; options ${JSON.stringify(options)}`);
   }
   t.comment([`${seed - first} seeds`, ...coverage.table()].join('\n'));
   t.ok(seed > first + 10, 'it went through some');

@@ -1,8 +1,8 @@
-// The swarm: many seeds, each a world with its own options, pods and accidents. One seed again, with its log:
-//   SWARM_SEED=<seed> node --enable-source-maps dist/test/sim/swarm.test.js
+// The swarm: many seeds, each a world with its own options, pods and accidents. One seed again:
+//   npm run swarm -- --from <seed> --seeds 1
 import t from 'tap';
 import { runSeed } from './swarm.js';
-import { SwarmCoverage } from './swarm-coverage.js';
+import { percent, SwarmCoverage } from './swarm-coverage.js';
 import { swarmOptions } from './swarm-options.js';
 
 /** Seeds that once found a bug, with the bug. They stay for ever. */
@@ -10,11 +10,11 @@ const pastFailures: readonly (readonly [seed: number, bug: string])[] = [
   [146, 'containers of pods that were let go after the last round of collection stayed for ever'],
   [211, 'the same, with one pod'],
   [286, 'the same, on the second of two nodes'],
+  [56, 'a pod that came again under its UID was said to wait for what an earlier life of it had failed at, and never to end'],
 ];
 const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
 
-const asked = process.env.SWARM_SEED;
-const chosen = asked === undefined ? [...pastFailures.map(([seed]) => seed), ...seeds] : [Number(asked)];
+const chosen = [...pastFailures.map(([seed]) => seed), ...seeds];
 
 t.setTimeout(600_000);
 
@@ -25,12 +25,12 @@ t.test('swarm', { timeout: 480_000 }, async (t) => {
     const result = runSeed(seed, coverage);
     steps += result.steps;
     if (result.problems.length === 0) continue;
-    t.strictSame(result.problems, [], `SWARM_SEED=${seed} node --enable-source-maps dist/test/sim/swarm.test.js; options ${JSON.stringify(result.options)}`);
+    t.strictSame(result.problems, [], `npm run swarm -- --from ${seed} --seeds 1; options ${JSON.stringify(result.options)}`);
   }
   t.comment([`${chosen.length} seeds, ${steps} steps`, ...coverage.table()].join('\n'));
-  if (asked !== undefined) return;
-  t.ok(coverage.faultPairs >= 80, `${coverage.faultPairs} pairs of operation and fault, at least 80`);
-  t.ok(coverage.statePairs >= 22, `${coverage.statePairs} pairs of worker state and event, at least 22`);
+  // So few seeds can't meet everything; the whole swarm (`npm run swarm`) has the real floor.
+  t.ok(coverage.faultShare >= 0.6, `${percent(coverage.faultShare)} of the pairs of operation and fault, at least 60 %`);
+  t.ok(coverage.stateShare >= 0.9, `${percent(coverage.stateShare)} of the pairs of worker state and event, at least 90 %`);
 });
 
 t.test('a seed twice is one run', { timeout: 120_000 }, async (t) => {

@@ -144,6 +144,8 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   runFinished(state.workers, run.uid, conclude(context, run), turn.now, effects);
   const record = state.workers.records.get(run.uid);
   if (record?.finished !== true) return;
+  // Why a start failed is said of this life of the pod only: another one under the same UID would otherwise be said to wait, having ended.
+  state.startFailures.delete(run.uid);
   // The name is free: who waits for it need not wait for its next look.
   for (const uid of state.workers.waitingStaticPods.get(record.fullName) ?? []) effects.push({ kind: 'enqueue', uid, baseDelayMicros: 0, rest: null });
 }
