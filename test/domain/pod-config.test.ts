@@ -1,7 +1,7 @@
 // Merging the lists of pod sources: what is delivered, and when all sources are ready.
 import fc from 'fast-check';
 import t from 'tap';
-import { areAllSourcesReady, markHandled, mergeSet, newPodConfig, type PodDelivery } from '../../src/domain/pod-sources/pod-config.js';
+import { areAllSourcesReady, markHandled, mergeChanges, mergeSet, newPodConfig, type PodChange, type PodDelivery } from '../../src/domain/pod-sources/pod-config.js';
 import { configSeenAnnotation, isEqualJson } from '../../src/domain/pod-sources/pod-difference.js';
 import { configSourceAnnotation } from '../../src/domain/values/pod-kind.js';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -43,6 +43,60 @@ t.test('merge: what is delivered, applied in order, is what the source has', asy
       { numRuns: 300 },
     ),
   );
+});
+
+t.test('changes: what is delivered, applied in order, is what the source has', async (t) => {
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(fc.array(fc.array(fc.tuple(podArbitrary, fc.boolean()), { maxLength: 5 }), { maxLength: 8 }), (batches) => {
+        const state = newPodConfig(['api']);
+        const applied = new Map<string, Pod>();
+        const there = new Map<string, Pod>();
+        for (const [i, batch] of batches.entries()) {
+          const changes = batch.flatMap(([pod, gone]) => changesTo(there, pod, gone));
+          for (const delivery of mergeChanges(state, 'api', changes, i).deliveries) apply(applied, delivery);
+          if (applied.size !== there.size) return false;
+          for (const [uid, pod] of there) {
+            const known = applied.get(uid);
+            if (known?.status?.phase !== pod.status?.phase || known?.metadata.deletionTimestamp !== pod.metadata.deletionTimestamp) return false;
+          }
+        }
+        return true;
+      }),
+      { numRuns: 300 },
+    ),
+  );
+});
+
+/** As the API keeps them: one uid of a name, and a uid never under another name. */
+function changesTo(there: Map<string, Pod>, wanted: Pod, gone: boolean): PodChange[] {
+  const known = [...there.values()].find(({ metadata }) => metadata.name === wanted.metadata.name);
+  const pod = { ...wanted, metadata: { ...wanted.metadata, uid: `${wanted.metadata.name}-${wanted.metadata.uid}` } };
+  const uid = pod.metadata.uid;
+  const changes: PodChange[] = [];
+  if (known !== undefined && (gone || known.metadata.uid !== uid)) {
+    changes.push({ type: 'delete', pod: known });
+    there.delete(known.metadata.uid ?? '');
+  }
+  if (gone) return changes;
+  there.set(uid, pod);
+  return [...changes, { type: 'upsert', pod }];
+}
+
+t.test('changes: the first ones say that the source is there, even when they are none', async (t) => {
+  const state = newPodConfig(['api']);
+  t.strictSame(mergeChanges(state, 'api', [], 0).deliveries, [{ op: 'ADD', source: 'api', pods: [] }]);
+  t.strictSame(mergeChanges(state, 'api', [], 1).deliveries, []);
+});
+
+t.test('changes: a pod is removed as it was known, not with the grace of 0 s that a forced deletion leaves', async (t) => {
+  const state = newPodConfig(['api']);
+  const pod: Pod = { metadata: { name: 'a', namespace: 'n', uid: '1' }, spec: { containers: [], terminationGracePeriodSeconds: 30 } };
+  mergeChanges(state, 'api', [{ type: 'upsert', pod }], 0);
+  const last = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 0 } };
+  const [removed] = mergeChanges(state, 'api', [{ type: 'delete', pod: last }], 1).deliveries;
+  t.equal(removed?.op, 'REMOVE');
+  t.equal(removed?.pods[0]?.metadata.deletionGracePeriodSeconds, undefined);
 });
 
 /** As the pod manager does: by name and by uid; an operation that doesn't fit its state is a failure. */

@@ -18,6 +18,7 @@ export function kubeletSettings(loaded: LoadedConfiguration, profile: DaemonProf
   return {
     agent: {
       nodeName,
+      apiserver: false,
       nodeIps: nodeIpsOf(options.nodeIp),
       podLogsDirectory: c.podLogsDir,
       containerLogLinks: profile.containerLogLinks,

@@ -4,6 +4,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { podCgroupName } from '../cgroups/pod-cgroup-name.js';
+import { type ContainerEnvSources, noEnvSources } from '../containers/container-config.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import { type RuntimeConfigs, runtimeConfigs } from '../containers/runtime-configs.js';
 import type { Turn } from '../kernel/machine.js';
@@ -15,6 +16,7 @@ import { podQosClass } from '../qos/qos-class.js';
 import { derived } from '../values/derived.js';
 import { containerFieldPath } from '../values/pod-references.js';
 import type { AgentState } from './agent-state.js';
+import { servicesOf } from './api-state.js';
 import { uidOf } from './pod-index.js';
 import { setPrepared } from './prepared-pods.js';
 
@@ -100,6 +102,11 @@ export class AgentContext implements SyncContext {
     else startFailures.set(uid, ofPod);
     const oldest = startFailures.keys().next();
     if (startFailures.size > maxStartFailures && oldest.done !== true) startFailures.delete(oldest.value);
+  }
+
+  envSources(): ContainerEnvSources {
+    const { api } = this.state;
+    return api === null ? noEnvSources : { ...noEnvSources, ...servicesOf(api) };
   }
 
   podPrepared(run: SyncRun): void {

@@ -9,10 +9,12 @@
 // | statuses       | pod operations            | queries, admission                     |
 // | readiness      | runtime polls             | the gate of the loop                   |
 // | probes         | probe workers             | status, pod actions                    |
+// | api            | api objects               | pod sources, environment, admission    |
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import { newCrashLoopBackoff } from '../backoff/crash-loop-backoff.js';
 import { type ImagePullBackoff, newImagePullBackoff } from '../backoff/image-pull-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
@@ -26,6 +28,7 @@ import { newPodWorkers, type PodWorkers } from '../pod-workers/pod-worker-record
 import { newProbeRegistry, type ProbeRegistry } from '../probes/probe-registry.js';
 import type { StartFailure } from '../status/container-statuses.js';
 import type { StatusRecord } from '../status/status-manager.js';
+import { type ApiState, newApiState } from './api-state.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
 import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
 import type { AgentSettings } from './settings.js';
@@ -115,6 +118,8 @@ export interface AgentState {
   /** Why the last start of a container failed, by pod and container; replaced, never changed in place. */
   readonly startFailures: Map<string, ReadonlyMap<string, StartFailure>>;
   readonly probes: ProbeRegistry;
+  /** null: standalone. */
+  readonly api: ApiState | null;
   readonly crashLoop: KeyedBackoff;
   readonly imagePulls: ImagePullBackoff;
   readonly backlog: LoopBacklog;
@@ -150,6 +155,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     computed: new Map(),
     startFailures: new Map(),
     probes: newProbeRegistry(),
+    api: settings.apiserver ? newApiState(settings.nodeName) : null,
     crashLoop: newCrashLoopBackoff(settings.maxContainerRestartPeriod),
     imagePulls: newImagePullBackoff(),
     backlog: { deliveries: [], syncs: new Set(), housekeeping: false },
@@ -172,4 +178,6 @@ export type AgentEvent =
   | { readonly type: 'runtimeChanged'; readonly uids: readonly string[] }
   /** Some of the runtime's messages were lost: everything may have changed. */
   | { readonly type: 'runtimeChangesLost' }
+  /** A watch of the API saw something. */
+  | ApiWatchEvents
   | { readonly type: 'nodeFacts'; readonly facts: NodeFacts };

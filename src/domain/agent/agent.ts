@@ -6,6 +6,7 @@ import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
 import { mergeSet } from '../pod-sources/pod-config.js';
 import { AgentContext } from './agent-context.js';
 import type { AgentEvent, AgentState } from './agent-state.js';
+import { apiReplied, apiSaw, apiWoken, beginApiObjects } from './api-objects.js';
 import { beginCgroupLook, cgroupLookReplied, planCgroupLook } from './cgroup-look.js';
 import { beginCollection, collectionReplied, planCollection } from './collection.js';
 import { deletorReplied } from './dead-containers.js';
@@ -49,6 +50,10 @@ function take(context: AgentContext, input: AgentInput): void {
       context.state.loopEnteredAt = context.turn.now;
       pollStatus(context);
       beginRelist(context);
+      beginApiObjects(context);
+      return;
+    case 'api-watch':
+      apiSaw(context, input);
       return;
     case 'podSet':
       podSet(context, input);
@@ -92,6 +97,9 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
     case 'probe':
       probeReplied(context, key, reply);
       return;
+    case 'reflector':
+      apiReplied(context, key, reply);
+      return;
     case 'housekeeping':
       housekeepingReplied(context, reply);
       return;
@@ -122,6 +130,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case 'probe':
       probeWoken(context, address.key);
+      return;
+    case 'reflector':
+      apiWoken(context, address.key);
       return;
     case 'relist':
       beginRelist(context);

@@ -32,7 +32,7 @@ export type KubeletPorts = OutboundPorts & {
 export type KubeletPortName = keyof OutboundOperations | 'manifestDirectory' | 'manifestUrl';
 
 export interface KubeletSettings {
-  /** Its `sources` follow from the two below. */
+  /** Its `sources` follow from the two below, and from whether there is an apiserver. */
   readonly agent: Omit<AgentSettings, 'sources'>;
   /** null: there is no manifest path. */
   readonly fileSource: FileSourceSettings | null;
@@ -54,6 +54,7 @@ export function newKubeletState(settings: KubeletSettings, nodeFacts: NodeFacts)
   const sources: PodSource[] = [];
   if (settings.fileSource !== null) sources.push('file');
   if (settings.urlSource !== null) sources.push('http');
+  if (settings.agent.apiserver) sources.push('api');
   return {
     agent: newAgentState({ ...settings.agent, sources }, nodeFacts),
     fileSource: settings.fileSource === null ? null : newFileSource(settings.fileSource),
@@ -99,6 +100,7 @@ class Sources {
     this.state.withdrawn = true;
     if (this.state.fileSource !== null) this.emit('file', []);
     if (this.state.urlSource !== null) this.emit('http', []);
+    if (this.state.agent.api !== null) this.emit('api', []);
   }
 
   /** False: the input is no source's. */

@@ -10,6 +10,8 @@ export interface AgentSettings {
   readonly podLogsDirectory: string;
   /** Where log collectors find symlinks; null: none are made. */
   readonly containerLogLinks: string | null;
+  /** There is an apiserver: the node's pods come from it too, and the agent writes to it. */
+  readonly apiserver: boolean;
   /** Pod sources that are configured; nothing is cleaned up before each has reported. */
   readonly sources: readonly PodSource[];
   readonly runtimeRequestTimeout: Micros;
@@ -31,6 +33,7 @@ export const defaultSettings: AgentSettings = {
   nodeIps: [],
   podLogsDirectory: '/var/log/pods',
   containerLogLinks: '/var/log/containers',
+  apiserver: false,
   sources: ['file'],
   runtimeRequestTimeout: 120_000_000,
   relistPeriod: 1_000_000,

@@ -48,11 +48,14 @@ export interface ContainerRequest extends PodInputs {
   readonly imageVolumes?: Readonly<Record<string, ImageSpec>>;
   readonly subPathMounts?: Readonly<Record<number, string>>;
   readonly devices?: DeviceOptions;
-  /** Services, config maps, secrets and files of variables; none when left out. */
-  readonly envSources?: Pick<EnvSources, 'services' | 'servicesSynced' | 'objects' | 'volumeDirectories' | 'envFile'>;
+  /** None when left out. */
+  readonly envSources?: ContainerEnvSources;
 }
 
-const noEnvSources: NonNullable<ContainerRequest['envSources']> = { services: null, servicesSynced: true, objects: null, volumeDirectories: {}, envFile: () => null };
+/** Services, config maps, secrets and files of variables. */
+export type ContainerEnvSources = Pick<EnvSources, 'services' | 'servicesSynced' | 'objects' | 'volumeDirectories' | 'envFile'>;
+
+export const noEnvSources: ContainerEnvSources = { services: null, servicesSynced: true, objects: null, volumeDirectories: {}, envFile: () => null };
 
 export function containerConfig(request: ContainerRequest, node: NodeFacts): Resolved<ContainerConfig> {
   const { pod, container, restartCount, devices = {} } = request;

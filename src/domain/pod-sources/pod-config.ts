@@ -35,7 +35,7 @@ interface StoredPod {
 }
 
 interface SourceState {
-  pods: ReadonlyMap<string, StoredPod>;
+  pods: Map<string, StoredPod>;
   /** A SET has been merged. */
   sent: boolean;
   /** A delivery has been handled. */
@@ -60,7 +60,7 @@ export function mergeSet(state: PodConfigState, source: PodSource, pods: readonl
   const { kept, events } = withoutDuplicates(source, pods);
   const stored = new Map<string, StoredPod>();
   const byOp: Record<DeliveryOp, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
-  const seen = `${formatRfc3339Micros(now).slice(0, -1)}000Z`;
+  const seen = seenText(now);
   for (const incoming of kept) {
     const uid = incoming.metadata.uid ?? '';
     const known = record.pods.get(uid);
@@ -74,6 +74,35 @@ export function mergeSet(state: PodConfigState, source: PodSource, pods: readonl
   for (const [uid, previous] of record.pods) if (!stored.has(uid)) byOp.REMOVE.push(previous.pod);
   record.pods = stored;
   return { deliveries: deliveriesOf(source, byOp, isFirst), events };
+}
+
+/** A pod of a source that was added or changed, or is there no more. What a pod was like in the end doesn't count: a forced deletion says 0 s of grace. */
+export type PodChange = { readonly type: 'upsert' | 'delete'; readonly pod: Pod };
+
+/**
+ * Takes in what changed in a source whose names and uids are kept apart by somebody else: of several changes of one uid only the last
+ * counts. Costs as much as what changed, whatever else there is. The first call has to bring everything. Changes `state`.
+ */
+export function mergeChanges(state: PodConfigState, source: PodSource, changes: readonly PodChange[], now: Micros): PodMerge {
+  const record = sourceState(state, source);
+  const isFirst = !record.sent;
+  record.sent = true;
+  const last = new Map<string, PodChange>();
+  for (const change of changes) last.set(change.pod.metadata.uid ?? '', change);
+  const byOp: Record<DeliveryOp, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
+  const seen = seenText(now);
+  for (const [uid, { type, pod: incoming }] of last) {
+    const previous = record.pods.get(uid);
+    if (type === 'delete') {
+      if (previous !== undefined) byOp.REMOVE.push(previous.pod);
+      record.pods.delete(uid);
+      continue;
+    }
+    const { op, pod } = previous === undefined ? added(source, incoming, seen) : changed(source, previous, incoming);
+    record.pods.set(uid, { incoming, pod });
+    if (op !== null) byOp[op].push(pod);
+  }
+  return { deliveries: deliveriesOf(source, byOp, isFirst), events: [] };
 }
 
 /** Says that a delivery of the source has been handled: only then may its absent pods be believed absent. */
@@ -96,6 +125,10 @@ function sourceState(state: PodConfigState, source: PodSource): SourceState {
   const fresh: SourceState = { pods: new Map(), sent: false, handled: false };
   state.sources.set(source, fresh);
   return fresh;
+}
+
+function seenText(now: Micros): string {
+  return `${formatRfc3339Micros(now).slice(0, -1)}000Z`;
 }
 
 type Classified = { readonly op: DeliveryOp | null; readonly pod: Pod };

@@ -256,7 +256,8 @@ function prepareSubPaths(start: ContainerStart, run: SyncRun, context: SyncConte
 function requestOf({ container, restartCount, imageRef, imageStatus, terminationFile, subPaths }: ContainerStart, run: SyncRun, context: SyncContext): ContainerRequest {
   const volumes = mountedVolumes(run.pod, context.nodeFacts.rootDirectory);
   const { pod, status } = run;
-  return { pod, container, restartCount, podIps: status.ips, imageRef, image: imageStatus, terminationFile, status, volumes, subPathMounts: subPaths.targets };
+  const of = { pod, container, restartCount, podIps: status.ips, status, envSources: context.envSources(run) };
+  return { ...of, imageRef, image: imageStatus, terminationFile, volumes, subPathMounts: subPaths.targets };
 }
 
 function create(start: ContainerStart, run: SyncRun, context: SyncContext): number {

@@ -5,6 +5,7 @@ import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ImagePullBackoff } from '../backoff/image-pull-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
+import type { ContainerEnvSources } from '../containers/container-config.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import type { RuntimeConfigs } from '../containers/runtime-configs.js';
 import type { Turn } from '../kernel/machine.js';
@@ -44,6 +45,8 @@ export interface SyncContext {
   nodeWarning(reason: string, message: string): void;
   /** Remembers why a container could not be started (its waiting reason), or, with null, that it was. */
   startResult(uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void;
+  /** What variables of the pod's containers may come from. */
+  envSources(run: SyncRun): ContainerEnvSources;
   /** The pod's cgroup and directories have been made. */
   podPrepared(run: SyncRun): void;
   /** The sandbox and its network are up: before images are pulled. */

@@ -1,0 +1,86 @@
+// The collections of the API that the agent keeps copies of, and who is told when one of them changes. A reflector is named by its owner,
+// with `:` and what it is of where an owner has several (`secrets:default/token`).
+//
+// Invariant: the node's own pods are read only after its Node has been looked for, so that admission never lacks a node that exists.
+import type { ApiSelection } from '../../ports/model/api-object.js';
+import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import {
+  newReflector,
+  type ObjectChange,
+  type ReflectorContext,
+  type ReflectorOperations,
+  type ReflectorState,
+  reflectorOfWatch,
+  reflectorReplied,
+  reflectorSaw,
+  reflectorWoken,
+  runReflector,
+  stopReflector,
+} from '../api-cache/reflector.js';
+import type { Reply, Turn } from '../kernel/machine.js';
+import type { AgentContext } from './agent-context.js';
+import { apiPodsChanged } from './api-pods.js';
+import { servicesChanged } from './services.js';
+
+/** @param replaced it follows from a complete list */
+type Owner = (context: AgentContext, reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean) => void;
+
+/** Whom the changes of a reflector are told, by the first part of its name. */
+const owners: Readonly<Record<string, Owner>> = { node: nodeChanged, pods: apiPodsChanged, services: servicesChanged };
+
+const core = (plural: string) => ({ group: '', version: 'v1', plural });
+
+/** Begins what an agent with an apiserver always watches. */
+export function beginApiObjects(context: AgentContext): void {
+  const { api, settings } = context.state;
+  if (api === null) return;
+  watchObjects(context, 'node', { resource: core('nodes'), namespace: null, fieldSelector: `metadata.name=${settings.nodeName}`, labelSelector: null });
+  watchObjects(context, 'services', { resource: core('services'), namespace: null, fieldSelector: null, labelSelector: null });
+}
+
+/** Keeps a copy of these objects from now on. Idempotent. Not without an apiserver. */
+export function watchObjects(context: AgentContext, name: string, selection: ApiSelection): void {
+  const { api } = context.state;
+  if (api === null) return;
+  const known = api.reflectors.get(name);
+  const reflector = known ?? newReflector(name, selection);
+  if (known === undefined) api.reflectors.set(name, reflector);
+  runReflector(reflector, contextOf(context, reflector));
+}
+
+/** Gives up the copy. */
+export function unwatchObjects(context: AgentContext, name: string): void {
+  const reflector = context.state.api?.reflectors.get(name);
+  if (reflector === undefined) return;
+  stopReflector(reflector, contextOf(context, reflector));
+  context.state.api?.reflectors.delete(name);
+}
+
+export function apiSaw(context: AgentContext, { watch, events }: ApiWatchEvents): void {
+  const reflector = context.state.api?.reflectors.get(reflectorOfWatch(watch));
+  if (reflector !== undefined) reflectorSaw(reflector, watch, events, contextOf(context, reflector));
+}
+
+export function apiReplied(context: AgentContext, name: string, reply: Reply<AgentOperations>): void {
+  const reflector = context.state.api?.reflectors.get(name);
+  if (reflector !== undefined) reflectorReplied(reflector, reply as Reply<ReflectorOperations>, contextOf(context, reflector));
+}
+
+export function apiWoken(context: AgentContext, name: string): void {
+  const reflector = context.state.api?.reflectors.get(name);
+  if (reflector !== undefined) reflectorWoken(reflector, contextOf(context, reflector));
+}
+
+function contextOf(context: AgentContext, reflector: ReflectorState): ReflectorContext {
+  const owner = owners[reflector.name.split(':', 1)[0] as string];
+  return {
+    turn: context.turn as unknown as Turn<ReflectorOperations>,
+    changed: (changes, replaced) => owner?.(context, reflector, changes, replaced),
+  };
+}
+
+function nodeChanged(context: AgentContext, _reflector: ReflectorState, _changes: readonly ObjectChange[], replaced: boolean): void {
+  const { nodeName } = context.state.settings;
+  if (replaced) watchObjects(context, 'pods', { resource: core('pods'), namespace: null, fieldSelector: `spec.nodeName=${nodeName}`, labelSelector: null });
+}

@@ -1,0 +1,32 @@
+// What an agent with an apiserver keeps of the API, and what is read from it. An agent without one (standalone) has none of it.
+import type { ApiObject } from '../../ports/model/api-object.js';
+import type { Node } from '../../ports/model/node.js';
+import type { Service } from '../../ports/model/service.js';
+import { objectKey, type ReflectorState } from '../api-cache/reflector.js';
+
+export interface ApiState {
+  readonly nodeName: string;
+  /** By name; the part up to the first `:` says whose they are (see api-objects). */
+  readonly reflectors: Map<string, ReflectorState>;
+}
+
+export function newApiState(nodeName: string): ApiState {
+  return { nodeName, reflectors: new Map() };
+}
+
+/** The copy of an object; null: it isn't there, or nothing is known yet. */
+export function cachedObject(api: ApiState | null, reflector: string, namespace: string, name: string): ApiObject | null {
+  return api?.reflectors.get(reflector)?.objects.get(objectKey(namespace, name)) ?? null;
+}
+
+/** The agent's own Node as the API has it; null while there is none, or no API. */
+export function ownNode(api: ApiState | null): Node | null {
+  return api === null ? null : (cachedObject(api, 'node', '', api.nodeName) as Node | null);
+}
+
+/** `services` is null where there is no API to have services in. */
+export function servicesOf(api: ApiState): { readonly services: readonly Service[] | null; readonly servicesSynced: boolean } {
+  const reflector = api.reflectors.get('services');
+  if (reflector === undefined) return { services: [], servicesSynced: false };
+  return { services: [...reflector.objects.values()] as Service[], servicesSynced: reflector.synced };
+}

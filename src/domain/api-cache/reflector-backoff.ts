@@ -1,0 +1,22 @@
+// How long a reflector waits after a failure: client-go's figures, which servers are used to.
+import type { Micros } from '../../ports/micros.js';
+
+export interface ReflectorBackoff {
+  /** The last delay without its spread; 0: none yet. */
+  base: Micros;
+  /** When it last began; null: never. */
+  at: Micros | null;
+}
+
+const initial: Micros = 800_000;
+const longest: Micros = 30_000_000;
+/** Without a failure for this long everything is forgiven. */
+const forgivenAfter: Micros = 120_000_000;
+
+/** The next delay, uniform between its base and twice that. @param random in [0, 1) */
+export function nextReflectorDelay(backoff: ReflectorBackoff, now: Micros, random: number): Micros {
+  const fresh = backoff.at === null || now - backoff.at > forgivenAfter;
+  backoff.base = fresh ? initial : Math.min(2 * backoff.base, longest);
+  backoff.at = now;
+  return Math.floor(backoff.base * (1 + random));
+}

@@ -1,0 +1,272 @@
+// A copy of a collection of the API that is kept up to date: listed once, then watched. Whoever owns it is told of each change within the
+// step in which it was learnt.
+//
+// | phase    | in flight | what ends it                                                                                    |
+// |----------|-----------|-------------------------------------------------------------------------------------------------|
+// | stopped  | nothing   | `runReflector`                                                                                  |
+// | listing  | list      | the last page: watching; a failure: waiting                                                     |
+// | watching | watch     | its end: watching again from the newest version; a version that is too old, a failure: waiting  |
+// | waiting  | nothing   | time: watching where a version is known, else listing                                           |
+//
+// Invariants: `objects` is what the server had at `resourceVersion`, or at the last version it was seen at while that is null; an object that
+// did not change keeps its identity over a new list; a new uid under an old name is told as a deletion and an addition; a server that is
+// gone is asked ever more rarely, and what is known stays known meanwhile.
+import type { Micros } from '../../ports/micros.js';
+import type { ApiObject, ApiSelection } from '../../ports/model/api-object.js';
+import type { Flattened } from '../../ports/operation.js';
+import type { ApiList, ApiReaderOperations, ApiWatchEvent } from '../../ports/outbound/apiserver.js';
+import type { PortFailure } from '../../ports/port-error.js';
+import type { Address, Reply, Turn } from '../kernel/machine.js';
+import { nextReflectorDelay, type ReflectorBackoff } from './reflector-backoff.js';
+
+export type ReflectorOperations = Flattened<{ readonly apiReader: ApiReaderOperations }>;
+
+export interface ReflectorState {
+  /** Names it in addresses and watches; unique among the reflectors of an agent. */
+  readonly name: string;
+  readonly selection: ApiSelection;
+  phase: 'stopped' | 'listing' | 'watching' | 'waiting';
+  /** `<namespace>/<name>` -> the newest object seen. */
+  objects: Map<string, ApiObject>;
+  /** A list has been taken in: from then on what is not in `objects` is not there. */
+  synced: boolean;
+  /** Where a watch goes on; null: everything has to be listed first. */
+  resourceVersion: string | null;
+  /** Lists have to be the newest: an older one would unsee what was seen, or was refused as too old. */
+  newest: boolean;
+  /** Pages of the list under way. */
+  pages: ApiObject[][];
+  /** How many watches were begun; part of their names. */
+  watches: number;
+  watchBeganAt: Micros;
+  /** When the watch last said anything, bookmarks included. */
+  heardAt: Micros;
+  /** Events of the watch, without bookmarks. */
+  eventCount: number;
+  readonly backoff: ReflectorBackoff;
+}
+
+export type ObjectChange =
+  | { readonly type: 'upsert'; readonly object: ApiObject; readonly previous: ApiObject | null }
+  /** The object as it was last seen, by the server's last word where that came. */
+  | { readonly type: 'delete'; readonly object: ApiObject };
+
+export interface ReflectorContext {
+  readonly turn: Turn<ReflectorOperations>;
+  /** What changed, in order. @param replaced it follows from a complete list; called for each list, with nothing changed too */
+  changed(changes: readonly ObjectChange[], replaced: boolean): void;
+}
+
+/** Items of a page; where the server answers from its cache it gives everything at once. */
+export const pageLimit = 500;
+/** More pages than this are no collection of a node's interest but a server that never ends. */
+export const maxPages = 1000;
+const listTimeout: Micros = 90_000_000;
+/** A watch lasts between this and twice this, so that a fleet's watches don't end together. */
+const minWatchSeconds = 300;
+const watchSlack: Micros = 30_000_000;
+/** Servers send bookmarks about once a minute: a watch silent for this long is taken for dead. */
+const silenceLimit: Micros = 180_000_000;
+const shortWatch: Micros = 1_000_000;
+
+const machine = 'reflector';
+
+export function newReflector(name: string, selection: ApiSelection): ReflectorState {
+  return {
+    name,
+    selection,
+    phase: 'stopped',
+    objects: new Map(),
+    synced: false,
+    resourceVersion: null,
+    newest: false,
+    pages: [],
+    watches: 0,
+    watchBeganAt: 0,
+    heardAt: 0,
+    eventCount: 0,
+    backoff: { base: 0, at: null },
+  };
+}
+
+/** Whether an answer or a wake-up is a reflector's; `address.key` is its name. */
+export function isReflectorAddress(address: Address): boolean {
+  return address.machine === machine;
+}
+
+/** The reflector whose watch that is. */
+export function reflectorOfWatch(watch: string): string {
+  return watch.slice(0, watch.lastIndexOf('#'));
+}
+
+export function objectKey(namespace: string, name: string): string {
+  return `${namespace}/${name}`;
+}
+
+/** Begins, or begins again. Idempotent. */
+export function runReflector(state: ReflectorState, context: ReflectorContext): void {
+  if (state.phase === 'stopped') proceed(state, context);
+}
+
+/** Ends it; the copy stays as it is. */
+export function stopReflector(state: ReflectorState, { turn }: ReflectorContext): void {
+  state.phase = 'stopped';
+  state.pages = [];
+  turn.cancel(addressOf(state), 'list');
+  turn.cancel(addressOf(state), 'watch');
+  turn.end(addressOf(state));
+}
+
+export function reflectorWoken(state: ReflectorState, context: ReflectorContext): void {
+  const { turn } = context;
+  if (state.phase === 'waiting') proceed(state, context);
+  if (state.phase !== 'watching') return;
+  if (turn.now - state.heardAt < silenceLimit) {
+    turn.wakeAt(addressOf(state), state.heardAt + silenceLimit);
+    return;
+  }
+  turn.log('warn', 'Watch is silent, watching anew', { reflector: state.name, seconds: silenceLimit / 1_000_000 });
+  turn.cancel(addressOf(state), 'watch');
+}
+
+/** What a watch saw. Of a watch that is no longer the newest nothing is believed. */
+export function reflectorSaw(state: ReflectorState, watch: string, events: readonly ApiWatchEvent[], context: ReflectorContext): void {
+  if (state.phase !== 'watching' || watch !== watchName(state)) return;
+  state.heardAt = context.turn.now;
+  const changes: ObjectChange[] = [];
+  for (const event of events) {
+    if (event.type === 'BOOKMARK') {
+      state.resourceVersion = event.resourceVersion;
+      continue;
+    }
+    state.eventCount++;
+    state.resourceVersion = event.object.metadata.resourceVersion ?? state.resourceVersion;
+    if (event.type === 'DELETED') remove(state, event.object, changes);
+    else put(state.objects, state.objects, event.object, changes);
+  }
+  if (changes.length > 0) context.changed(changes, false);
+}
+
+export function reflectorReplied(state: ReflectorState, reply: Reply<ReflectorOperations>, context: ReflectorContext): void {
+  if (state.phase === 'stopped') return;
+  // It was stopped and begun again while this was under way: the answer is of no use, the place is free.
+  if (state.phase === 'waiting') proceed(state, context);
+  else if (reply.op === 'apiReader.list') {
+    if (reply.outcome.ok) listed(state, reply.outcome.value, context);
+    else failed(state, reply.outcome.error, context);
+  } else if (reply.op === 'apiReader.watch') {
+    if (reply.outcome.ok || reply.outcome.error.kind === 'cancelled') watchEnded(state, context);
+    else failed(state, reply.outcome.error, context);
+  }
+}
+
+function proceed(state: ReflectorState, context: ReflectorContext): void {
+  const { turn } = context;
+  const address = addressOf(state);
+  if (turn.inFlight(address, 'list') || turn.inFlight(address, 'watch')) {
+    state.phase = 'waiting';
+    return;
+  }
+  if (state.resourceVersion === null) {
+    state.phase = 'listing';
+    askPage(state, null, context);
+    return;
+  }
+  state.phase = 'watching';
+  state.watches++;
+  state.watchBeganAt = turn.now;
+  state.heardAt = turn.now;
+  state.eventCount = 0;
+  const timeoutSeconds = Math.floor(minWatchSeconds * (1 + turn.random('watch', address.key)));
+  const request = { ...state.selection, watch: watchName(state), resourceVersion: state.resourceVersion, timeoutSeconds };
+  turn.ask('apiReader.watch', address, 'watch', request, timeoutSeconds * 1_000_000 + watchSlack);
+  turn.wakeAt(address, turn.now + silenceLimit);
+}
+
+/** The first list may come from a cache that is behind, which costs the server least. */
+function askPage(state: ReflectorState, continueToken: string | null, { turn }: ReflectorContext): void {
+  const resourceVersion = continueToken === null && !state.newest ? '0' : null;
+  turn.ask('apiReader.list', addressOf(state), 'list', { ...state.selection, resourceVersion, limit: pageLimit, continueToken }, listTimeout);
+}
+
+function listed(state: ReflectorState, { items, resourceVersion, continueToken }: ApiList, context: ReflectorContext): void {
+  state.pages.push([...items]);
+  if (continueToken !== null && state.pages.length < maxPages) {
+    askPage(state, continueToken, context);
+    return;
+  }
+  const pages = state.pages;
+  state.pages = [];
+  if (continueToken !== null) {
+    waitFor(state, null, `a list of more than ${maxPages} pages`, context);
+    return;
+  }
+  const changes: ObjectChange[] = [];
+  const fresh = new Map<string, ApiObject>();
+  const seen = new Set<string>();
+  for (const page of pages) for (const { metadata } of page) seen.add(objectKey(metadata.namespace ?? '', metadata.name));
+  // What is gone goes first: something new may stand in its place.
+  for (const [key, object] of state.objects) if (!seen.has(key)) changes.push({ type: 'delete', object });
+  for (const page of pages) for (const object of page) put(fresh, state.objects, object, changes);
+  state.objects = fresh;
+  state.synced = true;
+  state.newest = true;
+  state.resourceVersion = resourceVersion;
+  context.changed(changes, true);
+  // The owner may have stopped it.
+  if (state.phase === 'listing') proceed(state, context);
+}
+
+function put(into: Map<string, ApiObject>, known: ReadonlyMap<string, ApiObject>, object: ApiObject, changes: ObjectChange[]): void {
+  const key = objectKey(object.metadata.namespace ?? '', object.metadata.name);
+  const previous = known.get(key) ?? null;
+  const { uid, resourceVersion } = object.metadata;
+  if (previous !== null && previous.metadata.uid === uid && previous.metadata.resourceVersion === resourceVersion && resourceVersion !== undefined) {
+    into.set(key, previous);
+    return;
+  }
+  const replaces = previous !== null && previous.metadata.uid !== uid;
+  if (replaces) changes.push({ type: 'delete', object: previous });
+  changes.push({ type: 'upsert', object, previous: replaces ? null : previous });
+  into.set(key, object);
+}
+
+function remove(state: ReflectorState, object: ApiObject, changes: ObjectChange[]): void {
+  const key = objectKey(object.metadata.namespace ?? '', object.metadata.name);
+  const known = state.objects.get(key);
+  if (known === undefined || known.metadata.uid !== object.metadata.uid) return;
+  state.objects.delete(key);
+  changes.push({ type: 'delete', object });
+}
+
+/** Servers end watches; one that ends at once and empty-handed is no watch. */
+function watchEnded(state: ReflectorState, context: ReflectorContext): void {
+  if (state.eventCount === 0 && context.turn.now - state.watchBeganAt < shortWatch) waitFor(state, null, 'very short watch', context);
+  else proceed(state, context);
+}
+
+function failed(state: ReflectorState, error: PortFailure, context: ReflectorContext): void {
+  state.pages = [];
+  if (error.kind === 'out-of-range') state.newest = true;
+  // Where a watch can't begin or go on for another reason than that nobody answers, what was missed has to be read anew.
+  if (state.phase === 'watching' && !passing.has(error.kind)) state.resourceVersion = null;
+  waitFor(state, error.retryAfterMicros, error.message, context);
+}
+
+const passing: ReadonlySet<PortFailure['kind']> = new Set(['unavailable', 'resource-exhausted', 'deadline-exceeded']);
+
+function waitFor(state: ReflectorState, atLeast: Micros | null, why: string, { turn }: ReflectorContext): void {
+  const { phase } = state;
+  state.phase = 'waiting';
+  const delay = Math.max(nextReflectorDelay(state.backoff, turn.now, turn.random('backoff', addressOf(state).key)), atLeast ?? 0);
+  turn.log('info', phase === 'watching' ? 'Watch ended' : 'Failed to list', { reflector: state.name, err: why, again: delay / 1_000_000 });
+  turn.wakeAt(addressOf(state), turn.now + delay);
+}
+
+function addressOf(state: ReflectorState): Address {
+  return { machine, key: state.name };
+}
+
+function watchName(state: ReflectorState): string {
+  return `${state.name}#${state.watches}`;
+}
