@@ -126,7 +126,12 @@ function completeRun(workers: PodWorkers, record: PodWorkerRecord, result: RunRe
     }
     transition = advance(record, run.state, result.podIsTerminal, now, effects);
   }
-  effects.push({ kind: 'enqueue', uid: record.uid, baseDelayMicros: transition ? 0 : requeueDelay(result, now), rest: transition ? null : result.rest });
+  effects.push({
+    kind: 'enqueue',
+    uid: record.uid,
+    baseDelayMicros: transition ? 0 : requeueDelay(result, now),
+    rest: transition ? null : (result.rest ?? backOffEnd(result, now)),
+  });
   runPending(workers, record, now, effects);
 }
 
@@ -151,6 +156,12 @@ function requeueDelay(result: RunResult, now: Micros): Micros {
   if (result.error.message.includes(networkNotReadyText)) return transientErrorBackOff;
   if (result.error.backOffExpiries.length === 0) return errorBackOff;
   return Math.min(Math.max(Math.min(...result.error.backOffExpiries) - now, 0), resyncInterval);
+}
+
+/** A run that waits for back-offs goes on when the first of them ends, whatever else it did: what that led to, the runtime tells. */
+function backOffEnd(result: RunResult, now: Micros): PodRest | null {
+  if (result.error === null || result.error.cancelled || result.error.backOffExpiries.length === 0 || result.error.message.includes(networkNotReadyText)) return null;
+  return { until: Math.min(...result.error.backOffExpiries, now + resyncInterval) };
 }
 
 /** Puts what was last acted on back as pending, unless something newer waits. */
