@@ -6,7 +6,7 @@ import { failingPort } from '../adapters/decorators/index.js';
 import { CgroupfsPodCgroups, HttpManifestUrl, LinuxHostPaths, LinuxManifestDirectory } from '../adapters/linux/index.js';
 import { LoggingEventSink } from '../adapters/logging/index.js';
 import { NetworkProbing } from '../adapters/probes/index.js';
-import { FilePodDirectories, FilePodLogs, FilePodVolumes, FileSubPaths } from '../adapters/storage/index.js';
+import { FileContainerLogs, FilePodDirectories, FilePodLogs, FilePodVolumes, FileSubPaths } from '../adapters/storage/index.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
 import { nodeAllocatableCgroup } from '../domain/cgroups/pod-cgroup-name.js';
 import { Kernel } from '../domain/kernel/kernel.js';
@@ -73,6 +73,11 @@ const hostModule = module((bind) => {
     teardown.add('pod logs', () => logs.close());
     return logs;
   });
+  bind.to(tokens.containerLogs, [tokens.configuration, tokens.teardown], ({ configuration }, teardown) => {
+    const logs = FileContainerLogs.open(configuration.podLogsDir);
+    teardown.add('container logs', () => logs.close());
+    return logs;
+  });
   bind.to(tokens.podCgroups, [tokens.configuration], ({ configuration: { cgroupsPerQOS, cgroupRoot } }) =>
     cgroupsPerQOS
       ? new CgroupfsPodCgroups({ podsCgroup: nodeAllocatableCgroup(cgroupRoot, true) })
@@ -103,6 +108,7 @@ const portsModule = module((bind) => {
       tokens.hostPaths,
       tokens.subPaths,
       tokens.podLogs,
+      tokens.containerLogs,
       tokens.podCgroups,
       tokens.events,
       tokens.apiReader,
@@ -121,6 +127,7 @@ const portsModule = module((bind) => {
       hostPaths,
       subPaths,
       podLogs,
+      containerLogs,
       podCgroups,
       events,
       apiReader,
@@ -139,6 +146,7 @@ const portsModule = module((bind) => {
         hostPaths,
         subPaths,
         podLogs,
+        containerLogs,
         podCgroups,
         events,
         apiReader,

@@ -69,6 +69,7 @@ export const tokens = {
   hostPaths: token('hostPaths') as PortToken<'hostPaths'>,
   subPaths: token('subPaths') as PortToken<'subPaths'>,
   podLogs: token('podLogs') as PortToken<'podLogs'>,
+  containerLogs: token('containerLogs') as PortToken<'containerLogs'>,
   podCgroups: token('podCgroups') as PortToken<'podCgroups'>,
   events: token('events') as PortToken<'events'>,
   apiReader: token('apiReader') as PortToken<'apiReader'>,

@@ -17,6 +17,7 @@ import { FaultPlan, type FaultPlanData, type FaultRule } from './faults/fault-pl
 import { worldFaults } from './faults/world-faults.js';
 import type { SimEvent, SimHostState } from './host/host-state.js';
 import { emptyHostState } from './host/host-state.js';
+import { simLogLineBytes } from './host/sim-container-logs.js';
 import { SimHost } from './host/sim-host.js';
 import { emptyManifestsState, SimManifests, type SimManifestsState } from './manifests/sim-manifests.js';
 import { emptyRuntimeState, type SimContainer, type SimRuntimeEvent, type SimRuntimeState, type SimSandbox } from './runtime/runtime-state.js';
@@ -222,13 +223,21 @@ export class SimClusterNode {
     if (event !== null) this.world().send(this.name, event);
   }
 
-  /** A container's log file is there from its start on. */
   private runtimeChanged(event: SimRuntimeEvent): void {
-    const container = this.runtime.state.containers.get(event.containerId);
-    const directory = this.runtime.state.sandboxes.get(event.sandboxId)?.config.logDirectory ?? '';
-    if (event.kind === 'started' && container !== undefined && directory !== '' && container.config.logPath !== '') {
-      this.host.logs.writeLog(`${directory}/${container.config.logPath}`);
-    }
+    this.writeLog(event);
     this.observe({ kind: 'runtime', event });
+  }
+
+  /** A container's log file is there from its start on, and grows while it runs. */
+  private writeLog({ kind, containerId, sandboxId, at }: SimRuntimeEvent): void {
+    const container = this.runtime.state.containers.get(containerId);
+    const directory = this.runtime.state.sandboxes.get(sandboxId)?.config.logDirectory ?? '';
+    if (container === undefined || directory === '' || container.config.logPath === '') return;
+    const path = `${directory}/${container.config.logPath}`;
+    const bytesPerSecond = container.script.logLinesPerSecond * simLogLineBytes;
+    const logs = this.host.containerLogs;
+    if (kind === 'started') logs.opened(containerId, path, bytesPerSecond, at);
+    else if (kind === 'logReopened') logs.reopened(containerId, path, bytesPerSecond, at);
+    else if (kind === 'stopped') logs.closed(containerId, at);
   }
 }

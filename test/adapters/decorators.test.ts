@@ -33,6 +33,14 @@ class Containers implements PortOf<ContainerOperations> {
     this.performed.push('remove');
     return null;
   }
+  async reopenLog(): Promise<null> {
+    this.performed.push('reopenLog');
+    return null;
+  }
+  async checkpoint(): Promise<null> {
+    this.performed.push('checkpoint');
+    return null;
+  }
 }
 
 async function outcome(answer: Promise<unknown>): Promise<string> {

@@ -7,6 +7,7 @@ import type { SandboxConfig } from '../../src/ports/model/sandbox-config.js';
 import type { Call, PortOf } from '../../src/ports/operation.js';
 import type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from '../../src/ports/outbound/container-runtime.js';
 import { PortError, type PortErrorKind } from '../../src/ports/port-error.js';
+import { type Behaviour, behaviours } from './container-behaviours.js';
 
 export interface RuntimePortsUnderTest {
   readonly runtime: PortOf<RuntimeStateOperations>;
@@ -14,23 +15,6 @@ export interface RuntimePortsUnderTest {
   readonly containers: PortOf<ContainerOperations>;
   readonly images: PortOf<ImageOperations>;
 }
-
-/** How a container of the suite behaves; the runtime under test makes it so by a script or by a command. */
-export interface Behaviour {
-  readonly name: 'runs' | 'ignores-term' | 'fails' | 'commands-fail' | 'commands-last';
-  /** For simulated runtimes. */
-  readonly script: string;
-  /** For real ones. */
-  readonly command: readonly string[];
-}
-
-const behaviours: Readonly<Record<Behaviour['name'], Behaviour>> = {
-  runs: { name: 'runs', script: 'run=forever', command: ['sh', '-c', 'trap "exit 143" TERM; while :; do sleep 0.05; done'] },
-  'ignores-term': { name: 'ignores-term', script: 'ignore-term', command: ['sh', '-c', 'trap "" TERM; while :; do sleep 1; done'] },
-  'commands-fail': { name: 'commands-fail', script: 'exec-exit=3', command: ['sh', '-c', 'trap "exit 143" TERM; while :; do sleep 0.05; done'] },
-  'commands-last': { name: 'commands-last', script: 'exec=30s', command: ['sh', '-c', 'trap "exit 143" TERM; while :; do sleep 0.05; done'] },
-  fails: { name: 'fails', script: 'run=50ms,exit=3', command: ['sh', '-c', 'exit 3'] },
-};
 
 export interface RuntimeHarness {
   readonly ports: RuntimePortsUnderTest;
@@ -351,6 +335,18 @@ const containerRows: readonly Row[] = [
       await runtime.ports.containers.remove({ containerId }, call());
       t.strictSame((await runtime.inspect(uid)).containers, []);
       await runtime.remove(sandboxId);
+    },
+  ],
+  [
+    'the log of a container that runs is opened again, that of another is not',
+    async (t, runtime) => {
+      const { containers } = runtime.ports;
+      const running = await runtime.startPod('runs');
+      t.equal(await containers.reopenLog({ containerId: running.containerId }, call()), null);
+      await containers.stop({ containerId: running.containerId, gracePeriodSeconds: 30 }, call());
+      t.match(await failure(containers.reopenLog({ containerId: running.containerId }, call())), { operation: 'containers.reopenLog', message: /container is not running/ });
+      t.equal((await failure(containers.reopenLog({ containerId: absentId }, call()))).kind, 'not-found');
+      await runtime.remove(running.sandboxId);
     },
   ],
   [

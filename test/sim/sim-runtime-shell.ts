@@ -24,6 +24,8 @@ export class SimRuntimeShell {
         stop: op('containers.stop'),
         remove: op('containers.remove'),
         execSync: op('containers.execSync'),
+        reopenLog: op('containers.reopenLog'),
+        checkpoint: op('containers.checkpoint'),
       },
       images: { status: op('images.status'), pull: op('images.pull'), list: op('images.list'), remove: op('images.remove'), fsInfo: op('images.fsInfo') },
     };

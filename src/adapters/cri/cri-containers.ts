@@ -5,6 +5,7 @@ import type { ContainerConfig } from '../../ports/model/container-config.js';
 import type { SandboxConfig } from '../../ports/model/sandbox-config.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { ContainerOperations, ExecResult } from '../../ports/outbound/container-runtime.js';
+import { PortError } from '../../ports/port-error.js';
 import { absentIsSuccess } from './absent-is-success.js';
 import { containerConfigToCri, sandboxConfigToCri } from './config-to-cri.js';
 import { brokenAnswer, type CriConnection } from './connection.js';
@@ -48,6 +49,22 @@ export class CriContainers implements PortOf<ContainerOperations> {
     const message = { containerId, cmd: [...command], timeout: BigInt(timeoutSeconds) };
     const { exitCode, stdout, stderr } = await this.connection.unary(RuntimeServiceService.execSync, message, call, target);
     return { exitCode, stdout: shown(stdout), stderr: shown(stderr) };
+  }
+
+  async reopenLog({ containerId }: { readonly containerId: string }, call: Call): Promise<null> {
+    const target = { operation: 'containers.reopenLog', subject: containerId, deadlineMicros: this.connection.requestTimeoutMicros };
+    await this.connection.unary(RuntimeServiceService.reopenContainerLog, { containerId }, call, target);
+    return null;
+  }
+
+  /** The runtime gets at least the usual time of a call. */
+  async checkpoint({ containerId, location, timeoutSeconds }: ContainerOperations['checkpoint']['request'], call: Call): Promise<null> {
+    const operation = 'containers.checkpoint';
+    if (timeoutSeconds < 0) throw new PortError({ kind: 'invalid-argument', message: 'checkpoint timeout is negative', operation, subject: containerId });
+    const deadlineMicros = Math.max(this.connection.requestTimeoutMicros, timeoutSeconds * microsPerSecond);
+    const message = { containerId, location, timeout: BigInt(Math.floor(deadlineMicros / microsPerSecond)) };
+    await this.connection.unary(RuntimeServiceService.checkpointContainer, message, call, { operation, subject: containerId, deadlineMicros, messageWithCode: true });
+    return null;
   }
 
   async remove({ containerId }: { readonly containerId: string }, call: Call): Promise<null> {

@@ -17,6 +17,8 @@ interface OpenLog {
   lines: number;
 }
 
+/** Two blocks of zeros end a tar archive. */
+const emptyArchiveBytes = 1_024;
 /** Most lines that one container catches up with at once, after the process was held up. */
 const maxLinesAtOnce = 10_000;
 
@@ -46,13 +48,25 @@ export class ContainerFiles {
     this.withMessageFile.delete(containerId);
   }
 
-  /** The log file by its path again, after somebody moved it away. False: the container does not run. */
-  reopen(containerId: string): boolean {
+  /** The log file by its path again, after somebody moved it away. */
+  reopen(containerId: string): void {
     const log = this.logs.get(containerId);
-    if (log === undefined) return false;
+    if (log === undefined) return;
     if (log.fd >= 0) closeSync(log.fd);
     log.fd = this.openLog(log.container);
-    return true;
+  }
+
+  /** An archive without entries: there is no process whose memory it could hold. */
+  writeCheckpoint(location: string): void {
+    if (!isOurDirectory(dirname(location))) return;
+    attempt(() => {
+      const fd = openSync(location, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600);
+      try {
+        writeSync(fd, Buffer.alloc(emptyArchiveBytes));
+      } finally {
+        closeSync(fd);
+      }
+    });
   }
 
   /** What the runtime itself says of an exited container. */

@@ -26,9 +26,11 @@ export class EventSubscribers {
     call.sendMetadata(new Metadata());
   }
 
+  /** Nothing is sent of what the CRI has no event for. */
   send(event: SimRuntimeEvent): void {
-    if (this.subscribers.size === 0) return;
-    const message = this.messageOf(event);
+    const type = eventType(event.kind);
+    if (this.subscribers.size === 0 || type === null) return;
+    const message = this.messageOf(event, type);
     for (const call of this.subscribers) {
       call.write(message);
       if (call.writableLength <= maxWaitingEvents) continue;
@@ -42,12 +44,12 @@ export class EventSubscribers {
     this.subscribers.clear();
   }
 
-  private messageOf({ kind, at, sandboxId, containerId }: SimRuntimeEvent): criProtocol.ContainerEventResponse {
+  private messageOf({ at, sandboxId, containerId }: SimRuntimeEvent, containerEventType: criProtocol.ContainerEventType): criProtocol.ContainerEventResponse {
     const sandbox = this.state.sandboxes.get(sandboxId);
     const containers = [...this.state.containers.values()].filter((container) => container.sandboxId === sandboxId);
     return {
       containerId,
-      containerEventType: eventType(kind),
+      containerEventType,
       createdAt: nanosOf(at),
       podSandboxStatus: sandbox && sandboxStatus(sandbox),
       containersStatuses: containers.map((container) => containerStatus(container, this.state, this.files.messageOf(container))),

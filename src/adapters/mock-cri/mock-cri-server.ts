@@ -113,6 +113,7 @@ export class MockCriServer implements MockRuntime {
       this.files.started(container);
       this.writeLogsSoon();
     } else if (container !== undefined && event.kind === 'stopped') this.files.stopped(container);
+    if (event.kind === 'logReopened') this.files.reopen(event.containerId);
     this.events?.send(event);
   }
 

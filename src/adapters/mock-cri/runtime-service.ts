@@ -145,12 +145,13 @@ function containerMethods(mock: MockRuntime): Service {
       if (linux !== undefined) runtime.containers.updateResources(container, resourcesFromCri(linux));
       return ready({}, runtime.latencies.look);
     }),
-    reopenContainerLog: unary(time, ({ containerId }) => {
-      mock.settled();
-      const id = fullId(containers, containerId);
-      if (!containers.has(id)) return refusal('not-found', `an error occurred when try to find container "${containerId}": not found`);
-      return files.reopen(id) ? ready({}) : refusal('unknown', 'container is not running');
-    }),
+    reopenContainerLog: unary(time, ({ containerId }) => mapped(mock.ask('containers.reopenLog', withId(containerId)), () => ({}))),
+    checkpointContainer: unary(time, ({ containerId, location, timeout }) =>
+      mapped(mock.ask('containers.checkpoint', { ...withId(containerId), location, timeoutSeconds: Number(timeout) }), () => {
+        files.writeCheckpoint(location);
+        return {};
+      }),
+    ),
   };
 }
 

@@ -120,7 +120,8 @@ export function imageToCri(image: RuntimeImage): criProtocol.Image {
   };
 }
 
-export function eventType(kind: SimRuntimeEvent['kind']): criProtocol.ContainerEventType {
+/** null: the CRI has no event for it. */
+export function eventType(kind: SimRuntimeEvent['kind']): criProtocol.ContainerEventType | null {
   switch (kind) {
     case 'created':
       return ContainerEventType.CONTAINER_CREATED_EVENT;
@@ -130,5 +131,7 @@ export function eventType(kind: SimRuntimeEvent['kind']): criProtocol.ContainerE
       return ContainerEventType.CONTAINER_STOPPED_EVENT;
     case 'deleted':
       return ContainerEventType.CONTAINER_DELETED_EVENT;
+    case 'logReopened':
+      return null;
   }
 }

@@ -3,11 +3,11 @@
 // removed, and no link is followed on the way.
 import { existsSync, readdirSync } from 'node:fs';
 import { restartCountOfLogDirectory } from '../../domain/values/log-paths.js';
-import { cleanPath } from '../../domain/values/slash-paths.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { PodLogOperations } from '../../ports/outbound/pod-files.js';
 import { checkName, DirectoryHandle, walking } from './directory-handle.js';
 import { allSteps, carryOut, errnoName, FileRefusal } from './file-errors.js';
+import { elementsBelow } from './log-places.js';
 import { mountAtOrBelow, removeEverything, removeTree } from './remove-tree.js';
 
 const directoryMode = 0o755;
@@ -149,11 +149,4 @@ export class FilePodLogs implements PortOf<PodLogOperations> {
     if (elements.length !== 1) throw new FileRefusal('permission-denied', `${path} is not directly in ${this.paths.linksDirectory}`);
     return elements[0]!;
   }
-}
-
-function elementsBelow(root: string, path: string): string[] {
-  if (path.includes('\0') || !path.startsWith('/') || cleanPath(path) !== path) throw new FileRefusal('invalid-argument', `${JSON.stringify(path)} is no clean absolute path`);
-  const prefix = root === '/' ? '/' : `${cleanPath(root)}/`;
-  if (!path.startsWith(prefix)) throw new FileRefusal('permission-denied', `${path} is not below ${root}`);
-  return path.slice(prefix.length).split('/').map(checkName);
 }

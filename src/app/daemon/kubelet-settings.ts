@@ -2,8 +2,11 @@
 import type { KubeletSettings } from '../../domain/agent/kubelet.js';
 import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
+import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
+import type { LogRotationPolicy } from '../../domain/logs/log-rotation.js';
 import { type Nanoseconds, nanosPerMicrosecond } from '../../domain/values/go-duration.js';
 import { formatIp, ipFamily, parseIp } from '../../domain/values/ip-address.js';
+import { parseQuantity, quantityValue } from '../../domain/values/quantity.js';
 import type { Micros } from '../../ports/micros.js';
 import type { DaemonProfile } from './daemon-profile.js';
 import { StartRefusal } from './start-refusal.js';
@@ -32,11 +35,24 @@ export function kubeletSettings(loaded: LoadedConfiguration, profile: DaemonProf
         maxPerPodContainer: options.maximumDeadContainersPerContainer,
         maxContainers: options.maximumDeadContainers,
       },
+      logRotation: logRotationOf(c),
       cgroupsPerQos: c.cgroupsPerQOS,
     },
     fileSource: c.staticPodPath === '' ? null : { ...manifests, path: c.staticPodPath, checkPeriod: micros(c.fileCheckFrequency) },
     urlSource: c.staticPodURL === '' ? null : { ...manifests, url: c.staticPodURL, headers: c.staticPodURLHeader, checkPeriod: micros(c.httpCheckFrequency) },
   };
+}
+
+/** Null where the size is negative: then nothing is rotated. */
+function logRotationOf(c: KubeletConfiguration): LogRotationPolicy | null {
+  const size = parseQuantity(c.containerLogMaxSize);
+  if (!size.ok) {
+    const what = `failed to parse container log max size ${JSON.stringify(c.containerLogMaxSize)}: ${size.error}`;
+    throw new StartRefusal(`failed to run Kubelet: failed to initialize container log manager: ${what}`);
+  }
+  const maxSizeBytes = Number(quantityValue(size.quantity));
+  if (maxSizeBytes < 0) return null;
+  return { maxSizeBytes, maxFiles: c.containerLogMaxFiles, maxWorkers: c.containerLogMaxWorkers, monitorInterval: micros(c.containerLogMonitorInterval) };
 }
 
 export function micros(nanoseconds: Nanoseconds): Micros {

@@ -29,6 +29,7 @@ import { newProbeRegistry, type ProbeRegistry } from '../probes/probe-registry.j
 import type { StartFailure } from '../status/container-statuses.js';
 import type { StatusRecord } from '../status/status-manager.js';
 import { type ApiState, newApiState } from './api-state.js';
+import { type LogRotationState, newLogRotation } from './log-rotation.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
 import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
 import type { AgentSettings } from './settings.js';
@@ -127,6 +128,7 @@ export interface AgentState {
   /** Pods that nobody knows, whose directories are being removed, by uid. */
   readonly orphans: Map<string, VolumeTeardown>;
   readonly collection: CollectionState;
+  readonly logRotation: LogRotationState;
   /** Containers whose removal by the deletor is under way. */
   readonly deleting: Set<string>;
   /** Pods that could not be run for want of a feature were told so; once a message. */
@@ -162,6 +164,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, lastAt: 0 },
     orphans: new Map(),
     collection: { phase: 'idle', outstanding: 0, planned: false, dirty: false },
+    logRotation: newLogRotation(),
     deleting: new Set(),
     toldMissing: new Map(),
     startedAt: 0,

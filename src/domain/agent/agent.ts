@@ -11,6 +11,7 @@ import { beginCgroupLook, cgroupLookReplied, planCgroupLook } from './cgroup-loo
 import { beginCollection, collectionReplied, planCollection } from './collection.js';
 import { deletorReplied } from './dead-containers.js';
 import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
+import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotation } from './log-rotation.js';
 import { beginRelist, requestPodRelist } from './looks.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
 import { operationHookReplied, operationReplied, operationWoken } from './pod-operations.js';
@@ -32,6 +33,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       take(context, input);
       planHousekeeping(context);
       planCollection(context);
+      planLogRotation(context);
       planCgroupLook(context);
     },
   };
@@ -109,11 +111,14 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
     case 'collection':
       collectionReplied(context, reply);
       return;
+    case logRotationMachine:
+      logRotationReplied(context, reply);
+      return;
     case 'cgroups':
       cgroupLookReplied(context, reply);
       return;
     case 'deletor':
-      deletorReplied(context, reply.slot);
+      deletorReplied(context, reply);
       return;
     default:
       assert(false, `an answer came for an unknown address: ${machine}`);
@@ -148,6 +153,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case 'collection':
       beginCollection(context);
+      return;
+    case logRotationMachine:
+      beginLogRotation(context);
       return;
     default:
       assert(false, `an unknown address was woken: ${address.machine}`);

@@ -1,6 +1,6 @@
 // Garbage collection in the runtime, as a chain of looks and removals: containers, then the sandboxes that they leave, then logs.
 //
-//   idle -> listContainers -> removeContainers -> listSandboxes -> removeSandboxes -> logs -> idle
+//   idle -> listContainers -> removeContainers (each after its logs) -> listSandboxes -> removeSandboxes -> logs -> idle
 //
 // Each list is decided from a look of its own, since what really went decides what may go next. Runs at most once a minute, and only
 // after something died or went.
@@ -12,6 +12,8 @@ import type { Reply, ReplyFor } from '../kernel/machine.js';
 import { areAllSourcesReady } from '../pod-sources/pod-config.js';
 import { shouldPodContentBeRemoved, shouldPodRuntimeBeRemoved } from '../pod-workers/queries.js';
 import type { AgentContext } from './agent-context.js';
+import { logFilesOf } from './container-log-files.js';
+import { isBeingRotated } from './log-rotation.js';
 import { loopProblem } from './sync-loop.js';
 
 export const collectionAddress = { machine: 'collection', key: '' } as const;
@@ -51,7 +53,8 @@ export function collectionReplied(context: AgentContext, reply: Reply<AgentOpera
       ask(context, () => context.turn.ask('podLogs.removeDirectory', collectionAddress, `logs/${name}`, { name }));
   }
   if (reply.op === 'sandboxes.stop' && reply.outcome.ok) removeSandbox(context, reply.slot.slice('stop/'.length));
-  if (reply.op === 'containers.stop' && reply.outcome.ok) removeContainer(context, reply.slot.slice('stop/'.length));
+  if (reply.op === 'containers.stop' && reply.outcome.ok) removeLogs(context, reply.slot.slice('stop/'.length));
+  if (reply.op === 'podLogs.removeContainerLogs' && reply.outcome.ok) removeContainer(context, reply.slot.slice('files/'.length));
   if (collection.outstanding === 0) advance(context);
 }
 
@@ -90,7 +93,7 @@ function removeContainers(context: AgentContext, pods: readonly ListedPod[]): vo
   for (const { id, stopFirst } of containersToCollect(pods, state.settings.containerGc, gcContext(context), turn.now)) {
     if (stopFirst)
       ask(context, () => turn.ask('containers.stop', collectionAddress, `stop/${id}`, { containerId: id, gracePeriodSeconds: 2 }, state.settings.runtimeRequestTimeout));
-    else removeContainer(context, id);
+    else removeLogs(context, id);
   }
 }
 
@@ -100,6 +103,26 @@ function removeSandboxes(context: AgentContext, pods: readonly ListedPod[]): voi
   for (const sandboxId of sandboxesToCollect(pods, gcContext(context))) {
     ask(context, () => turn.ask('sandboxes.stop', collectionAddress, `stop/${sandboxId}`, { sandboxId }, state.settings.runtimeRequestTimeout));
   }
+}
+
+/** The logs go first, and a container whose logs can't go stays: without it they would be nobody's. */
+function removeLogs(context: AgentContext, containerId: string): void {
+  const { state, turn } = context;
+  const files = isBeingRotated(context, containerId) ? null : logFiles(context, containerId);
+  if (files === null) {
+    state.collection.dirty = true;
+    return;
+  }
+  ask(context, () => turn.ask('podLogs.removeContainerLogs', collectionAddress, `files/${containerId}`, files));
+}
+
+/** null: which log is the container's is not known yet. */
+function logFiles({ state }: AgentContext, containerId: string) {
+  for (const { cached } of state.cache.entries.values()) {
+    const container = cached.kind === 'status' ? cached.status.containers.find(({ id }) => id === containerId) : undefined;
+    if (cached.kind === 'status' && container !== undefined) return logFilesOf(state.settings, cached.status, container);
+  }
+  return null;
 }
 
 function removeContainer(context: AgentContext, containerId: string): void {

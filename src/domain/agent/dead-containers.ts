@@ -1,9 +1,12 @@
 // Removes what a crash loop leaves behind at once, so that it does not fill the node between two rounds of collection.
-import type { RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { allDeadContainers, deadContainerQueueCapacity, deadContainersAfterDeath } from '../gc/dead-containers.js';
+import type { Reply } from '../kernel/machine.js';
 import { readPodCache } from '../pod-cache/pod-cache.js';
 import { shouldPodContentBeRemoved } from '../pod-workers/queries.js';
 import type { AgentContext } from './agent-context.js';
+import { logFilesOf } from './container-log-files.js';
+import { isBeingRotated } from './log-rotation.js';
 
 export const deletorAddress = { machine: 'deletor', key: '' } as const;
 
@@ -15,21 +18,20 @@ export function collectAfterDeath(context: AgentContext, uid: string, containerI
   const mayGo = shouldPodContentBeRemoved(state.workers, uid);
   const ids = new Set(mayGo ? allDeadContainers(status) : deadContainersAfterDeath(status, containerId, state.settings.containerGc.maxPerPodContainer));
   for (const container of status.containers) {
-    const slot = `remove/${container.id}`;
-    if (!ids.has(container.id) || turn.inFlight(deletorAddress, slot) || state.deleting.size >= deadContainerQueueCapacity) continue;
+    if (!ids.has(container.id) || state.deleting.has(container.id) || state.deleting.size >= deadContainerQueueCapacity) continue;
+    // Its turn comes at the next collection.
+    if (isBeingRotated(context, container.id)) continue;
     state.deleting.add(container.id);
-    removeLogs(context, status.namespace, status.name, uid, container);
-    turn.ask('containers.remove', deletorAddress, slot, { containerId: container.id }, state.settings.runtimeRequestTimeout);
+    turn.ask('podLogs.removeContainerLogs', deletorAddress, `logs/${container.id}`, logFilesOf(state.settings, status, container));
   }
 }
 
-export function deletorReplied(context: AgentContext, slot: string): void {
-  context.state.deleting.delete(slot.slice('remove/'.length));
-}
-
-function removeLogs(context: AgentContext, namespace: string, name: string, uid: string, container: RuntimeContainerStatus): void {
-  const { podLogsDirectory, containerLogLinks } = context.settings;
-  const path = `${podLogsDirectory}/${namespace}_${name}_${uid}/${container.name}/${container.restartCount}.log`;
-  const links = containerLogLinks === null ? [] : [`${containerLogLinks}/${name}_${namespace}_${container.name}-${container.id}.log`];
-  context.turn.tell('podLogs.removeContainerLogs', { logPaths: [path], links });
+/** The logs first: those of a container that is gone would be nobody's. */
+export function deletorReplied(context: AgentContext, { op, slot, outcome }: Reply<AgentOperations>): void {
+  const { state, turn } = context;
+  const containerId = slot.slice(slot.indexOf('/') + 1);
+  if (!outcome.ok) turn.log('warn', 'Failed to remove a dead container', { containerID: containerId, err: outcome.error.message });
+  if (op === 'podLogs.removeContainerLogs' && outcome.ok)
+    turn.ask('containers.remove', deletorAddress, `remove/${containerId}`, { containerId }, state.settings.runtimeRequestTimeout);
+  else state.deleting.delete(containerId);
 }

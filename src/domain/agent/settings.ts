@@ -1,6 +1,7 @@
 // What an agent is told once, at its start; from the KubeletConfiguration and the flags, in the domain's units.
 import type { Micros } from '../../ports/micros.js';
 import type { ContainerGcPolicy } from '../gc/container-gc.js';
+import type { LogRotationPolicy } from '../logs/log-rotation.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
 
 export interface AgentSettings {
@@ -24,6 +25,8 @@ export interface AgentSettings {
   /** Longest back-off between restarts of a container; null: the default. */
   readonly maxContainerRestartPeriod: Micros | null;
   readonly containerGc: ContainerGcPolicy;
+  /** null: logs grow without limit. */
+  readonly logRotation: LogRotationPolicy | null;
   /** Whether pods get cgroups of their own. */
   readonly cgroupsPerQos: boolean;
 }
@@ -41,5 +44,6 @@ export const defaultSettings: AgentSettings = {
   syncFrequency: 60_000_000,
   maxContainerRestartPeriod: null,
   containerGc: { minAge: 0, maxPerPodContainer: 1, maxContainers: -1 },
+  logRotation: { maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5, maxWorkers: 1, monitorInterval: 10_000_000 },
   cgroupsPerQos: true,
 };

@@ -60,6 +60,13 @@ export interface ContainerOperations {
   readonly remove: Operation<{ readonly containerId: string }, null>;
   /** Runs a command in a running container until it ends. `timeoutSeconds` 0: no limit, neither the runtime's nor ours; `deadline-exceeded`: it took longer. */
   readonly execSync: Operation<{ readonly containerId: string; readonly command: readonly string[]; readonly timeoutSeconds: number }, ExecResult>;
+  /** Opens the log of a running container by its path again, anew where it was moved away. Idempotent; a container that doesn't run is refused. */
+  readonly reopenLog: Operation<{ readonly containerId: string }, null>;
+  /**
+   * Writes the state of a running container into an archive at an absolute path, and lets it run on. `timeoutSeconds` 0 or less than the usual
+   * time of a call: the usual time. Not idempotent; a runtime that can't is `unimplemented`.
+   */
+  readonly checkpoint: Operation<{ readonly containerId: string; readonly location: string; readonly timeoutSeconds: number }, null>;
 }
 
 /** Outputs may be cut after 16 KiB each. */

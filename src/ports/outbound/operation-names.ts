@@ -6,7 +6,7 @@ type NamesOf<Operations> = Readonly<Record<keyof Operations, true>>;
 export const operationNames: { readonly [Port in keyof OutboundOperations]: NamesOf<OutboundOperations[Port]> } = {
   runtime: { version: true, status: true, listPods: true, inspectPod: true },
   sandboxes: { run: true, stop: true, remove: true },
-  containers: { create: true, start: true, stop: true, remove: true, execSync: true },
+  containers: { create: true, start: true, stop: true, remove: true, execSync: true, reopenLog: true, checkpoint: true },
   images: { status: true, pull: true, list: true, remove: true, fsInfo: true },
   probing: { http: true, tcp: true, grpc: true },
   podDirectories: { prepare: true, prepareContainer: true, list: true, remove: true, writeHosts: true },
@@ -14,6 +14,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   hostPaths: { inspect: true, make: true },
   subPaths: { look: true, compare: true, carryOut: true },
   podLogs: { nextRestartCount: true, link: true, removeContainerLogs: true, listDirectories: true, removeDirectory: true, removeDeadLinks: true },
+  containerLogs: { measure: true, listRotated: true, discard: true, compress: true, rename: true, removeUnfinished: true },
   podCgroups: { ensure: true, destroy: true, exists: true, list: true },
   events: { record: true },
   apiReader: { list: true, get: true, watch: true },

@@ -1,6 +1,7 @@
 // Every outbound port of the agent, by the name that its operations carry in commands, metrics, errors and records (`port.operation`).
 import type { Flattened, PortOf } from '../operation.js';
 import type { ApiReaderOperations, ApiWriterOperations } from './apiserver.js';
+import type { ContainerLogOperations } from './container-logs.js';
 import type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from './container-runtime.js';
 import type { EventSinkOperations } from './event-sink.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './pod-files.js';
@@ -18,6 +19,7 @@ export interface OutboundOperations {
   readonly hostPaths: HostPathOperations;
   readonly subPaths: SubPathOperations;
   readonly podLogs: PodLogOperations;
+  readonly containerLogs: ContainerLogOperations;
   readonly podCgroups: PodCgroupOperations;
   readonly events: EventSinkOperations;
   readonly apiReader: ApiReaderOperations;

@@ -33,6 +33,12 @@ export interface SimVolume {
   readonly nodes: Map<string, SimVolumeNode>;
 }
 
+export interface SimLogWriter {
+  path: string;
+  readonly bytesPerSecond: number;
+  since: Micros;
+}
+
 export interface SimEvent {
   readonly at: Micros;
   readonly record: EventRecord;
@@ -43,8 +49,10 @@ export interface SimHostState {
   readonly podDirectories: Map<string, SimPodDirectory>;
   /** Paths of the host that scenarios and hostPath volumes made. */
   readonly hostPaths: Map<string, HostPathKind>;
-  /** Pod log directory -> container -> names of log files. */
-  readonly logs: Map<string, Map<string, Set<string>>>;
+  /** Pod log directory -> container -> name of a log file -> its size in bytes. */
+  readonly logs: Map<string, Map<string, Map<string, number>>>;
+  /** Running containers that log, by id: the file they write, and since when its size has not been counted up. */
+  readonly logWriters: Map<string, SimLogWriter>;
   /** Link's path -> target. */
   readonly links: Map<string, string>;
   /** Cgroups that exist, names joined by `/`, parents too. */
@@ -56,5 +64,15 @@ export interface SimHostState {
 }
 
 export function emptyHostState(): SimHostState {
-  return { podDirectories: new Map(), hostPaths: new Map(), logs: new Map(), links: new Map(), cgroups: new Set(), events: [], eventsLost: 0, terminationFilesMade: 0 };
+  return {
+    podDirectories: new Map(),
+    hostPaths: new Map(),
+    logs: new Map(),
+    logWriters: new Map(),
+    links: new Map(),
+    cgroups: new Set(),
+    events: [],
+    eventsLost: 0,
+    terminationFilesMade: 0,
+  };
 }

@@ -5,6 +5,7 @@
 import { unreachable } from '../../domain/kernel/assert.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Flattened } from '../../ports/operation.js';
+import type { ContainerLogOperations } from '../../ports/outbound/container-logs.js';
 import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../ports/outbound/pod-files.js';
 import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from '../../ports/outbound/pod-volumes.js';
@@ -12,6 +13,7 @@ import { type Answer, answered, refused } from '../runtime/answers.js';
 import { hostSettings, type SimHostOptions, type SimHostSettings } from './host-options.js';
 import { emptyHostState, type SimHostState } from './host-state.js';
 import { HostRefusal } from './refusal.js';
+import { SimContainerLogs } from './sim-container-logs.js';
 import { SimPodCgroups } from './sim-pod-cgroups.js';
 import { SimPodDirectories } from './sim-pod-directories.js';
 import { SimPodLogs } from './sim-pod-logs.js';
@@ -24,6 +26,7 @@ export interface HostPorts {
   readonly hostPaths: HostPathOperations;
   readonly subPaths: SubPathOperations;
   readonly podLogs: PodLogOperations;
+  readonly containerLogs: ContainerLogOperations;
   readonly podCgroups: PodCgroupOperations;
   readonly events: EventSinkOperations;
 }
@@ -31,7 +34,7 @@ export type HostOperations = Flattened<HostPorts>;
 export type HostOperationName = keyof HostOperations;
 type AnyRequest = { [Name in HostOperationName]: { readonly op: Name; readonly request: HostOperations[Name]['request'] } }[HostOperationName];
 
-const hostPorts: ReadonlySet<string> = new Set(['podDirectories', 'podVolumes', 'hostPaths', 'subPaths', 'podLogs', 'podCgroups', 'events']);
+const hostPorts: ReadonlySet<string> = new Set(['podDirectories', 'podVolumes', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups', 'events']);
 
 export class SimHost {
   readonly settings: SimHostSettings;
@@ -39,6 +42,7 @@ export class SimHost {
   readonly volumes: SimPodVolumes;
   readonly subPaths: SimSubPaths;
   readonly logs: SimPodLogs;
+  readonly containerLogs: SimContainerLogs;
   readonly cgroups: SimPodCgroups;
 
   /** Goes on from `state` where one is given. */
@@ -51,6 +55,7 @@ export class SimHost {
     this.subPaths = new SimSubPaths(state, this.settings);
     this.volumes = new SimPodVolumes(state, this.settings, this.subPaths);
     this.logs = new SimPodLogs(state, this.settings);
+    this.containerLogs = new SimContainerLogs(state, this.settings);
     this.cgroups = new SimPodCgroups(state, this.settings);
   }
 
@@ -113,6 +118,18 @@ export class SimHost {
         return this.logs.removeDirectory(asked.request);
       case 'podLogs.removeDeadLinks':
         return this.logs.removeDeadLinks();
+      case 'containerLogs.measure':
+        return this.containerLogs.measure(asked.request, now);
+      case 'containerLogs.listRotated':
+        return this.containerLogs.listRotated(asked.request);
+      case 'containerLogs.discard':
+        return this.containerLogs.discard(asked.request);
+      case 'containerLogs.compress':
+        return this.containerLogs.compress(asked.request, now);
+      case 'containerLogs.rename':
+        return this.containerLogs.rename(asked.request, now);
+      case 'containerLogs.removeUnfinished':
+        return this.containerLogs.removeUnfinished();
       case 'podCgroups.ensure':
         return this.cgroups.ensure(asked.request);
       case 'podCgroups.destroy':

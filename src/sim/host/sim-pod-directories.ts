@@ -21,9 +21,9 @@ export class SimPodDirectories {
   prepareContainer(request: PodDirectoryOperations['prepareContainer']['request']): PodDirectoryOperations['prepareContainer']['reply'] {
     const { uid, containerName, podLogDirectory, wantsTerminationFile } = request;
     for (const name of [uid, containerName, podLogDirectory]) checkName(name);
-    const containers = this.state.logs.get(podLogDirectory) ?? new Map<string, Set<string>>();
+    const containers = this.state.logs.get(podLogDirectory) ?? new Map<string, Map<string, number>>();
     this.state.logs.set(podLogDirectory, containers);
-    if (!containers.has(containerName)) containers.set(containerName, new Set());
+    if (!containers.has(containerName)) containers.set(containerName, new Map());
     if (!wantsTerminationFile) return { terminationFile: '' };
     const name = this.terminationFileName();
     this.ensure(uid).terminationFiles.add(`${containerName}/${name}`);

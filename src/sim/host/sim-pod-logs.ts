@@ -1,4 +1,4 @@
-// Container logs as a model: names of files, without their content. The runtime's side of it is `writeLog`.
+// Container logs as a model: names of files, without their content; that they grow and are rotated is SimContainerLogs'.
 // Invariant: a link is dead when neither its target nor a rotated file of the target is there.
 import { restartCountOfLogDirectory } from '../../domain/values/log-paths.js';
 import type { PodLogOperations } from '../../ports/outbound/pod-files.js';
@@ -13,7 +13,7 @@ export class SimPodLogs {
   ) {}
 
   nextRestartCount({ podLogDirectory, containerName }: PodLogOperations['nextRestartCount']['request']): number {
-    return restartCountOfLogDirectory([...(this.state.logs.get(checkName(podLogDirectory))?.get(checkName(containerName)) ?? [])]);
+    return restartCountOfLogDirectory([...(this.state.logs.get(checkName(podLogDirectory))?.get(checkName(containerName))?.keys() ?? [])]);
   }
 
   link({ link, target }: PodLogOperations['link']['request']): null {
@@ -54,19 +54,20 @@ export class SimPodLogs {
     let removed = 0;
     for (const [link, target] of this.state.links) {
       const { files, file } = this.fileOf(target);
-      if (files.has(file) || [...files].some((name) => name.startsWith(`${file}.`))) continue;
+      if (files.has(file) || [...files.keys()].some((name) => name.startsWith(`${file}.`))) continue;
       this.state.links.delete(link);
       removed++;
     }
     return removed;
   }
 
-  /** The runtime opens a log file, or rotation made one. */
+  /** A log file is there, made without the agent. */
   writeLog(path: string): void {
     const [directory = '', container = '', file = ''] = elementsBelow(this.settings.podLogsDirectory, path);
-    const containers = this.state.logs.get(directory) ?? new Map<string, Set<string>>();
+    const containers = this.state.logs.get(directory) ?? new Map<string, Map<string, number>>();
     this.state.logs.set(directory, containers);
-    containers.set(container, (containers.get(container) ?? new Set()).add(file));
+    const files = containers.get(container) ?? new Map<string, number>();
+    containers.set(container, files.set(file, files.get(file) ?? 0));
   }
 
   /** A log file goes away without the agent: moved by a rotation, deleted by hand. */
@@ -77,24 +78,24 @@ export class SimPodLogs {
 
   private removeLogFiles(path: string): void {
     const { files, file } = this.logFile(path);
-    for (const name of files) if (name.startsWith(file)) files.delete(name);
+    for (const name of files.keys()) if (name.startsWith(file)) files.delete(name);
   }
 
   /** The set that a path's file is or would be in; an unattached one when there is no such directory. */
-  private logFile(path: string): { readonly files: Set<string>; readonly file: string } {
+  private logFile(path: string): { readonly files: Map<string, number>; readonly file: string } {
     const elements = elementsBelow(this.settings.podLogsDirectory, path);
     if (elements.length < 2) throw new HostRefusal('permission-denied', `${path} is no log of a pod below ${this.settings.podLogsDirectory}`);
     return this.fileOf(path);
   }
 
   /** Of a path that was looked at before. */
-  private fileOf(path: string): { readonly files: Set<string>; readonly file: string } {
+  private fileOf(path: string): { readonly files: Map<string, number>; readonly file: string } {
     const from = this.settings.podLogsDirectory.length + 1;
     const second = path.indexOf('/', from);
     const last = path.indexOf('/', second + 1);
     const [directory, container, file] =
       last < 0 ? [path.slice(from, second), path.slice(second + 1), ''] : [path.slice(from, second), path.slice(second + 1, last), path.slice(last + 1)];
-    return { files: this.state.logs.get(directory)?.get(container) ?? new Set(), file };
+    return { files: this.state.logs.get(directory)?.get(container) ?? new Map(), file };
   }
 
   private linkPath(path: string): string {

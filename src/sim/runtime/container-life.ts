@@ -118,6 +118,31 @@ export class ContainerLife {
     return answered(null, this.parts.latencies.remove);
   }
 
+  /** The runtime opens the log file anew; what it logs from here on goes there. */
+  reopenLog({ containerId }: ContainerOperations['reopenLog']['request'], now: Micros): Answer<null> {
+    const running = this.runningOr('containers.reopenLog', containerId);
+    if ('outcome' in running) return running;
+    this.tell('logReopened', running, now);
+    return answered(null, this.parts.latencies.look);
+  }
+
+  /** The container goes on; what the archive holds is not modelled. */
+  checkpoint({ containerId, location }: ContainerOperations['checkpoint']['request']): Answer<null> {
+    const { options, latencies } = this.parts;
+    const operation = 'containers.checkpoint';
+    if (options.offersCheckpoints === false) return refused('unimplemented', 'method CheckpointContainer not implemented', operation, containerId, latencies.look);
+    if (!location.startsWith('/')) return refused('invalid-argument', `location ${JSON.stringify(location)} is no absolute path`, operation, containerId, latencies.look);
+    const running = this.runningOr(operation, containerId);
+    return 'outcome' in running ? running : answered(null, latencies.exec);
+  }
+
+  private runningOr(operation: string, containerId: string): SimContainer | Answer<never> {
+    const { state, latencies } = this.parts;
+    const container = state.containers.get(containerId);
+    if (container === undefined) return refused('not-found', `an error occurred when try to find container "${containerId}": not found`, operation, containerId, latencies.look);
+    return container.state === 'running' ? container : refused('unknown', 'container is not running', operation, containerId, latencies.look);
+  }
+
   /** SIGKILL, at once. */
   kill(container: SimContainer, now: Micros): void {
     if (container.state !== 'running') return;

@@ -51,6 +51,8 @@ export interface SimRuntimeOptions {
   readonly scripts?: readonly ScriptRule[];
   readonly runtimeHandlers?: readonly string[];
   readonly runtimeName?: string;
+  /** Containers can be checkpointed, as with containerd 2 and CRIU; else that is UNIMPLEMENTED, as with containerd 1.6. They can unless said otherwise. */
+  readonly offersCheckpoints?: boolean;
   readonly latencies?: Partial<SimLatencies>;
 }
 

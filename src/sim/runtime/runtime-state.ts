@@ -76,7 +76,7 @@ export interface SimRuntimeState {
 
 /** What happened to a sandbox or container, for those who watch the runtime. A sandbox's notice carries its own id as containerId. */
 export interface SimRuntimeEvent {
-  readonly kind: 'created' | 'started' | 'stopped' | 'deleted';
+  readonly kind: 'created' | 'started' | 'stopped' | 'deleted' | 'logReopened';
   readonly at: Micros;
   readonly podUid: string;
   readonly sandboxId: string;

@@ -156,6 +156,10 @@ export class SimContainerRuntime {
         return this.containers.remove(asked.request, now);
       case 'containers.execSync':
         return this.workloads.execSync(asked.request, now);
+      case 'containers.reopenLog':
+        return this.containers.reopenLog(asked.request, now);
+      case 'containers.checkpoint':
+        return this.containers.checkpoint(asked.request);
       case 'images.status':
         return answered(this.images.find(asked.request.image.image), look);
       case 'images.pull':

@@ -1,0 +1,13 @@
+// Which paths are logs: where a path below the logs root leads, element by element.
+// Invariant: what comes out are single file names below the root, whatever the path was.
+import { cleanPath } from '../../domain/values/slash-paths.js';
+import { checkName } from './directory-handle.js';
+import { FileRefusal } from './file-errors.js';
+
+/** The elements of a path below `root`. Refuses what is not clean, not absolute or not below it. */
+export function elementsBelow(root: string, path: string): string[] {
+  if (path.includes('\0') || !path.startsWith('/') || cleanPath(path) !== path) throw new FileRefusal('invalid-argument', `${JSON.stringify(path)} is no clean absolute path`);
+  const prefix = root === '/' ? '/' : `${cleanPath(root)}/`;
+  if (!path.startsWith(prefix)) throw new FileRefusal('permission-denied', `${path} is not below ${root}`);
+  return path.slice(prefix.length).split('/').map(checkName);
+}

@@ -1,0 +1,48 @@
+// What is to be done with the rotated files of a container's log before the log itself is moved aside, and how it is called then.
+// Invariant: with the log that the runtime opens anew, at most as many files stay as are allowed; the newest rotated one is not
+// compressed before the next rotation, since somebody may be reading it still.
+import type { Micros } from '../../ports/micros.js';
+import { byCodeUnits } from '../values/text-order.js';
+import { formatRfc3339Micros, microsPerSecond } from '../values/time.js';
+
+const compressedSuffix = '.gz';
+const unfinishedSuffix = '.tmp';
+/** The log as it is, and the one that it is about to become. */
+const filesBesideOldOnes = 2;
+
+export interface LogRotationPolicy {
+  /** A log of this size or more is rotated. */
+  readonly maxSizeBytes: number;
+  /** Files that stay of one log, with the log itself; 2 or more. */
+  readonly maxFiles: number;
+  /** Logs that are rotated at a time. */
+  readonly maxWorkers: number;
+  readonly monitorInterval: Micros;
+}
+
+export interface RotatedFilesPlan {
+  /** Half compressed files, files that are there compressed too, and the oldest beyond what is kept. */
+  readonly discard: readonly string[];
+  /** In order of age. */
+  readonly compress: readonly string[];
+}
+
+/** @param names the files beside the log that begin with its name and a dot */
+export function planRotatedFiles(names: readonly string[], maxFiles: number): RotatedFilesPlan {
+  const present = new Set(names);
+  const inUse = names.filter((name) => isInUse(name, present)).sort(byCodeUnits);
+  const kept = inUse.slice(Math.max(0, inUse.length - Math.max(0, maxFiles - filesBesideOldOnes)));
+  const keeps = new Set(kept);
+  return { discard: names.filter((name) => !keeps.has(name)).sort(byCodeUnits), compress: kept.filter((name) => !name.endsWith(compressedSuffix)) };
+}
+
+/** `<log>.<YYYYMMDD-HHMMSS>` in the host's local time. */
+export function rotatedLogName(logName: string, now: Micros, utcOffsetSeconds: number): string {
+  const [date = '', time = ''] = formatRfc3339Micros(now + utcOffsetSeconds * microsPerSecond).split('T');
+  return `${logName}.${date.replaceAll('-', '')}-${time.slice(0, 'hh:mm:ss'.length).replaceAll(':', '')}`;
+}
+
+function isInUse(name: string, present: ReadonlySet<string>): boolean {
+  if (name.endsWith(unfinishedSuffix)) return false;
+  return name.endsWith(compressedSuffix) || !present.has(name + compressedSuffix);
+}

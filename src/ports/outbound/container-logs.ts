@@ -1,0 +1,21 @@
+// Rotating the logs that running containers write: what the agent asks of the files. The runtime writes them, and opens a new one when
+// it is told to (`containers.reopenLog`); the agent moves, compresses and removes.
+//
+// A log is named by its path, `<podLogsDir>/<pod>/<container>/<N>.log`. Its rotated files are in the same directory and begin with its
+// name and a dot; names given here are such names, and the adapter refuses every other.
+import type { Operation } from '../operation.js';
+
+export interface ContainerLogOperations {
+  /** The size of each log in bytes, in the order of `paths`; null for one that isn't there. Idempotent. */
+  readonly measure: Operation<{ readonly paths: readonly string[] }, { readonly sizeBytes: readonly (number | null)[] }>;
+  /** What rotation has left of a log, and how far the host's local time is ahead of UTC, which the names of rotated files are in. Absent: no names. */
+  readonly listRotated: Operation<{ readonly path: string }, { readonly names: readonly string[]; readonly utcOffsetSeconds: number }>;
+  /** Removes rotated files. All are tried; absent is removed. */
+  readonly discard: Operation<{ readonly path: string; readonly names: readonly string[] }, null>;
+  /** `name` becomes `name.gz`, by way of `name.tmp`; `not-found` when there is no such file. A failure or a cancellation leaves the file as it was. */
+  readonly compress: Operation<{ readonly path: string; readonly name: string }, null>;
+  /** Moves the log aside to a rotated name, or back. Replaces nothing: `already-exists`; nothing to move: `not-found`. */
+  readonly rename: Operation<{ readonly path: string; readonly name: string; readonly direction: 'aside' | 'back' }, null>;
+  /** Removes what a killed agent left half compressed, of all logs. Only while nothing is being compressed. Answers with how many files. */
+  readonly removeUnfinished: Operation<null, number>;
+}
