@@ -29,7 +29,7 @@ import { newProbeRegistry, type ProbeRegistry } from '../probes/probe-registry.j
 import type { StartFailure } from '../status/container-statuses.js';
 import type { StatusRecord } from '../status/status-manager.js';
 import { type ApiState, newApiState } from './api-state.js';
-import { type LogRotationState, newLogRotation } from './log-rotation.js';
+import { type LogRotationState, newLogRotation } from './log-rotation-state.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
 import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
 import type { AgentSettings } from './settings.js';

@@ -19,45 +19,12 @@ import type { Reply } from '../kernel/machine.js';
 import { type LogRotationPolicy, planRotatedFiles, rotatedLogName } from '../logs/log-rotation.js';
 import type { AgentContext } from './agent-context.js';
 import { logPathOf } from './container-log-files.js';
+import type { LogRotation, WaitingLog } from './log-rotation-state.js';
 
 export const logRotationMachine = 'log-rotation';
 const roundAddress = { machine: logRotationMachine, key: '' } as const;
 /** A slow disk compresses some megabytes a second, and logs have some tens of them. */
 const compressionTimeout: Micros = 600_000_000;
-
-export interface LogRotation {
-  readonly podUid: string;
-  readonly path: string;
-  step: 'reopening' | 'measuring' | 'listing' | 'discarding' | 'compressing' | 'moving' | 'reopeningMoved' | 'restoring';
-  discard: readonly string[];
-  compress: string[];
-  utcOffsetSeconds: number;
-  /** What the log is called after it was moved. */
-  rotatedName: string;
-}
-
-export interface LogRotationState {
-  phase: 'unswept' | 'sweeping' | 'idle' | 'measuring';
-  /** The next look has its time. */
-  planned: boolean;
-  /** What is being measured, in the order that was asked. */
-  measured: readonly WaitingLog[];
-  /** By container id, oldest first; at most one entry a running container. */
-  readonly waiting: Map<string, WaitingLog>;
-  /** By container id. */
-  readonly active: Map<string, LogRotation>;
-}
-
-interface WaitingLog {
-  readonly containerId: string;
-  readonly podUid: string;
-  readonly path: string;
-  readonly missing: boolean;
-}
-
-export function newLogRotation(): LogRotationState {
-  return { phase: 'unswept', planned: false, measured: [], waiting: new Map(), active: new Map() };
-}
 
 /** Whether the files of the container's log are being worked on: then they are not to be removed. */
 export function isBeingRotated({ state }: AgentContext, containerId: string): boolean {
