@@ -12,7 +12,7 @@ import { mutationSample } from './mutation-sample.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
 const floorPercent = 85;
-const mostTests = 4;
+const mostTests = 8;
 const mostSimulations = 2;
 /** They reach everything, and say less of any one file than its own tests. */
 const longTests = ['domain/parsers.test.js', 'domain/package-entry.test.js'];
@@ -50,12 +50,15 @@ async function mutate(file) {
     reporters: [],
     allowConsoleColors: false,
     logLevel: 'error',
-    timeoutMS: 20_000,
+    timeoutMS: 60_000,
   });
   const mutants = (await stryker.runMutationTest()).filter(({ status }) => counted.has(status));
   count(file, mutants);
   const missed = mutants.filter(({ status }) => !killed.has(status));
-  console.log(`${file}: ${mutants.length - missed.length} of ${mutants.length} (${tests.map((test) => relative(join(dist, 'test'), test)).join(' ')})`);
+  const late = mutants.filter(({ status }) => status === 'Timeout').length;
+  console.log(
+    `${file}: ${mutants.length - missed.length} of ${mutants.length}${late === 0 ? '' : `, ${late} of them by taking too long`} (${tests.map((test) => relative(join(dist, 'test'), test)).join(' ')})`,
+  );
   const lines = readFileSync(target, 'utf8').split('\n');
   for (const { location, replacement, status } of missed) {
     const { line, column } = location.start;

@@ -1,13 +1,17 @@
-// How Stryker runs the tests of one file of src/domain: first the vector areas, all in this process, since a thousand cases take less time
-// than to start another; then, for what they don't notice, the tap tests, each in a process of its own.
+// How Stryker runs the tests of one file of src/domain: all in this process, since a thousand cases and a dozen tables take less time than to
+// start another: first the vector areas, then, for what they don't notice, the test files that visit the mutant, on a stand-in for tap.
 // Why not Stryker's runner for tap: it starts a process for each test and mutant, which makes a night of what takes minutes here.
-// Invariant: a mutant that acts while modules load has acted in this process once and for all, so it is only ever tried in new ones.
+// Invariant: a mutant that acts while modules load has acted in this process once and for all, so it is only ever tried in new ones; and
+// where the unharmed code fails after a mutant (something remembers what the mutant did), everything after it is tried in new ones.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { problemOfFile, standForTap } from './mutation-tap.mjs';
 
-const testTimeoutMs = 120_000;
+const child = fileURLToPath(new URL('./mutation-child.mjs', import.meta.url));
+const leastTimeoutMs = 20_000;
+const timeoutFactor = 10;
 const areasTest = 'areas';
 /** A loop that a mutant made endless ends after so many times the visits of the unharmed code. */
 const visitsFactor = 50;
@@ -25,6 +29,7 @@ class DomainTestRunner {
 
   async init() {
     globalThis.__stryker__ ??= {};
+    standForTap();
     const vectors = join(process.cwd(), 'test', 'vectors');
     const load = (path) => import(pathToFileURL(join(process.cwd(), 'dist', 'test', 'vectors', path)).href);
     this.differences = (await load('compare.js')).differences;
@@ -35,52 +40,80 @@ class DomainTestRunner {
       const lines = readFileSync(join(vectors, 'dev', `${area}.jsonl`), 'utf8').split('\n');
       for (const line of lines) if (line.trim() !== '' && excluded[JSON.parse(line).id] === undefined) this.cases.push({ driver, line });
     }
-    const problem = await this.failedArea(areasTest);
-    if (problem !== null) throw new Error(`before any change ${problem}`);
-    const coverage = globalThis.__stryker__.mutantCoverage ?? { static: {}, perTest: {} };
-    this.loading = { ...coverage.static };
-    this.running = { ...coverage.perTest[areasTest] };
+    const start = performance.now();
+    const first = await this.visitsOfUnharmed();
+    this.visits = await this.visitsOfUnharmed();
+    this.childTimeoutMs = leastTimeoutMs + timeoutFactor * (performance.now() - start);
+    this.onlyOnce = new Set(Object.keys(globalThis.__stryker__.mutantCoverage?.static ?? {}));
+    // What is done the first time and then remembered shows in a new process alone.
+    for (const [test, visits] of first) for (const id of Object.keys(visits)) if (this.visits.get(test)[id] === undefined) this.onlyOnce.add(id);
+    this.spoiled = false;
+  }
+
+  /** By test: how often each mutant's place was passed. */
+  async visitsOfUnharmed() {
+    const tests = [areasTest, ...plan.tests];
+    const switches = globalThis.__stryker__;
+    switches.mutantCoverage ??= { static: {}, perTest: {} };
+    const coverage = switches.mutantCoverage;
+    coverage.perTest = {};
+    for (const test of tests) {
+      const problem = await this.problemOf(test);
+      if (problem !== null) throw new Error(`before any change ${problem}`);
+    }
+    return new Map(tests.map((test) => [test, { ...coverage.perTest[test] }]));
   }
 
   async dryRun() {
-    const tests = [success(areasTest, 1)];
-    for (const test of plan.tests) {
-      const start = performance.now();
-      const problem = await failedTest(test, {});
-      if (problem !== null) return { status: 'error', errorMessage: `before any change ${problem}` };
-      tests.push(success(test, performance.now() - start));
-    }
-    return { status: 'complete', tests };
+    return { status: 'complete', tests: [success(areasTest, 1), ...plan.tests.map((test) => success(test, 1))] };
   }
 
   async mutantRun({ activeMutant: { id } }) {
-    const inProcess = this.running[id] !== undefined && this.loading[id] === undefined;
-    const problem = (inProcess ? await this.failedAreaWith(id) : null) ?? (await failedInNewProcess(id, this.loading[id] !== undefined));
+    const inNewProcess = this.spoiled || this.onlyOnce.has(id);
+    const problem = inNewProcess ? await this.failedInNewProcess(id) : await this.failedHere(id);
     return problem === null ? { status: 'survived', nrOfTests: 1 } : { status: 'killed', killedBy: [areasTest], nrOfTests: 1, failureMessage: problem };
   }
 
-  async failedAreaWith(id) {
+  async failedHere(id) {
+    for (const [test, visits] of this.visits) {
+      if (visits[id] === undefined) continue;
+      const problem = await this.problemWith(id, test, visits[id]);
+      if (problem === null) continue;
+      if ((await this.problemOf(test, problem)) === null) return problem;
+      this.spoiled = true;
+      return this.failedInNewProcess(id);
+    }
+    return null;
+  }
+
+  async problemWith(id, test, visits) {
     const switches = globalThis.__stryker__;
-    Object.assign(switches, { activeMutant: id, hitCount: 0, hitLimit: Math.max(leastVisits, this.running[id] * visitsFactor) });
+    Object.assign(switches, { activeMutant: id, hitCount: 0, hitLimit: Math.max(leastVisits, visits * visitsFactor) });
     try {
-      return await this.failedArea(areasTest);
+      return await this.problemOf(test);
     } finally {
       Object.assign(switches, { activeMutant: undefined, hitCount: undefined, hitLimit: undefined });
     }
   }
 
-  /** Up to the first case that fails. What runs here is counted apart from what ran while modules were loaded. */
-  async failedArea(testId) {
-    globalThis.__stryker__.currentTestId = testId;
+  /** What runs here is counted apart from what ran while modules were loaded. `only`: the problem of a case, which alone is tried again. */
+  async problemOf(test, only = null) {
+    globalThis.__stryker__.currentTestId = test;
     try {
-      for (const { driver, line } of this.cases) {
-        const { id, input, want } = JSON.parse(line);
-        if (!(await this.isAsWanted(driver, input, want))) return `${id} fails`;
-      }
-      return null;
+      return test === areasTest ? await this.failedCase(only) : await problemOfFile(join(process.cwd(), test));
     } finally {
       globalThis.__stryker__.currentTestId = undefined;
     }
+  }
+
+  /** Up to the first case that fails. */
+  async failedCase(only) {
+    for (const { driver, line } of this.cases) {
+      const { id, input, want } = JSON.parse(line);
+      const problem = `${id} fails`;
+      if ((only === null || only === problem) && !(await this.isAsWanted(driver, input, want))) return problem;
+    }
+    return null;
   }
 
   async isAsWanted(driver, input, want) {
@@ -92,26 +125,19 @@ class DomainTestRunner {
       return false;
     }
   }
-}
 
-async function failedInNewProcess(id, withAreas) {
-  for (const test of withAreas ? [...plan.areaTests, ...plan.tests] : plan.tests) {
-    const problem = await failedTest(test, { __STRYKER_ACTIVE_MUTANT__: id });
-    if (problem !== null) return problem;
-  }
-  return null;
-}
-
-/** null: it ended well. */
-function failedTest(test, variables) {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, [test], { env: { ...process.env, TAP_BAIL: '1', ...variables }, stdio: 'ignore' });
-    const timer = setTimeout(() => child.kill('SIGKILL'), testTimeoutMs);
-    child.on('close', (code) => {
-      clearTimeout(timer);
-      resolve(code === 0 ? null : `${test} ended with ${code ?? 'a signal'}`);
+  /** null: it ended well. */
+  failedInNewProcess(id) {
+    return new Promise((resolve) => {
+      const paths = [...plan.areaTests, ...plan.tests].map((path) => join(process.cwd(), path));
+      const run = spawn(process.execPath, [child, ...paths], { env: { ...process.env, __STRYKER_ACTIVE_MUTANT__: id }, stdio: 'ignore' });
+      const timer = setTimeout(() => run.kill('SIGKILL'), this.childTimeoutMs);
+      run.on('close', (code) => {
+        clearTimeout(timer);
+        resolve(code === 0 ? null : `the process ended with ${code ?? 'a signal'}`);
+      });
     });
-  });
+  }
 }
 
 function success(id, timeSpentMs) {

@@ -21,6 +21,7 @@ export const mutationSample = [
   'gc/container-gc.ts',
   'images/registry-location.ts',
   'kernel/wake-queue.ts',
+  'lease/lease-renewal.ts',
   'logs/log-tail-search.ts',
   'memory-manager/memory-hints.ts',
   'node-shutdown/shutdown-groups.ts',
