@@ -56,9 +56,9 @@ async function mutate(file) {
   count(file, mutants);
   const missed = mutants.filter(({ status }) => !killed.has(status));
   const late = mutants.filter(({ status }) => status === 'Timeout').length;
-  console.log(
-    `${file}: ${mutants.length - missed.length} of ${mutants.length}${late === 0 ? '' : `, ${late} of them by taking too long`} (${tests.map((test) => relative(join(dist, 'test'), test)).join(' ')})`,
-  );
+  const byTime = late === 0 ? '' : `, ${late} of them by taking too long`;
+  const names = tests.map((test) => relative(join(dist, 'test'), test));
+  console.log(`${file}: ${mutants.length - missed.length} of ${mutants.length}${byTime} (${names.join(' ')})`);
   const lines = readFileSync(target, 'utf8').split('\n');
   for (const { location, replacement, status } of missed) {
     const { line, column } = location.start;

@@ -14,7 +14,7 @@ const leastTimeoutMs = 20_000;
 const timeoutFactor = 10;
 const areasTest = 'areas';
 /** A loop that a mutant made endless ends after so many times the visits of the unharmed code. */
-const visitsFactor = 50;
+const visitsFactor = 10;
 const leastVisits = 10_000;
 
 /** Which areas and tests: `mutate.mjs` says so in the environment, which Stryker's workers inherit. */
