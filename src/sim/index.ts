@@ -1,6 +1,24 @@
 // The embeddable world: virtual time and the models of what surrounds a node. No Node module and no package below here.
 
 export { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine } from '../domain/agent/kubelet.js';
+export {
+  type ApiRequest,
+  type ApiResponse,
+  type ApiTarget,
+  type ApiUser,
+  type ApiVerb,
+  type FieldValidation,
+  type JsonObject,
+  type ListOptions,
+  type WatchEvent,
+  type WatchRequest,
+  wholeList,
+} from './apiserver/api-request.js';
+export type { ApiserverSettings } from './apiserver/apiserver-settings.js';
+export type { StoredObject } from './apiserver/object-store.js';
+export { type ApiClientOutside, type ApiserverOperations, nodeUser, SimApiClient, type SimApiClientOptions } from './apiserver/sim-api-client.js';
+export { emptyApiserverState, SimApiserver, type SimApiserverState } from './apiserver/sim-apiserver.js';
+export type { WatchRecord } from './apiserver/watch-hub.js';
 export { allCheckers } from './checkers/all-checkers.js';
 export { type AnyChecker, anyChecker, type CheckedNode, type Checker, type Observation, type Violation } from './checkers/checker.js';
 export { type FaultAction, type FaultMoment, FaultPlan, type FaultRule, type FaultTrigger } from './faults/fault-plan.js';

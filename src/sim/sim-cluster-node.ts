@@ -12,6 +12,8 @@ import type { Micros } from '../ports/micros.js';
 import type { Pod } from '../ports/model/pod.js';
 import type { PodStatus } from '../ports/model/pod-status.js';
 import type { ManifestContent, ManifestsChanged } from '../ports/outbound/manifests.js';
+import { emptyApiClientState, nodeUser, SimApiClient, type SimApiClientState } from './apiserver/sim-api-client.js';
+import type { SimApiserver } from './apiserver/sim-apiserver.js';
 import type { Observation } from './checkers/checker.js';
 import { FaultPlan, type FaultPlanData, type FaultRule } from './faults/fault-plan.js';
 import { worldFaults } from './faults/world-faults.js';
@@ -37,6 +39,7 @@ export interface SimNodeData {
   readonly manifests: SimManifestsState;
   readonly faults: FaultPlanData;
   readonly downUntil: Micros | null;
+  readonly api: SimApiClientState;
 }
 
 type SimWorld = World<KubeletState, KubeletEvent, KubeletOperations>;
@@ -46,7 +49,7 @@ export function newNodeData(name: string, options: SimClusterOptions, now: Micro
   const manifests = emptyManifestsState();
   manifests.directories.add(manifestDirectory);
   const faults = new FaultPlan(options.faults ?? [], streamOf(options.seed, 'faults', name), now).data();
-  return { name, lives: 1, agent: freshAgent(name, options), runtime: emptyRuntimeState(), host: emptyHostState(), manifests, faults, downUntil: null };
+  return { name, lives: 1, agent: freshAgent(name, options), runtime: emptyRuntimeState(), host: emptyHostState(), manifests, faults, downUntil: null, api: emptyApiClientState() };
 }
 
 function freshAgent(name: string, options: SimClusterOptions): KubeletState {
@@ -63,6 +66,8 @@ export class SimClusterNode {
   readonly host: SimHost;
   readonly manifests: SimManifests;
   readonly model: SimNode;
+  /** null: the world has no apiserver. */
+  readonly api: SimApiClient | null;
   state: KubeletState;
   lives: number;
   private faultPlan: FaultPlan;
@@ -73,6 +78,7 @@ export class SimClusterNode {
     private readonly options: SimClusterOptions,
     private readonly world: () => SimWorld,
     private readonly observe: (what: Observation) => void,
+    apiserver: SimApiserver | null,
   ) {
     this.name = data.name;
     this.lives = data.lives;
@@ -83,13 +89,17 @@ export class SimClusterNode {
     this.manifests = new SimManifests(data.manifests);
     const { rules, start } = data.faults;
     this.faultPlan = new FaultPlan(rules, data.faults.seed, start, data.faults);
-    const parts = { runtime: this.runtime, host: this.host, manifests: this.manifests, runtimeTellsChanges: options.runtimeTellsChanges === true };
+    const user = nodeUser(data.name);
+    this.api = apiserver === null ? null : new SimApiClient(apiserver, { name: data.name, user }, () => world().refresh(data.name), data.api);
+    const ports = { host: this.host, manifests: this.manifests, ...(this.api === null ? {} : { apiserver: this.api }) };
+    const parts = { ...ports, runtime: this.runtime, runtimeTellsChanges: options.runtimeTellsChanges === true };
     this.model = new SimNode({ ...parts, faults: worldFaults(this.faultPlan), watch: (command) => observe({ kind: 'command', command }) }, data.downUntil);
   }
 
   data(): SimNodeData {
     const { name, lives, state, runtime, host, manifests, model } = this;
-    return { name, lives, agent: state, runtime: runtime.state, host: host.state, manifests: manifests.state, faults: this.faultPlan.data(), downUntil: model.downUntil };
+    const api = this.api?.state ?? emptyApiClientState();
+    return { name, lives, agent: state, runtime: runtime.state, host: host.state, manifests: manifests.state, faults: this.faultPlan.data(), downUntil: model.downUntil, api };
   }
 
   // What happens to it.
@@ -113,6 +123,7 @@ export class SimClusterNode {
   kill(): void {
     this.world().stop(this.name);
     this.manifests.state.watched.clear();
+    this.api?.reset();
   }
 
   /** A fresh agent, in place of the old one if that still runs. */

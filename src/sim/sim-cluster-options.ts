@@ -5,6 +5,7 @@ import type { AgentSettings } from '../domain/agent/settings.js';
 import type { NodeFacts } from '../domain/containers/node-facts.js';
 import type { LogLevel, Machine } from '../domain/kernel/machine.js';
 import type { Micros } from '../ports/micros.js';
+import type { ApiserverSettings } from './apiserver/apiserver-settings.js';
 import type { AnyChecker } from './checkers/checker.js';
 import type { FaultRule } from './faults/fault-plan.js';
 import type { SimRuntimeOptions } from './runtime/runtime-options.js';
@@ -21,6 +22,8 @@ export interface SimClusterOptions {
   /** The runtime tells of changes; else the agent looks once a second. */
   readonly runtimeTellsChanges?: boolean;
   readonly settings?: Partial<Omit<AgentSettings, 'nodeName' | 'sources' | 'runtimeTellsChanges'>>;
+  /** The nodes have an apiserver in common, with these settings. */
+  readonly apiserver?: Partial<Omit<ApiserverSettings, 'seed'>>;
   /** A second source of static pods beside the manifest directory; nothing answers there until a node's `manifests` serve it. */
   readonly manifestUrl?: string;
   readonly facts?: Partial<NodeFacts>;
@@ -41,6 +44,8 @@ export interface SimClusterOptions {
   readonly observe?: (node: string, input: unknown, state: KubeletState) => void;
 }
 
+/** The apiserver's place among the nodes of the world. */
+export const apiserverName = '(apiserver)';
 export const manifestDirectory = '/etc/kubernetes/manifests';
 export const defaultStart: Micros = 1_800_000_000_000_000;
 export const defaultFileCheckPeriod: Micros = 20_000_000;

@@ -11,12 +11,15 @@
 
 import type { KubeletEvent, KubeletOperations, KubeletState } from '../domain/agent/kubelet.js';
 import { canonicalJson, hashText } from '../domain/kernel/canonical.js';
+import { Kernel, type KernelData } from '../domain/kernel/kernel.js';
 import { clonePlain } from '../domain/kernel/plain-clone.js';
 import type { Micros } from '../ports/micros.js';
+import { ApiserverModel } from './apiserver/apiserver-model.js';
+import { SimApiserver, type SimApiserverState } from './apiserver/sim-apiserver.js';
 import { allCheckers } from './checkers/all-checkers.js';
 import type { AnyChecker, CheckedNode, Observation, Violation } from './checkers/checker.js';
 import { newNodeData, SimClusterNode, type SimNodeData } from './sim-cluster-node.js';
-import { defaultStart, type SimClusterOptions } from './sim-cluster-options.js';
+import { apiserverName, defaultStart, type SimClusterOptions } from './sim-cluster-options.js';
 import { World, type WorldData } from './world.js';
 
 const maxViolations = 100;
@@ -24,6 +27,7 @@ const maxViolations = 100;
 interface ClusterData {
   readonly world: WorldData<KubeletEvent, KubeletOperations>;
   readonly nodes: readonly SimNodeData[];
+  readonly apiserver: SimApiserverState | null;
   /** One a node and checker, in their order. */
   readonly memories: readonly (readonly unknown[])[];
   readonly violations: readonly Violation[];
@@ -38,6 +42,7 @@ export interface SimSnapshot {
 export class SimCluster {
   readonly world: World<KubeletState, KubeletEvent, KubeletOperations>;
   readonly violations: Violation[] = [];
+  private readonly server: SimApiserver | null;
   private readonly nodes = new Map<string, SimClusterNode>();
   private readonly memories = new Map<string, readonly unknown[]>();
   private readonly checkers: readonly AnyChecker[];
@@ -58,7 +63,9 @@ export class SimCluster {
       observe: (name: string, now: Micros, input: unknown, output: Parameters<SimClusterNode['stepped']>[2]) => this.node(name).stepped(now, input, output),
     };
     if (from === null) {
+      this.server = this.newServer(start);
       this.world = new World(worldOptions);
+      if (this.server !== null) this.world.add(apiserverName, ...idle(this.server, 0));
       for (const name of options.nodes ?? ['node']) {
         const node = this.addNode(newNodeData(name, options, start));
         this.world.add(name, node.newKernel(), node.model);
@@ -69,8 +76,13 @@ export class SimCluster {
     }
     const data = clonePlain(from.data);
     this.violations.push(...data.violations);
+    this.server = data.apiserver === null ? null : this.newServer(start, data.apiserver);
     const known = new Map(data.nodes.map((node, i) => [node.name, { node, memories: data.memories[i] ?? [] }]));
     this.world = World.from(data.world, worldOptions, (name, kernel) => {
+      if (name === apiserverName && this.server !== null) {
+        const [idleKernel, model] = idle(this.server, kernel);
+        return { kernel: idleKernel, model };
+      }
       const { node, memories } = known.get(name) as { node: SimNodeData; memories: readonly unknown[] };
       const revived = this.addNode(node, memories);
       return { kernel: revived.revivedKernel(kernel), model: revived.model };
@@ -79,6 +91,12 @@ export class SimCluster {
 
   get now(): Micros {
     return this.world.now;
+  }
+
+  /** What the nodes share; asked for in the options. */
+  get apiserver(): SimApiserver {
+    if (this.server === null) throw new Error('the world has no apiserver');
+    return this.server;
   }
 
   /** The node of that name; the first one by default. */
@@ -127,7 +145,22 @@ export class SimCluster {
 
   private data(): ClusterData {
     const nodes = [...this.nodes.values()];
-    return { world: this.world.data(), nodes: nodes.map((node) => node.data()), memories: nodes.map(({ name }) => this.memories.get(name) ?? []), violations: this.violations };
+    const apiserver = this.server?.state ?? null;
+    return {
+      world: this.world.data(),
+      apiserver,
+      nodes: nodes.map((node) => node.data()),
+      memories: nodes.map(({ name }) => this.memories.get(name) ?? []),
+      violations: this.violations,
+    };
+  }
+
+  private newServer(start: Micros, state?: SimApiserverState): SimApiserver | null {
+    const { apiserver, seed } = this.options;
+    if (apiserver === undefined) return null;
+    const server = new SimApiserver({ ...apiserver, seed }, start, state);
+    server.dueSooner = () => this.world.refresh(apiserverName);
+    return server;
   }
 
   private addNode(data: SimNodeData, memories: readonly unknown[] = this.checkers.map((checker) => checker.fresh())): SimClusterNode {
@@ -136,6 +169,7 @@ export class SimCluster {
       this.options,
       () => this.world,
       (what) => this.observe(node, what),
+      this.server,
     );
     this.nodes.set(data.name, node);
     this.memories.set(data.name, memories);
@@ -154,4 +188,10 @@ export class SimCluster {
       });
     }
   }
+}
+
+/** The apiserver's part of the world has no agent: a kernel that is never stepped. */
+function idle(server: SimApiserver, from: number | KernelData<KubeletOperations>) {
+  const kernel = new Kernel<KubeletState, KubeletEvent, KubeletOperations>({ step() {} }, {} as KubeletState, from);
+  return [kernel, new ApiserverModel<KubeletEvent, KubeletOperations>(server)] as const;
 }

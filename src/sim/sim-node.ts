@@ -10,6 +10,7 @@ import type { Command } from '../domain/kernel/machine.js';
 import type { Micros } from '../ports/micros.js';
 import type { AgentOperations } from '../ports/outbound/outbound-ports.js';
 import type { Outcome, PortErrorKind } from '../ports/port-error.js';
+import type { SimApiClient } from './apiserver/sim-api-client.js';
 import type { ManifestOperationName, SimManifests } from './manifests/sim-manifests.js';
 import type { Answer } from './runtime/answers.js';
 import type { RuntimeOperationName, SimContainerRuntime } from './runtime/sim-container-runtime.js';
@@ -35,6 +36,8 @@ export interface SimNodeParts {
   readonly host: PortModel;
   /** Where the agent has no source of static pods inside, there are none. */
   readonly manifests?: SimManifests;
+  /** The node's way to an apiserver, which nodes may share; without it whatever is asked of one fails with `failed-precondition`. */
+  readonly apiserver?: SimApiClient;
   /** The runtime tells the agent of changes; else the agent has to look. */
   readonly runtimeTellsChanges: boolean;
   readonly faults?: FaultDecision;
@@ -67,13 +70,13 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
   }
 
   cancel(command: Command<KubeletOperations>, outside: Outside<KubeletEvent, KubeletOperations>): void {
-    if (givenUpAtOnce.has(command.op)) outside.reply(command, 0, failure(command, 'cancelled', 'context canceled'));
+    if (command.op === 'apiReader.watch') this.parts.apiserver?.cancel(command, outside);
+    else if (givenUpAtOnce.has(command.op)) outside.reply(command, 0, failure(command, 'cancelled', 'context canceled'));
   }
 
   nextAt(): Micros | null {
-    const next = this.parts.runtime.nextAt();
-    if (this.downUntil === null) return next;
-    return next === null ? this.downUntil : Math.min(next, this.downUntil);
+    const times = [this.parts.runtime.nextAt(), this.downUntil, this.parts.apiserver?.nextAt() ?? null].filter((time) => time !== null);
+    return times.length === 0 ? null : Math.min(...times);
   }
 
   advance(outside: Outside<KubeletEvent, KubeletOperations>): void {
@@ -82,6 +85,7 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
       if (this.parts.runtimeTellsChanges) outside.event(0, { type: 'runtimeChangesLost' });
     }
     this.tellChanges(outside);
+    this.parts.apiserver?.advance(outside);
   }
 
   private carryOut(command: Command<KubeletOperations>, outside: Outside<KubeletEvent, KubeletOperations>): void {
@@ -93,6 +97,12 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
       outside.reply(command, refusalLatency, failure(command, fault.error, fault.message));
       return;
     }
+    if (command.op === 'apiReader.watch' && this.parts.apiserver !== undefined) {
+      // A watch is answered when it ends, which no fault but a refusal delays.
+      if (fault?.kind === 'fail') outside.reply(command, refusalLatency, failure(command, fault.error, fault.message));
+      else this.parts.apiserver.perform(command, outside);
+      return;
+    }
     const { after, outcome } = this.handle(command, outside.now);
     if (fault?.kind === 'fail') outside.reply(command, after, failure(command, fault.error, fault.message));
     else outside.reply(command, after + (fault?.kind === 'delay' ? fault.by : 0), outcome);
@@ -100,10 +110,14 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
   }
 
   private handle(command: Command<KubeletOperations>, now: Micros): Answer<unknown> {
-    const { runtime, host, manifests } = this.parts;
+    const { runtime, host, manifests, apiserver } = this.parts;
     if (runtimePorts.has(command.op.slice(0, command.op.indexOf('.')))) {
       if (this.downUntil !== null && now < this.downUntil) return { after: refusalLatency, outcome: failure(command, 'unavailable', 'dial unix: connect: connection refused') };
       return runtime.handle(command.op as RuntimeOperationName, command.request as never, now);
+    }
+    if (isApiCommand(command)) {
+      if (apiserver !== undefined) return apiserver.answer(command, now);
+      return { after: refusalLatency, outcome: failure(command, 'failed-precondition', 'the node has no apiserver') };
     }
     if (command.op.startsWith('probing.')) return runtime.probe(command.op as ProbingOperationName, command.request as never, now);
     if (manifests?.knows(command.op) === true) return manifests.handle(command.op as ManifestOperationName, command.request as never);
@@ -115,6 +129,10 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
     const uids = this.parts.runtime.advance(outside.now);
     if (uids.length > 0 && this.parts.runtimeTellsChanges && this.downUntil === null) outside.event(0, { type: 'runtimeChanged', uids });
   }
+}
+
+function isApiCommand(command: Command<KubeletOperations>): command is Extract<Command<KubeletOperations>, { op: `api${string}` }> {
+  return command.op.startsWith('apiReader.') || command.op.startsWith('apiWriter.');
 }
 
 function failure(command: Command<KubeletOperations>, kind: PortErrorKind, message: string): Outcome<unknown> {

@@ -1,0 +1,82 @@
+// What is asked of the simulated apiserver and what it answers: a request as the path, the query and the body of HTTP mean it, without HTTP.
+import type { ApiResource, PatchKind } from '../../ports/model/api-object.js';
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [name: string]: Json;
+}
+/** A fresh object that its owner may still change. */
+export type JsonDraft = Record<string, unknown>;
+
+export interface ApiUser {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
+export type ApiVerb = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
+
+export interface ApiTarget {
+  readonly resource: ApiResource;
+  readonly namespace: string | null;
+  readonly name: string | null;
+  readonly subresource: string | null;
+}
+
+export interface ListOptions {
+  readonly fieldSelector: string | null;
+  readonly labelSelector: string | null;
+  readonly resourceVersion: string | null;
+  readonly resourceVersionMatch: string | null;
+  readonly limit: number | null;
+  readonly continueToken: string | null;
+}
+
+export const wholeList: ListOptions = { fieldSelector: null, labelSelector: null, resourceVersion: null, resourceVersionMatch: null, limit: null, continueToken: null };
+
+export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
+
+export interface ApiRequest extends ApiTarget {
+  readonly user: ApiUser;
+  readonly verb: ApiVerb;
+  /** Of get, list and deletecollection. */
+  readonly options?: ListOptions;
+  /** The object, the patch or the DeleteOptions; undefined: none. */
+  readonly body?: unknown;
+  readonly patch?: PatchKind;
+  readonly dryRun?: boolean;
+  /** null: the server's own choice. */
+  readonly fieldValidation?: FieldValidation | null;
+  readonly fieldManager?: string | null;
+  /** Server-side apply takes fields from other managers. */
+  readonly force?: boolean;
+  /** Who asks, for the manager's name of writes that don't say it. */
+  readonly userAgent?: string;
+}
+
+export interface ApiResponse {
+  readonly code: number;
+  readonly body: JsonObject;
+  /** What the client ought to know, as `Warning` headers have it. */
+  readonly warnings: readonly string[];
+}
+
+export interface WatchRequest {
+  readonly user: ApiUser;
+  readonly target: ApiTarget;
+  readonly fieldSelector: string | null;
+  readonly labelSelector: string | null;
+  /** null or '0': begins with what there is. */
+  readonly resourceVersion: string | null;
+  readonly bookmarks: boolean;
+  /** What there is first, then a bookmark that says so, as a streaming list wants it. */
+  readonly sendInitialEvents: boolean;
+  readonly timeoutSeconds: number | null;
+}
+
+export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+export interface WatchEvent {
+  readonly type: WatchEventType;
+  readonly object: JsonObject;
+}

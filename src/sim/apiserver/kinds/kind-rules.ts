@@ -1,0 +1,53 @@
+// What a kind may say of its own objects when they are written: what is filled in, what is refused, what a change may touch.
+import type { Problems } from '../../../domain/pod-sources/validation/field-problem.js';
+import type { Micros } from '../../../ports/micros.js';
+import type { ApiUser, JsonDraft } from '../api-request.js';
+import type { ApiserverSettings } from '../apiserver-settings.js';
+import type { ObjectStore, StoredObject } from '../object-store.js';
+import type { ResourceType, Subresource } from '../resource-types.js';
+
+export interface WriteContext {
+  readonly now: Micros;
+  readonly user: ApiUser;
+  readonly type: ResourceType;
+  readonly subresource: Subresource | null;
+  readonly store: ObjectStore;
+  readonly settings: ApiserverSettings;
+}
+
+/** An object on its way into the store: its owner may still change it. */
+export interface ObjectDraft extends JsonDraft {
+  apiVersion: string;
+  kind: string;
+  metadata: MetadataDraft;
+}
+
+export interface MetadataDraft extends JsonDraft {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  generateName?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string | null;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+}
+
+/** Each of them throws what it refuses at once, or adds to the problems that are told together. */
+export interface KindRules {
+  /** What is left out and has a default, in new and in changed objects. */
+  readonly complete?: (draft: ObjectDraft, context: WriteContext) => void;
+  /** A new object: what the server sets or takes away itself, and what it refuses. */
+  readonly begin?: (draft: ObjectDraft, context: WriteContext) => void;
+  /** What must hold of every object of the kind. */
+  readonly check?: (problems: Problems, object: ObjectDraft, context: WriteContext) => void;
+  /** A change: what it may not touch stays as it was. Of the subresource in the context. */
+  readonly change?: (draft: ObjectDraft, old: StoredObject, context: WriteContext) => void;
+  readonly checkChange?: (problems: Problems, object: ObjectDraft, old: StoredObject, context: WriteContext) => void;
+  /** How long a deletion waits for someone else to do it; null: it is done at once. `asked` is what the client wants. */
+  readonly deletionGrace?: (object: StoredObject, asked: number | null) => number | null;
+}

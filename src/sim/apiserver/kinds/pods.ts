@@ -1,0 +1,93 @@
+// Pods: defaults and validation are the domain's (the same that a manifest gets), the rest is what the apiserver's own rules for pods say.
+
+import { canonicalJson } from '../../../domain/kernel/canonical.js';
+import type { PodDraft } from '../../../domain/pod-sources/draft.js';
+import { applyPodDefaults } from '../../../domain/pod-sources/pod-defaults.js';
+import { forbidden as forbiddenField, type Problems } from '../../../domain/pod-sources/validation/field-problem.js';
+import { validatePod } from '../../../domain/pod-sources/validation/validate-pod.js';
+import { computeQosClass } from '../../../domain/qos/qos-class.js';
+import type { Pod } from '../../../ports/model/pod.js';
+import type { StoredObject } from '../object-store.js';
+import type { KindRules, ObjectDraft, WriteContext } from './kind-rules.js';
+import { checkStatusChange } from './pod-status-rules.js';
+
+const updatableFields = [
+  '`spec.containers[*].image`',
+  '`spec.initContainers[*].image`',
+  '`spec.activeDeadlineSeconds`',
+  '`spec.tolerations` (only additions to existing tolerations)',
+  '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
+].join(',');
+
+export function asPod(object: StoredObject | ObjectDraft): Pod {
+  return object as unknown as Pod;
+}
+
+export const podRules: KindRules = {
+  complete(draft) {
+    draft.spec ??= {};
+    applyPodDefaults(draft as unknown as PodDraft);
+  },
+
+  begin(draft) {
+    draft.status = { phase: 'Pending', qosClass: computeQosClass(asPod(draft)) };
+  },
+
+  check(problems, object) {
+    problems.push(...validatePod(asPod(object)).filter(({ field }) => !field.startsWith('metadata.')));
+  },
+
+  change(draft, old, { subresource }) {
+    if (subresource === 'status') {
+      draft.spec = old.spec;
+      // Old kubelets corrupt them.
+      if (old.metadata.ownerReferences === undefined) delete draft.metadata.ownerReferences;
+      else draft.metadata.ownerReferences = old.metadata.ownerReferences;
+      const status = (draft.status ?? {}) as { qosClass?: string };
+      status.qosClass = (old.status as { qosClass?: string } | undefined)?.qosClass ?? computeQosClass(asPod(old));
+      draft.status = status;
+      return;
+    }
+    draft.status = old.status;
+  },
+
+  checkChange(problems, object, old, context) {
+    if (context.subresource === 'status') checkStatusChange(problems, asPod(object), asPod(old));
+    else checkSpecChange(problems, object, old, context);
+  },
+
+  deletionGrace(object, asked) {
+    const pod = asPod(object);
+    const grace = asked ?? pod.spec.terminationGracePeriodSeconds ?? 30;
+    if ((pod.spec.nodeName ?? '') === '' || pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed') return 0;
+    return grace < 0 ? 1 : grace;
+  },
+};
+
+/** Nothing but images, the deadline and more tolerations may change. */
+function checkSpecChange(problems: Problems, object: ObjectDraft, old: StoredObject, { subresource }: WriteContext): void {
+  if (subresource !== null) return;
+  const [before, after] = [asPod(old), asPod(object)];
+  for (const toleration of before.spec.tolerations ?? []) {
+    if (!(after.spec.tolerations ?? []).some((other) => canonicalJson({ ...other, tolerationSeconds: 0 }) === canonicalJson({ ...toleration, tolerationSeconds: 0 }))) {
+      forbiddenField(problems, 'spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
+      return;
+    }
+  }
+  if (canonicalJson(fixedPart(before)) !== canonicalJson(fixedPart(after))) {
+    forbiddenField(problems, 'spec', `pod updates may not change fields other than ${updatableFields}`);
+  }
+}
+
+function fixedPart({ spec }: Pod): unknown {
+  const withoutImage = (containers: Pod['spec']['containers'] | undefined) => containers?.map((container) => ({ ...container, image: '' }));
+  return {
+    ...spec,
+    containers: withoutImage(spec.containers),
+    initContainers: withoutImage(spec.initContainers),
+    activeDeadlineSeconds: undefined,
+    tolerations: undefined,
+    terminationGracePeriodSeconds: spec.terminationGracePeriodSeconds === 1 ? undefined : spec.terminationGracePeriodSeconds,
+    schedulingGates: undefined,
+  };
+}

@@ -1,0 +1,64 @@
+// How objects go: preconditions, grace, finalizers.
+//
+// | object                              | a deletion                                                     |
+// |-------------------------------------|----------------------------------------------------------------|
+// | with grace (a pod that has a node)  | is marked; whoever stops it deletes it again, with grace 0     |
+// | marked, less grace is asked for     | the time shrinks; it never grows                               |
+// | without grace, with finalizers      | is marked, and goes when the last finalizer is taken away      |
+// | else                                | goes at once                                                   |
+import { formatRfc3339, microsPerSecond, parseRfc3339 } from '../../domain/values/time.js';
+import { conflict } from './api-status.js';
+import { rulesOf } from './kinds/all-kinds.js';
+import type { WriteContext } from './kinds/kind-rules.js';
+import { objectKey, type StoredObject } from './object-store.js';
+import { resourceKey } from './resource-types.js';
+
+export interface DeletionOptions {
+  readonly gracePeriodSeconds: number | null;
+  readonly uid: string | null;
+  readonly resourceVersion: string | null;
+  readonly dryRun: boolean;
+}
+
+export interface Deletion {
+  readonly object: StoredObject;
+  /** False: it is marked and waits. */
+  readonly gone: boolean;
+}
+
+export function deleteObject(object: StoredObject, options: DeletionOptions, context: WriteContext): Deletion {
+  const { type, store, now } = context;
+  const resource = resourceKey(type);
+  checkPreconditions(object, options, context);
+  const { metadata } = object;
+  const key = objectKey(metadata.namespace, metadata.name);
+  const grace = rulesOf(resource).deletionGrace?.(object, options.gracePeriodSeconds) ?? 0;
+  const waits = (metadata.finalizers ?? []).length > 0;
+  if (grace === 0 && !waits) return { object: options.dryRun ? object : store.remove(resource, key, object), gone: true };
+  const marked = mark(object, grace, options.gracePeriodSeconds, now);
+  if (marked === object || options.dryRun) return { object: marked, gone: false };
+  return { object: store.put(resource, key, marked), gone: false };
+}
+
+function checkPreconditions({ metadata }: StoredObject, { uid, resourceVersion }: DeletionOptions, { type }: WriteContext): void {
+  if (uid !== null && uid !== metadata.uid) {
+    throw conflict(type, metadata.name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`);
+  }
+  if (resourceVersion !== null && resourceVersion !== metadata.resourceVersion) {
+    throw conflict(type, metadata.name, `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`);
+  }
+}
+
+function mark(object: StoredObject, grace: number, asked: number | null, now: number): StoredObject {
+  const { metadata } = object;
+  if (metadata.deletionTimestamp === undefined) {
+    const generation = metadata.generation === undefined ? {} : { generation: metadata.generation + 1 };
+    const deletionTimestamp = formatRfc3339(now + grace * microsPerSecond);
+    return { ...object, metadata: { ...metadata, ...generation, deletionTimestamp, deletionGracePeriodSeconds: grace } };
+  }
+  const current = metadata.deletionGracePeriodSeconds ?? 0;
+  // Who doesn't name a time is content with the one that runs.
+  if ((asked === null && grace > 0) || grace >= current) return object;
+  const begun = (parseRfc3339(metadata.deletionTimestamp) ?? now) - current * microsPerSecond;
+  return { ...object, metadata: { ...metadata, deletionTimestamp: formatRfc3339(begun + grace * microsPerSecond), deletionGracePeriodSeconds: grace } };
+}

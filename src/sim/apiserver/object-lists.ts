@@ -1,0 +1,78 @@
+// Lists: in pages where that is asked for, at the newest version or at one the client names.
+// Invariant: the pages of one list, put together, are what there was when its first page was answered; a version that is no longer known is 410.
+import { base64Decode, base64Encode } from '../../domain/values/base64.js';
+import { byCodeUnits } from '../../domain/values/text-order.js';
+import { utf8Decode, utf8Encode } from '../../domain/values/utf8.js';
+import type { ListOptions } from './api-request.js';
+import { badRequest, expired, refusal } from './api-status.js';
+import type { ObjectStore, StoredObject } from './object-store.js';
+import { type ResourceType, resourceKey } from './resource-types.js';
+import { isSelected, readSelection } from './selection.js';
+
+export interface ListedObjects {
+  readonly items: readonly StoredObject[];
+  readonly revision: number;
+  readonly continueToken: string | null;
+  /** How many are left; null: not counted, since a selection was made. */
+  readonly remaining: number | null;
+}
+
+const tokenTooOld = [
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter,',
+  'or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an',
+  'inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
+].join(' ');
+
+/** @param stale the revision that a lagging cache has; used where the client is content with any. null: there is no lag */
+export function listObjects(store: ObjectStore, type: ResourceType, namespace: string | null, options: ListOptions, stale: number | null): ListedObjects {
+  const selection = readSelection(type, namespace, options.fieldSelector, options.labelSelector);
+  const from = options.continueToken === null || options.continueToken === '' ? null : readToken(options.continueToken);
+  const revision = from === null ? revisionOf(store, options, stale) : from.revision;
+  const ordered = store.ordered(resourceKey(type), revision);
+  if (ordered === null) {
+    if (from === null) throw expired(`too old resource version: ${revision} (${store.state.compacted})`);
+    throw expired(tokenTooOld, { continue: writeToken(store.revision, from.after) });
+  }
+  const rest = from === null ? ordered : ordered.filter(([key]) => byCodeUnits(key, from.after) > 0);
+  const chosen = rest.filter(([, object]) => isSelected(selection, object));
+  const limit = options.limit === null || options.limit === 0 ? chosen.length : options.limit;
+  const page = chosen.slice(0, limit);
+  const left = chosen.length - page.length;
+  const last = page.at(-1)?.[0] ?? '';
+  const isCounted = selection.fields.length === 0 && selection.labels.length === 0;
+  return { items: page.map(([, object]) => object), revision, continueToken: left > 0 ? writeToken(revision, last) : null, remaining: left > 0 && isCounted ? left : null };
+}
+
+function revisionOf(store: ObjectStore, { resourceVersion, resourceVersionMatch }: ListOptions, stale: number | null): number {
+  if (resourceVersion === null || resourceVersion === '') return store.revision;
+  const asked = parseRevision(resourceVersion);
+  if (resourceVersionMatch === 'Exact') return asked;
+  if (asked > store.revision) throw tooLarge(asked, store.revision);
+  return Math.max(asked, stale ?? store.revision);
+}
+
+export function parseRevision(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+}
+
+/** The real server waits a while for its cache, then says this. */
+function tooLarge(asked: number, current: number) {
+  const details = { retryAfterSeconds: 1, causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }] };
+  return refusal(504, 'Timeout', `Timeout: Too large resource version: ${asked}, current: ${current}`, details);
+}
+
+function writeToken(revision: number, after: string): string {
+  return base64Encode(utf8Encode(JSON.stringify({ v: 'meta.k8s.io/v1', rv: revision, start: after })));
+}
+
+function readToken(token: string): { readonly revision: number; readonly after: string } {
+  try {
+    const bytes = base64Decode(token);
+    const read = JSON.parse(bytes === null ? '' : utf8Decode(bytes)) as { readonly rv?: unknown; readonly start?: unknown };
+    if (typeof read.rv === 'number' && typeof read.start === 'string') return { revision: read.rv, after: read.start };
+  } catch {
+    // Said below, as for anything else that isn't a token.
+  }
+  throw badRequest('continue key is not valid: encoded continue token is not understood');
+}

@@ -1,0 +1,169 @@
+// How objects are written: read strictly, filled in, checked, stored. What holds of one kind only is in `kinds`.
+//
+// Invariants: nothing is stored that the schema or the kind's rules refuse; the spec's writers don't touch the status and the other way
+// round; a write that changes nothing is none, and has no new version.
+import { canonicalJson } from '../../domain/kernel/canonical.js';
+import { type FieldProblem, invalid, type Problems, required } from '../../domain/pod-sources/validation/field-problem.js';
+import { validateMetadata } from '../../domain/pod-sources/validation/validate-metadata.js';
+import { formatRfc3339 } from '../../domain/values/time.js';
+import type { ObjectMeta } from '../../ports/model/object-meta.js';
+import type { FieldValidation, JsonDraft } from './api-request.js';
+import { alreadyExists, badRequest, conflict, invalidObject, modifiedMeanwhile, refusal } from './api-status.js';
+import type { IdSource } from './id-source.js';
+import { rulesOf } from './kinds/all-kinds.js';
+import type { ObjectDraft, WriteContext } from './kinds/kind-rules.js';
+import { objectKey, type StoredObject } from './object-store.js';
+import { apiVersionOf, type ResourceType, resourceKey } from './resource-types.js';
+import { decodeStruct, isObject, WrongType } from './schema/decode.js';
+import { checkRequiredFields } from './schema/required-fields.js';
+
+export interface Written {
+  readonly object: StoredObject;
+  readonly created: boolean;
+}
+
+/** Reads a whole object of the kind; `warnings` gets what was left out, unless that is refused. */
+export function readBody(body: unknown, type: ResourceType, struct: string, validation: FieldValidation, warnings: string[]): ObjectDraft {
+  const version = apiVersionOf(type);
+  if (!isObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${struct}): couldn't get version/kind; json parse error`);
+  const problem = (text: string) => badRequest(`${struct} in version "${type.version}" cannot be handled as a ${struct}: ${text}`);
+  if (body.kind !== undefined && body.kind !== struct) {
+    throw badRequest(`no kind "${String(body.kind)}" is registered for version "${String(body.apiVersion ?? version)}" at this path, which has ${struct}`);
+  }
+  const unknown: string[] = [];
+  try {
+    const draft = decodeStruct(body, struct, unknown);
+    if (unknown.length > 0 && validation === 'Strict') throw problem(strictProblem(unknown));
+    if (validation === 'Warn') warnings.push(...unknown.map((field) => `unknown field "${field}"`));
+    const metadata = isObject(draft.metadata) ? draft.metadata : {};
+    // First what every object begins with, whatever the client's order was.
+    return { kind: struct, apiVersion: version, metadata: metadata as unknown as ObjectDraft['metadata'], ...withoutTypeMeta(draft) };
+  } catch (error) {
+    if (error instanceof WrongType) throw problem(error.message);
+    throw error;
+  }
+}
+
+export function strictProblem(unknown: readonly string[]): string {
+  return `strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`;
+}
+
+function withoutTypeMeta({ kind: _kind, apiVersion: _version, metadata: _metadata, ...rest }: JsonDraft): JsonDraft {
+  return rest;
+}
+
+export class ObjectWriter {
+  constructor(private readonly ids: IdSource) {}
+
+  create(draft: ObjectDraft, namespace: string | null, context: WriteContext, dryRun: boolean): StoredObject {
+    const { type, store, now } = context;
+    const rules = rulesOf(resourceKey(type));
+    const { metadata } = draft;
+    if (metadata.resourceVersion !== undefined) throw refusal(500, 'InternalError', 'resourceVersion should not be set on objects to be created');
+    if (namespace !== null) metadata.namespace = namespace;
+    else delete metadata.namespace;
+    if (metadata.name === undefined && metadata.generateName !== undefined) metadata.name = `${metadata.generateName}${this.ids.suffix()}`;
+    for (const field of ['deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'selfLink'] as const) delete metadata[field];
+    metadata.uid = this.ids.uid();
+    metadata.creationTimestamp = formatRfc3339(now);
+    if (type.hasGeneration) metadata.generation = 1;
+    rules.complete?.(draft, context);
+    if (rules.begin !== undefined) rules.begin(draft, context);
+    else if (type.subresources.includes('status')) delete draft.status;
+    this.check(draft, context, (problems) => rules.check?.(problems, draft, context));
+    const key = objectKey(namespace, metadata.name);
+    if (store.get(resourceKey(type), key) !== null) throw alreadyExists(type, metadata.name);
+    return dryRun ? (draft as StoredObject) : store.put(resourceKey(type), key, draft as StoredObject);
+  }
+
+  /** Of the object itself, or of the subresource in the context. The object goes when the change was the last that a deletion waited for. */
+  update(draft: ObjectDraft, old: StoredObject, context: WriteContext, dryRun: boolean): StoredObject {
+    const { type, store } = context;
+    const resource = resourceKey(type);
+    const rules = rulesOf(resource);
+    this.checkPreconditions(draft, old, context);
+    const { metadata } = draft;
+    keepMetadata(draft, old.metadata);
+    rules.complete?.(draft, context);
+    if (rules.change !== undefined) rules.change(draft, old, context);
+    else keepOtherSide(draft, old, context);
+    this.check(draft, context, (problems) => {
+      checkMetadataChange(problems, draft, old);
+      rules.check?.(problems, draft, context);
+      rules.checkChange?.(problems, draft, old, context);
+    });
+    if (type.hasGeneration && canonicalJson(draft.spec ?? null) !== canonicalJson(old.spec ?? null)) metadata.generation = (old.metadata.generation ?? 0) + 1;
+    if (isSame(draft, old)) return old;
+    if (dryRun) return draft as StoredObject;
+    const key = objectKey(old.metadata.namespace, old.metadata.name);
+    // A deletion that has waited its time out waits for finalizers alone.
+    const isLast = old.metadata.deletionTimestamp !== undefined && (old.metadata.finalizers ?? []).length > 0 && (metadata.finalizers ?? []).length === 0;
+    if (isLast && (old.metadata.deletionGracePeriodSeconds ?? 0) === 0) return store.remove(resource, key, draft as StoredObject);
+    return store.put(resource, key, draft as StoredObject);
+  }
+
+  private checkPreconditions(draft: ObjectDraft, old: StoredObject, { type }: WriteContext): void {
+    const { uid, resourceVersion } = draft.metadata;
+    const { name } = old.metadata;
+    if (uid !== undefined && uid !== old.metadata.uid) {
+      throw conflict(type, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`);
+    }
+    if (resourceVersion === undefined) {
+      if (type.updatesUnconditionally) return;
+      const problems: FieldProblem[] = [];
+      invalid(problems, 'metadata.resourceVersion', 0, 'must be specified for an update');
+      throw invalidObject(type, type.kind, name, problems);
+    }
+    if (resourceVersion !== old.metadata.resourceVersion) throw conflict(type, name, modifiedMeanwhile);
+  }
+
+  private check(draft: ObjectDraft, { type }: WriteContext, more: (problems: Problems) => void): void {
+    const problems: FieldProblem[] = [];
+    const { metadata } = draft;
+    if ((metadata.name ?? '') === '') required(problems, 'metadata.name', 'name or generateName is required');
+    else validateMetadata(problems, { ...metadata, namespace: metadata.namespace ?? 'none' } as ObjectMeta);
+    checkRequiredFields(problems, draft, type.kind, '');
+    more(problems);
+    if (problems.length > 0) throw invalidObject(type, type.kind, metadata.name ?? '', problems);
+  }
+}
+
+/** What no writer may change. */
+function keepMetadata({ metadata }: ObjectDraft, old: ObjectMeta): void {
+  const fixed = ['uid', 'creationTimestamp', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'generateName', 'resourceVersion'] as const;
+  delete metadata.selfLink;
+  for (const field of fixed) {
+    const value = old[field];
+    if (value === undefined) delete metadata[field];
+    else (metadata as JsonDraft)[field] = value;
+  }
+}
+
+/** A kind without rules of its own: a status has its subresource, everything else is the object's. */
+function keepOtherSide(draft: ObjectDraft, old: StoredObject, { type, subresource }: WriteContext): void {
+  if (!type.subresources.includes('status')) return;
+  const kept = subresource === 'status' ? 'spec' : 'status';
+  if (old[kept] === undefined) delete draft[kept];
+  else draft[kept] = old[kept];
+}
+
+function checkMetadataChange(problems: Problems, { metadata }: ObjectDraft, old: StoredObject): void {
+  for (const field of ['name', 'namespace'] as const) {
+    if (metadata[field] !== old.metadata[field]) invalid(problems, `metadata.${field}`, metadata[field], 'field is immutable');
+  }
+  if (old.metadata.deletionTimestamp === undefined) return;
+  const added = (metadata.finalizers ?? []).filter((finalizer) => !(old.metadata.finalizers ?? []).includes(finalizer));
+  if (added.length > 0) {
+    const field = 'metadata.finalizers';
+    const names = added.map((name) => JSON.stringify(name)).join(', ');
+    problems.push({
+      type: 'FieldValueForbidden',
+      field,
+      message: `${field}: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${names}}`,
+    });
+  }
+}
+
+function isSame(draft: ObjectDraft, old: StoredObject): boolean {
+  return canonicalJson(draft) === canonicalJson(old);
+}

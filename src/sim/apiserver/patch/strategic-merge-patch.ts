@@ -1,0 +1,129 @@
+// Strategic merge patch: as a merge patch, but lists merge by the key that the schema names, and directives say what to take away.
+//
+// | directive                        | where               | does                                             |
+// |----------------------------------|---------------------|--------------------------------------------------|
+// | `$patch: replace`                | map, item of a list | what is given replaces the map, or the list      |
+// | `$patch: delete`                 | map, item of a list | the map is emptied, the item goes                |
+// | `$deleteFromPrimitiveList/x`     | beside x            | these values go from x                           |
+// | `$setElementOrder/x`             | beside x            | the order of x's items, by key or by value       |
+// | `$retainKeys`                    | map                 | other keys of the map go                         |
+//
+// Invariant: the document given is not changed, and no directive gets into the result.
+import { canonicalJson } from '../../../domain/kernel/canonical.js';
+import type { JsonDraft } from '../api-request.js';
+import { badRequest } from '../api-status.js';
+import { structOf } from '../schema/api-schema.js';
+import { isObject } from '../schema/decode.js';
+import type { ApiFieldType } from '../schema/field-types.js';
+import { plainCopy } from './plain-copy.js';
+
+const orderPrefix = '$setElementOrder/';
+const deletePrefix = '$deleteFromPrimitiveList/';
+
+export function applyStrategicMergePatch(document: JsonDraft, patch: unknown, struct: string): JsonDraft {
+  if (!isObject(patch)) throw badRequest('error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}');
+  return mergeMap(document, patch, { kind: 'struct', struct, keepsZero: false, required: false });
+}
+
+/** What a map's member is, by the schema; null: the schema doesn't say. */
+function memberType(type: ApiFieldType | null, name: string): ApiFieldType | null {
+  if (type?.kind === 'struct') return structOf(type.struct).get(name) ?? null;
+  return type?.kind === 'map' ? type.item : null;
+}
+
+function mergeMap(original: JsonDraft, patch: JsonDraft, type: ApiFieldType | null): JsonDraft {
+  const directive = patch.$patch;
+  if (directive === 'replace') return withoutDirectives(patch, type) as JsonDraft;
+  if (directive === 'delete') return {};
+  if (directive !== undefined && directive !== 'merge') throw badRequest(`Unknown patch type found: ${String(directive)}`);
+  const merged: JsonDraft = { ...original };
+  if (Array.isArray(patch.$retainKeys)) for (const key of Object.keys(merged)) if (!patch.$retainKeys.includes(key)) delete merged[key];
+  for (const [key, value] of Object.entries(patch)) {
+    if (key.startsWith(deletePrefix) || key.startsWith(orderPrefix)) {
+      const name = key.slice(key.indexOf('/') + 1);
+      if (!Object.hasOwn(patch, name)) changeList(merged, name, [], patch, memberType(type, name));
+    } else if (!key.startsWith('$')) mergeMember(merged, key, value, patch, memberType(type, key));
+  }
+  return merged;
+}
+
+function mergeMember(merged: JsonDraft, key: string, value: unknown, patch: JsonDraft, type: ApiFieldType | null): void {
+  if (value === null) {
+    delete merged[key];
+    return;
+  }
+  const old = merged[key];
+  if (Array.isArray(value) && type?.kind === 'list' && type.merge.by !== 'nothing') changeList(merged, key, value, patch, type);
+  else if (isObject(value) && isObject(old)) setMember(merged, key, mergeMap(old, value, type));
+  else setMember(merged, key, withoutDirectives(value, type));
+}
+
+function changeList(merged: JsonDraft, key: string, given: readonly unknown[], patch: JsonDraft, type: ApiFieldType | null): void {
+  if (type?.kind !== 'list') return;
+  const old = Array.isArray(merged[key]) ? (merged[key] as readonly unknown[]) : [];
+  const order = patch[`${orderPrefix}${key}`];
+  const { merge } = type;
+  const list = merge.by === 'keys' ? mergeItems(old, given, merge.keys[0] as string, type.item) : mergeValues(old, given, patch[`${deletePrefix}${key}`]);
+  const identify = (item: unknown): string => canonicalJson(merge.by === 'keys' ? ((item as JsonDraft)?.[merge.keys[0] as string] ?? null) : item);
+  setMember(merged, key, Array.isArray(order) ? inOrder(list, order.map(identify), old.map(identify), identify) : list);
+}
+
+function mergeValues(old: readonly unknown[], given: readonly unknown[], gone: unknown): unknown[] {
+  const list = Array.isArray(gone) ? old.filter((item) => !gone.includes(item)) : [...old];
+  for (const item of given) if (!list.includes(item)) list.push(item);
+  return list;
+}
+
+function mergeItems(old: readonly unknown[], given: readonly unknown[], mergeKey: string, item: ApiFieldType): unknown[] {
+  if (given.some((entry) => isObject(entry) && entry.$patch === 'replace')) {
+    return given.filter((entry) => !isObject(entry) || entry.$patch === undefined).map((entry) => withoutDirectives(entry, item));
+  }
+  let list = [...old];
+  for (const entry of given) {
+    if (!isObject(entry)) throw badRequest(`expected a map in a list merged by ${mergeKey}`);
+    const key = entry[mergeKey];
+    if (key === undefined) throw badRequest(`map: ${JSON.stringify(entry)} does not contain declared merge key: ${mergeKey}`);
+    const is = (other: unknown): boolean => isObject(other) && other[mergeKey] === key;
+    if (entry.$patch === 'delete') {
+      list = list.filter((other) => !is(other));
+      continue;
+    }
+    const at = list.findIndex(is);
+    if (at < 0) list.push(withoutDirectives(entry, item));
+    else list[at] = mergeMap(list[at] as JsonDraft, entry, item);
+  }
+  return list;
+}
+
+/** Items that the order names stand in it; the server's own keep their place among them as far as that can be. */
+function inOrder(list: readonly unknown[], order: readonly string[], serverOrder: readonly string[], identify: (item: unknown) => string): unknown[] {
+  const named = list.filter((item) => order.includes(identify(item))).sort((a, b) => order.indexOf(identify(a)) - order.indexOf(identify(b)));
+  const others = list.filter((item) => !order.includes(identify(item)));
+  const result: unknown[] = [];
+  while (named.length > 0 || others.length > 0) {
+    const place = (item: unknown): number => serverOrder.indexOf(identify(item));
+    const [left, right] = [named[0], others[0]];
+    const takesOther = named.length === 0 || (others.length > 0 && place(left) >= 0 && place(right) >= 0 && place(right) < place(left));
+    result.push(takesOther ? right : left);
+    (takesOther ? others : named).shift();
+  }
+  return result;
+}
+
+/** What is new: null members are absent, items to be deleted aren't there. */
+function withoutDirectives(value: unknown, type: ApiFieldType | null): unknown {
+  if (Array.isArray(value)) {
+    const item = type?.kind === 'list' ? type.item : null;
+    return value.filter((entry) => !isObject(entry) || entry.$patch === undefined || entry.$patch === 'merge').map((entry) => withoutDirectives(entry, item));
+  }
+  if (!isObject(value)) return plainCopy(value);
+  const clean: JsonDraft = {};
+  for (const [key, member] of Object.entries(value)) {
+    if (member !== null && !key.startsWith('$')) setMember(clean, key, withoutDirectives(member, memberType(type, key)));
+  }
+  return clean;
+}
+
+function setMember(target: JsonDraft, key: string, value: unknown): void {
+  Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
+}

@@ -1,0 +1,104 @@
+// Kinds of the groups beside core and storage: leases, runtime and priority classes, certificates, reviews, tokens, evictions, devices.
+import type { StructTable } from './field-types.js';
+
+const userInfo = { username: 'string', uid: 'string', groups: '[]string', extra: 'map:[]string' };
+const accessSpec = { resourceAttributes: '*ResourceAttributes', nonResourceAttributes: '*NonResourceAttributes' };
+
+const schedulingAndCertificates: StructTable = {
+  Lease: { metadata: 'ObjectMeta', spec: 'LeaseSpec' },
+  LeaseSpec: {
+    holderIdentity: '*string',
+    leaseDurationSeconds: '*int32',
+    acquireTime: '*microTime',
+    renewTime: '*microTime',
+    leaseTransitions: '*int32',
+    strategy: '*string',
+    preferredHolder: '*string',
+  },
+  RuntimeClass: { metadata: 'ObjectMeta', handler: 'string!', overhead: '*RuntimeClassOverhead', scheduling: '*RuntimeClassScheduling' },
+  RuntimeClassOverhead: { podFixed: 'map:quantity' },
+  RuntimeClassScheduling: { nodeSelector: 'map:string', tolerations: '[]Toleration' },
+  PriorityClass: { metadata: 'ObjectMeta', value: '*int32', globalDefault: 'bool', description: 'string', preemptionPolicy: '*string' },
+  CertificateSigningRequest: { metadata: 'ObjectMeta', spec: 'CertificateSigningRequestSpec', status: 'CertificateSigningRequestStatus' },
+  CertificateSigningRequestSpec: {
+    request: 'bytes!',
+    signerName: 'string!',
+    expirationSeconds: '*int32',
+    usages: '[]string',
+    username: 'string',
+    uid: 'string',
+    groups: '[]string',
+    extra: 'map:[]string',
+  },
+  CertificateSigningRequestStatus: { conditions: '[type]CertificateSigningRequestCondition', certificate: 'bytes' },
+  CertificateSigningRequestCondition: { type: 'string!', status: 'string!', reason: 'string', message: 'string', lastUpdateTime: '*time', lastTransitionTime: '*time' },
+};
+
+const reviews: StructTable = {
+  TokenRequest: { metadata: 'ObjectMeta', spec: 'TokenRequestSpec', status: 'TokenRequestStatus' },
+  TokenRequestSpec: { audiences: '[]string', expirationSeconds: '*int64', boundObjectRef: '*BoundObjectReference' },
+  BoundObjectReference: { kind: 'string', apiVersion: 'string', name: 'string', uid: 'string' },
+  TokenRequestStatus: { token: '*string', expirationTimestamp: '*time' },
+  TokenReview: { metadata: 'ObjectMeta', spec: 'TokenReviewSpec', status: 'TokenReviewStatus' },
+  TokenReviewSpec: { token: 'string', audiences: '[]string' },
+  TokenReviewStatus: { authenticated: 'bool', user: 'UserInfo', audiences: '[]string', error: 'string' },
+  UserInfo: userInfo,
+  SubjectAccessReview: { metadata: 'ObjectMeta', spec: 'SubjectAccessReviewSpec', status: 'SubjectAccessReviewStatus' },
+  SubjectAccessReviewSpec: { ...accessSpec, user: 'string', groups: '[]string', extra: 'map:[]string', uid: 'string' },
+  SelfSubjectAccessReview: { metadata: 'ObjectMeta', spec: 'SelfSubjectAccessReviewSpec', status: 'SubjectAccessReviewStatus' },
+  SelfSubjectAccessReviewSpec: accessSpec,
+  ResourceAttributes: {
+    namespace: 'string',
+    verb: 'string',
+    group: 'string',
+    version: 'string',
+    resource: 'string',
+    subresource: 'string',
+    name: 'string',
+    fieldSelector: '*any',
+    labelSelector: '*any',
+  },
+  NonResourceAttributes: { path: 'string', verb: 'string' },
+  SubjectAccessReviewStatus: { allowed: '*bool', denied: 'bool', reason: 'string', evaluationError: 'string' },
+  SelfSubjectReview: { metadata: 'ObjectMeta', status: 'SelfSubjectReviewStatus' },
+  SelfSubjectReviewStatus: { userInfo: 'UserInfo' },
+  Eviction: { metadata: 'ObjectMeta', deleteOptions: '*DeleteOptions' },
+  DeleteOptions: {
+    gracePeriodSeconds: '*int64',
+    preconditions: '*Preconditions',
+    orphanDependents: '*bool',
+    propagationPolicy: '*string',
+    dryRun: '[]string',
+    ignoreStoreReadErrorWithClusterBreakingPotential: '*bool',
+  },
+  Preconditions: { uid: '*string', resourceVersion: '*string' },
+};
+
+const devices: StructTable = {
+  ResourceClaim: { metadata: 'ObjectMeta', spec: 'ResourceClaimSpec', status: 'ResourceClaimStatus' },
+  ResourceClaimSpec: { devices: 'DeviceClaim' },
+  DeviceClaim: { requests: '[]any', constraints: '[]any', config: '[]any' },
+  ResourceClaimStatus: { allocation: '*AllocationResult', reservedFor: '[uid]ResourceClaimConsumerReference', devices: '[driver,device,pool]AllocatedDeviceStatus' },
+  AllocationResult: { devices: 'DeviceAllocationResult', nodeSelector: '*NodeSelector', allocationTimestamp: '*time' },
+  DeviceAllocationResult: { results: '[]any', config: '[]any' },
+  ResourceClaimConsumerReference: { apiGroup: 'string', resource: 'string!', name: 'string!', uid: 'string!' },
+  AllocatedDeviceStatus: { driver: 'string!', pool: 'string!', device: 'string!', shareID: '*string', conditions: '[type]Condition', data: '*any', networkData: '*any' },
+  ResourceClaimTemplate: { metadata: 'ObjectMeta', spec: 'ResourceClaimTemplateSpec' },
+  ResourceClaimTemplateSpec: { metadata: 'ObjectMeta', spec: 'ResourceClaimSpec' },
+  ResourceSlice: { metadata: 'ObjectMeta', spec: 'ResourceSliceSpec' },
+  ResourceSliceSpec: {
+    driver: 'string!',
+    pool: 'ResourcePool',
+    nodeName: '*string',
+    nodeSelector: '*NodeSelector',
+    allNodes: '*bool',
+    devices: '[]any',
+    perDeviceNodeSelection: '*bool',
+    sharedCounters: '[]any',
+  },
+  ResourcePool: { name: 'string!', generation: '*int64', resourceSliceCount: '*int64' },
+  DeviceClass: { metadata: 'ObjectMeta', spec: 'DeviceClassSpec' },
+  DeviceClassSpec: { selectors: '[]any', config: '[]any', extendedResourceName: '*string' },
+};
+
+export const otherStructs: StructTable = { ...schedulingAndCertificates, ...reviews, ...devices };

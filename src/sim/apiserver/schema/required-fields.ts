@@ -1,0 +1,25 @@
+// The fields that the schema says must be there. What else must hold of a kind is said where the kind is.
+import { type Problems, required } from '../../../domain/pod-sources/validation/field-problem.js';
+import type { JsonDraft } from '../api-request.js';
+import { structOf } from './api-schema.js';
+import { isObject } from './decode.js';
+import type { ApiFieldType } from './field-types.js';
+
+export function checkRequiredFields(problems: Problems, value: JsonDraft, struct: string, path: string): void {
+  for (const [name, type] of structOf(struct)) {
+    const at = path === '' ? name : `${path}.${name}`;
+    const given = value[name];
+    if (given === undefined) {
+      if (type.required) required(problems, at);
+      continue;
+    }
+    checkField(problems, given, type, at);
+  }
+}
+
+function checkField(problems: Problems, value: unknown, type: ApiFieldType, path: string): void {
+  if (type.required && value === '') required(problems, path);
+  if (type.kind === 'struct' && isObject(value)) checkRequiredFields(problems, value, type.struct, path);
+  if (type.kind === 'list' && type.item.kind === 'struct') for (const [i, item] of (value as readonly unknown[]).entries()) checkField(problems, item, type.item, `${path}[${i}]`);
+  if (type.kind === 'map' && type.item.kind === 'struct') for (const [key, item] of Object.entries(value as JsonDraft)) checkField(problems, item, type.item, `${path}[${key}]`);
+}
