@@ -1,0 +1,77 @@
+// The three clients of a kubelet on the connections of one kubeconfig: the main one, the one for heartbeats that nothing holds up, and the one
+// for events that may be late.
+// Invariant: heartbeats that fail twice in a row without an answer cut every connection: over HTTP/1.1 nothing else would notice that the
+// server's end is gone for as long as TCP is patient.
+import type { Micros } from '../../ports/micros.js';
+import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
+import { Connections } from './connections.js';
+import { type ClientPair, Credentials } from './credentials.js';
+import { Exchanges } from './exchanges.js';
+import { HttpApiReader } from './http-api-reader.js';
+import { HttpApiWriter } from './http-api-writer.js';
+import type { ClientConfig } from './kubeconfig.js';
+import { RequestLimit } from './request-limit.js';
+
+export interface RequestRate {
+  /** Below 0: no limit; 0: the client's default of 5. */
+  readonly perSecond: number;
+  /** 0: the client's default of 10. */
+  readonly burst: number;
+}
+
+export interface ApiClientOptions {
+  readonly config: ClientConfig;
+  /** `kubelet/v1.36.2 (linux/amd64) ...`; the server names the owner of fields by what is before the slash. */
+  readonly userAgent: string;
+  readonly main: RequestRate;
+  readonly events: RequestRate;
+  readonly heartbeatTimeoutMicros: number;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  now(): Micros;
+  deliver(events: ApiWatchEvents): void;
+  /** Told of credentials that can't be used. Without secrets. */
+  problem(text: string): void;
+  /** Where client certificates are rotated. */
+  readonly rotated?: (() => ClientPair | null) | null;
+  /** Each try of a request: its verb and the status code, null without an answer. */
+  readonly observe?: (verb: string, code: number | null) => void;
+}
+
+export interface ApiClients {
+  readonly reader: HttpApiReader;
+  readonly writer: HttpApiWriter;
+  readonly connections: Connections;
+  close(): void;
+}
+
+/** An apiserver gives a request 60 s by itself; what takes longer isn't answered any more. */
+export const requestTimeoutMicros = 90_000_000;
+const heartbeatFailuresMax = 2;
+
+export function openApiClients(options: ApiClientOptions): ApiClients {
+  const { config, userAgent, environment } = options;
+  const credentials = new Credentials({ config, now: () => options.now(), problem: (text) => options.problem(text), rotated: options.rotated ?? null });
+  const connections = new Connections({ config, credentials, userAgent, environment });
+  const observe = (verb: string, code: number | null): void => options.observe?.(verb, code);
+  let failures = 0;
+  const heartbeat = (verb: string, code: number | null): void => {
+    observe(verb, code);
+    failures = code === null ? failures + 1 : 0;
+    if (failures >= heartbeatFailuresMax) connections.cutAll();
+  };
+  const clients = {
+    main: new Exchanges({ connections, limit: limitOf(options.main), timeoutMicros: requestTimeoutMicros, observe }),
+    events: new Exchanges({ connections, limit: limitOf(options.events), timeoutMicros: requestTimeoutMicros, observe }),
+    heartbeat: new Exchanges({ connections, limit: null, timeoutMicros: options.heartbeatTimeoutMicros, observe: heartbeat }),
+  };
+  return {
+    reader: new HttpApiReader({ clients, deliver: (events) => options.deliver(events), now: () => options.now() }),
+    writer: new HttpApiWriter(clients),
+    connections,
+    close: () => connections.close(),
+  };
+}
+
+function limitOf({ perSecond, burst }: RequestRate): RequestLimit | null {
+  return perSecond < 0 ? null : new RequestLimit(perSecond === 0 ? 5 : perSecond, burst === 0 ? 10 : burst);
+}

@@ -1,0 +1,176 @@
+// Requests of one client: within its limit of requests a second, tried again as the server asks, within their deadline.
+//
+// | what comes back                                    | then                                                          |
+// |----------------------------------------------------|---------------------------------------------------------------|
+// | 429 or 5xx with a Retry-After                      | waits so long and sends it again, 10 times at most             |
+// | a connection that broke, and the request only reads | the same after 1 s, at once on one that was kept from before  |
+// | any other failure, or no time left to wait          | the failure, with when to come again where the server said so  |
+//
+// Invariants: every try takes a token of the limit; nothing waits beyond the call's deadline; a write whose answer was lost is never sent again
+// from here: only who asked knows whether that is safe.
+import type { IncomingMessage } from 'node:http';
+import type { Call } from '../../ports/operation.js';
+import { PortError } from '../../ports/port-error.js';
+import { type Asked, failureOf, localFailure } from './api-failures.js';
+import { excerptOf, NotJson, TooLarge } from './body.js';
+import { connectionErrorText, isBrokenConnection } from './connection-errors.js';
+import { type Connections, StaleConnection } from './connections.js';
+import { type RequestLimit, sleep } from './request-limit.js';
+
+export interface ExchangeOptions {
+  readonly connections: Connections;
+  /** null: as fast as asked. */
+  readonly limit: RequestLimit | null;
+  /** The longest that a call of this client may take, watches apart. */
+  readonly timeoutMicros: number;
+  /** Told how each try ended, for metrics and for who looks after the connections; code null: no answer. */
+  readonly observe?: (verb: string, code: number | null) => void;
+}
+
+export interface Sent extends Asked {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly contentType: string | null;
+  readonly body: string | null;
+}
+
+/** As the reference's client. */
+const retriesMax = 10;
+const brokenRetryMillis = 1_000;
+
+class DeadlineExceeded extends Error {}
+
+export class Exchanges {
+  constructor(private readonly options: ExchangeOptions) {}
+
+  /** One request and what is made of its body. Rejects with PortError. */
+  async call<T>(sent: Sent, call: Call, read: (response: IncomingMessage) => Promise<T>): Promise<T> {
+    const limit = Math.min(call.timeoutMicros ?? Number.POSITIVE_INFINITY, this.options.timeoutMicros) / 1000;
+    const scope = new Scope(call, limit);
+    try {
+      const response = await this.answer(sent, scope, false);
+      return await read(response);
+    } catch (error) {
+      throw this.asFailure(sent, error, scope);
+    } finally {
+      scope.end();
+    }
+  }
+
+  /** The answer to a watch, with its stream still to be read. The signal is the caller's to abort. */
+  async openWatch(sent: Sent, scope: Scope): Promise<IncomingMessage> {
+    try {
+      return await this.answer(sent, scope, true);
+    } catch (error) {
+      throw this.asFailure(sent, error, scope);
+    }
+  }
+
+  private async answer(sent: Sent, scope: Scope, isWatch: boolean): Promise<IncomingMessage> {
+    for (let retries = 0; ; retries++) {
+      if (!isWatch) await this.waitForToken(sent, scope);
+      const response = await this.sendOnce(sent, scope, isWatch, retries);
+      if (response === null) continue;
+      const code = response.statusCode ?? 0;
+      this.options.observe?.(sent.verb, code);
+      if (code >= 200 && code < 300) return response;
+      if (code === 401) this.options.connections.rejected();
+      const retryAfter = retryAfterOf(response);
+      const body = await excerptOf(response);
+      const mayRetry = retryAfter !== null && (code === 429 || code >= 500) && retries < retriesMax && scope.millisLeft() > retryAfter * 1000;
+      if (!mayRetry) throw failureOf(sent, code, body, retryAfter);
+      await sleep(retryAfter * 1000, scope.signal);
+    }
+  }
+
+  /** null: the connection broke, and it is worth another try. */
+  private async sendOnce(sent: Sent, scope: Scope, isWatch: boolean, retries: number): Promise<IncomingMessage | null> {
+    const { method, path, contentType, body } = sent;
+    const headers: Record<string, string> = { Accept: 'application/json' };
+    if (contentType !== null) headers['Content-Type'] = contentType;
+    if (body !== null) headers['Content-Length'] = String(Buffer.byteLength(body));
+    try {
+      return await this.options.connections.send({ method, path, headers, body, isWatch, signal: scope.signal });
+    } catch (thrown) {
+      const isStale = thrown instanceof StaleConnection;
+      const error = isStale ? thrown.cause : thrown;
+      if (!scope.signal.aborted || scope.isLate) this.options.observe?.(sent.verb, null);
+      const waitMillis = isStale ? 0 : brokenRetryMillis;
+      const mayRetry = method === 'GET' && !scope.signal.aborted && isBrokenConnection(error) && retries < retriesMax && scope.millisLeft() > waitMillis;
+      if (!mayRetry) throw error;
+      if (waitMillis > 0) await sleep(waitMillis, scope.signal);
+      return null;
+    }
+  }
+
+  private async waitForToken(sent: Sent, scope: Scope): Promise<void> {
+    const { limit } = this.options;
+    if (limit === null || (await limit.take(scope.signal, scope.deadline))) return;
+    const message = 'client rate limiter Wait returned an error: rate: Wait(n=1) would exceed context deadline';
+    throw localFailure(sent, 'deadline-exceeded', message);
+  }
+
+  private asFailure(sent: Sent, error: unknown, scope: Scope): PortError {
+    if (error instanceof PortError) return error;
+    const { connections } = this.options;
+    const prefix = `${sent.method[0]}${sent.method.slice(1).toLowerCase()} "${connections.urlOf(sent.path)}": `;
+    if (scope.signal.aborted)
+      return scope.isLate ? localFailure(sent, 'deadline-exceeded', `${prefix}context deadline exceeded`) : localFailure(sent, 'cancelled', 'context canceled');
+    if (error instanceof TooLarge) return localFailure(sent, 'resource-exhausted', prefix + error.message);
+    if (error instanceof NotJson) return localFailure(sent, 'data-loss', prefix + error.message);
+    return localFailure(sent, 'unavailable', prefix + connectionErrorText(error, connections.host), error);
+  }
+}
+
+/** How long one call may go on: its deadline and its cancellation as one signal. */
+export class Scope {
+  private readonly controller = new AbortController();
+  private readonly timer: NodeJS.Timeout | null;
+  private readonly cancel = (): void => this.controller.abort(asError(this.call.signal.reason));
+  /** On the scale of `performance.now()`. */
+  readonly deadline: number;
+
+  /** @param millis Infinity: no limit */
+  constructor(
+    private readonly call: Call,
+    millis: number,
+  ) {
+    this.deadline = performance.now() + millis;
+    this.timer = Number.isFinite(millis) ? setTimeout(() => this.controller.abort(new DeadlineExceeded()), millis) : null;
+    call.signal.addEventListener('abort', this.cancel);
+    if (call.signal.aborted) this.cancel();
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  /** Whoever asked may keep the same time, and be the first to say so. */
+  get isLate(): boolean {
+    return this.signal.reason instanceof DeadlineExceeded || this.millisLeft() < 5;
+  }
+
+  millisLeft(): number {
+    return this.deadline - performance.now();
+  }
+
+  /** Ends what still goes on, as if it had been cancelled. */
+  abort(reason: Error): void {
+    this.controller.abort(reason);
+  }
+
+  end(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.call.signal.removeEventListener('abort', this.cancel);
+  }
+}
+
+/** Whole seconds only, as the reference reads it. */
+function retryAfterOf({ headers }: IncomingMessage): number | null {
+  const value = headers['retry-after'];
+  return value !== undefined && /^[0-9]{1,6}$/.test(value) ? Number(value) : null;
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error('context canceled');
+}

@@ -1,0 +1,23 @@
+// A file whose content may be replaced at any time: read anew when what the path leads to has changed.
+import { readFile, stat } from 'node:fs/promises';
+
+/** Credentials are kilobytes. */
+const bytesMax = 1024 * 1024;
+
+export class WatchedFile {
+  private identity = '';
+  private content: string | null = null;
+
+  constructor(readonly path: string) {}
+
+  /** The content as it is now. Throws what the kernel says; what was read last is kept. */
+  async read(): Promise<string> {
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(this.path, { bigint: true });
+    const identity = `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
+    if (this.content !== null && identity === this.identity) return this.content;
+    if (size > BigInt(bytesMax)) throw new Error(`read ${this.path}: larger than ${bytesMax} bytes`);
+    this.content = await readFile(this.path, 'utf8');
+    this.identity = identity;
+    return this.content;
+  }
+}

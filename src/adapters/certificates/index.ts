@@ -1,0 +1,4 @@
+// The face of the certificates adapter: keys, requests, certificates, and the files that they are kept in.
+export { type CertificateFacts, certificatesOf, factsOf, pairProblem } from './certificate-facts.js';
+export { certificateRequest, type ReadRequest, type RequestedCertificate, readCertificateRequest } from './certificate-request.js';
+export { type CertificateContents, type Issuer, issueCertificate } from './issue-certificate.js';
