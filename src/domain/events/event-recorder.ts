@@ -1,0 +1,119 @@
+// Writes events to the API, one at a time and in order: whoever has something to say never waits for it.
+//
+// | state   | what happens                      | then                                                        |
+// |---------|-----------------------------------|-------------------------------------------------------------|
+// | idle    | an event comes                    | it is correlated; writing, or idle when it is to be skipped  |
+// | writing | written, or refused for good      | the next of the queue, else idle                             |
+// | writing | the object to be counted is gone  | it is created                                                |
+// | writing | nobody answers                    | waiting, up to twelve tries, then the next                   |
+// | waiting | time                              | writing                                                      |
+//
+// Invariants: the queue has at most 1000 events, further ones are dropped and counted; an event is correlated when its turn comes, so a
+// burst that waited is combined as one that did not.
+import type { Micros } from '../../ports/micros.js';
+import type { ApiResource } from '../../ports/model/api-object.js';
+import type { Event } from '../../ports/model/event.js';
+import type { Flattened } from '../../ports/operation.js';
+import type { ApiWriterOperations } from '../../ports/outbound/apiserver.js';
+import type { EventRecord } from '../../ports/outbound/event-sink.js';
+import type { PortErrorKind } from '../../ports/port-error.js';
+import type { Address, Reply, Turn } from '../kernel/machine.js';
+import { microsPerSecond } from '../values/time.js';
+import { type Correlated, correlate, type EventCorrelator, newEventCorrelator } from './event-correlator.js';
+import { eventName, eventOf } from './event-object.js';
+
+export type EventWriting = Flattened<{ readonly apiWriter: ApiWriterOperations }>;
+type Written = Exclude<Correlated, { readonly kind: 'skip' }>;
+
+export interface EventRecorder {
+  readonly nodeName: string;
+  readonly correlator: EventCorrelator;
+  readonly queue: { readonly record: EventRecord; readonly at: Micros; readonly serial: number }[];
+  /** What is being written, or waits to be tried again; null: nothing. */
+  writing: Written | null;
+  tries: number;
+  /** Events so far. */
+  serial: number;
+  /** Events that found the queue full, or that could not be written in twelve tries. */
+  dropped: number;
+}
+
+export const eventsAddress: Address = { machine: 'events', key: '' };
+export const eventQueueMax = 1000;
+export const eventTriesMax = 12;
+const retryAfter: Micros = 10 * microsPerSecond;
+const writeTimeout: Micros = 30 * microsPerSecond;
+const events: ApiResource = { group: '', version: 'v1', plural: 'events' };
+/** Kinds that say that nobody took the event in; every other refusal is for good. */
+const passing: ReadonlySet<PortErrorKind> = new Set(['unavailable', 'deadline-exceeded', 'resource-exhausted', 'unknown', 'cancelled']);
+
+export function newEventRecorder(nodeName: string): EventRecorder {
+  return { nodeName, correlator: newEventCorrelator(), queue: [], writing: null, tries: 0, serial: 0, dropped: 0 };
+}
+
+export function recordEvent(recorder: EventRecorder, record: EventRecord, turn: Turn<EventWriting>): void {
+  if (recorder.queue.length >= eventQueueMax) {
+    dropped(recorder, record.reason, 'the queue of events is full', turn);
+    return;
+  }
+  recorder.queue.push({ record, at: turn.now, serial: recorder.serial++ });
+  if (recorder.writing === null) next(recorder, turn);
+}
+
+export function eventReplied(recorder: EventRecorder, reply: Reply<EventWriting>, turn: Turn<EventWriting>): void {
+  const { writing } = recorder;
+  if (writing === null) return;
+  if (reply.outcome.ok) {
+    next(recorder, turn);
+    return;
+  }
+  const { kind, message, retryAfterMicros } = reply.outcome.error;
+  const { reason, involvedObject } = writing.event;
+  if (kind === 'not-found' && writing.kind === 'patch') {
+    recorder.writing = { kind: 'create', event: writing.event };
+    write(recorder, turn);
+  } else if (!passing.has(kind)) {
+    turn.log(kind === 'already-exists' ? 'info' : 'error', 'Server rejected event (will not retry!)', { reason, object: involvedObject.name ?? '', err: message });
+    next(recorder, turn);
+  } else if (++recorder.tries >= eventTriesMax) {
+    dropped(recorder, reason, `unable to write event (retry limit exceeded): ${message}`, turn);
+    next(recorder, turn);
+  } else {
+    // The first pause is drawn, so that a fleet does not come back in one moment.
+    const pause = recorder.tries === 1 ? Math.floor(retryAfter * turn.random('retry', eventsAddress.machine)) : retryAfter;
+    turn.wakeAt(eventsAddress, turn.now + Math.max(pause, retryAfterMicros ?? 0));
+  }
+}
+
+export function eventsWoken(recorder: EventRecorder, turn: Turn<EventWriting>): void {
+  if (recorder.writing !== null && !turn.inFlight(eventsAddress, 'write')) write(recorder, turn);
+}
+
+/** Goes on with what waits, until something is to be written. */
+function next(recorder: EventRecorder, turn: Turn<EventWriting>): void {
+  recorder.writing = null;
+  recorder.tries = 0;
+  for (let queued = recorder.queue.shift(); queued !== undefined; queued = recorder.queue.shift()) {
+    const { record, at, serial } = queued;
+    const random = () => turn.random('event name', eventsAddress.machine);
+    const event = eventOf(record, recorder.nodeName, at, serial, random);
+    const correlated = correlate(recorder.correlator, event, () => eventName(record.involvedObject.name ?? '', turn.now, serial, random), turn.now);
+    if (correlated.kind === 'skip') continue;
+    recorder.writing = correlated;
+    write(recorder, turn);
+    return;
+  }
+}
+
+function write({ writing }: EventRecorder, turn: Turn<EventWriting>): void {
+  if (writing === null) return;
+  const { event } = writing;
+  const place = { client: 'events', resource: events, namespace: event.metadata.namespace ?? null, name: event.metadata.name, subresource: null } as const;
+  if (writing.kind === 'patch') turn.ask('apiWriter.patch', eventsAddress, 'write', { ...place, patch: 'strategic-merge-patch', body: writing.body }, writeTimeout);
+  else turn.ask('apiWriter.create', eventsAddress, 'write', { ...place, name: null, object: event as Event & { kind: string } }, writeTimeout);
+}
+
+function dropped(recorder: EventRecorder, reason: string, err: string, turn: Turn<EventWriting>): void {
+  recorder.dropped++;
+  turn.log('error', 'Event dropped', { reason, err, dropped: recorder.dropped });
+}
