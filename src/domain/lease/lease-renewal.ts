@@ -9,8 +9,9 @@
 //   node-create   | create                      | done, nothing held   | the same   | the same
 //   create        | done, held; after a conflict: update | read later  | read later | read later
 //
-// Invariants: at most one call is under way; a lease is taken over as it is, with its holder and owner; five tries, then a read, then five
-// more, so that a cycle ends (reads alone go on without limit, ever slower).
+// Invariants: at most one call is under way; as long as the node's uid is unknown a lease is taken over as it is, with its holder and owner;
+// once it is known both are put right, or a lease would be collected with a node that is gone; five tries, then a read, then five more, so
+// that a cycle ends (reads alone go on without limit, ever slower).
 import type { Micros } from '../../ports/micros.js';
 import type { Lease } from '../../ports/model/lease.js';
 import { assert } from '../kernel/assert.js';
@@ -26,6 +27,8 @@ const jitter = 0.04;
 export interface LeaseRenewal {
   readonly nodeName: string;
   readonly leaseDurationSeconds: number;
+  /** Of the Node object as last seen; null: it is asked for where a lease has no owner. */
+  nodeUid: string | null;
   state: 'idle' | 'node-update' | 'update' | 'read' | 'node-create' | 'create';
   /** The lease of the last success; null: the next cycle begins with a read. */
   held: Lease | null;
@@ -61,7 +64,7 @@ export interface LeaseStep {
 
 export function newLeaseRenewal(nodeName: string, leaseDurationSeconds: number): LeaseRenewal {
   return {
-    ...{ nodeName, leaseDurationSeconds, state: 'idle', held: null, base: null },
+    ...{ nodeName, leaseDurationSeconds, nodeUid: null, state: 'idle', held: null, base: null },
     ...{ updateTries: 0, readAfterConflict: false, isSecondRound: false, nextBackoff: firstBackoff },
   };
 }
@@ -102,10 +105,12 @@ export function leaseAnswered(renewal: LeaseRenewal, answer: LeaseAnswer, now: M
       return answer.kind === 'conflict' ? read(renewal, true) : updateFailed(renewal, now);
     case 'read':
       if (answer.kind === 'lease') return renewal.readAfterConflict ? nextTry(renewal, answer.lease, now) : adopted(renewal, answer.lease, now);
-      return answer.kind === 'not-found' ? called(renewal, 'node-create', { op: 'get-node', after: 0 }) : readLater(renewal);
+      if (answer.kind !== 'not-found') return readLater(renewal);
+      if (renewal.nodeUid !== null) return create(renewal, renewal.nodeUid, now);
+      return called(renewal, 'node-create', { op: 'get-node', after: 0 });
     case 'node-create':
       // Without the node's uid the lease would outlive the node: not created, until the next cycle.
-      return answer.kind === 'node' ? write(renewal, 'create', owned({ ...renewal, base: null }, answer.uid), now) : done(renewal, null);
+      return answer.kind === 'node' ? create(renewal, answer.uid, now) : done(renewal, null);
     case 'create':
       if (answer.kind !== 'lease') return readLater(renewal);
       return renewal.readAfterConflict ? nextTry(renewal, answer.lease, now) : done(renewal, answer.lease);
@@ -125,7 +130,9 @@ function startUpdates(renewal: LeaseRenewal, base: Lease, now: Micros): LeaseSte
 function attempt(renewal: LeaseRenewal, base: Lease, now: Micros): LeaseStep {
   renewal.base = base;
   renewal.updateTries++;
-  if ((base.metadata.ownerReferences ?? []).length === 0) return called(renewal, 'node-update', { op: 'get-node', after: 0 });
+  const ownerless = (base.metadata.ownerReferences ?? []).length === 0;
+  if (ownerless && renewal.nodeUid !== null) return write(renewal, 'update', owned(renewal, renewal.nodeUid), now);
+  if (ownerless) return called(renewal, 'node-update', { op: 'get-node', after: 0 });
   return write(renewal, 'update', base, now);
 }
 
@@ -155,7 +162,12 @@ function readLater(renewal: LeaseRenewal): LeaseStep {
   return called(renewal, 'read', { op: 'get-lease', after });
 }
 
-function write(renewal: LeaseRenewal, state: 'create' | 'update', lease: Lease, now: Micros): LeaseStep {
+function create(renewal: LeaseRenewal, nodeUid: string, now: Micros): LeaseStep {
+  return write(renewal, 'create', owned({ ...renewal, base: null }, nodeUid), now);
+}
+
+function write(renewal: LeaseRenewal, state: 'create' | 'update', given: Lease, now: Micros): LeaseStep {
+  const lease = renewal.nodeUid === null ? given : ours(given, renewal.nodeName, renewal.nodeUid);
   const spec = { ...lease.spec, leaseDurationSeconds: renewal.leaseDurationSeconds, renewTime: formatRfc3339Micros(now) };
   return called(renewal, state, { op: state === 'create' ? 'create-lease' : 'update-lease', lease: { ...lease, spec }, after: 0 });
 }
@@ -164,6 +176,13 @@ function write(renewal: LeaseRenewal, state: 'create' | 'update', lease: Lease, 
 function owned({ base, nodeName }: Pick<LeaseRenewal, 'base' | 'nodeName'>, uid: string): Lease {
   const lease: Lease = base ?? { metadata: { name: nodeName, namespace: leaseNamespace }, spec: { holderIdentity: nodeName } };
   return { ...lease, metadata: { ...lease.metadata, ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid }] } };
+}
+
+/** With this node as holder, and its present object, not one of before, as owner. Owners of other kinds stay. */
+function ours(lease: Lease, nodeName: string, nodeUid: string): Lease {
+  const owners = lease.metadata.ownerReferences ?? [];
+  const ownerReferences = owners.map((owner) => (owner.kind === 'Node' && owner.name === nodeName ? { ...owner, uid: nodeUid } : owner));
+  return { ...lease, metadata: { ...lease.metadata, ownerReferences }, spec: { ...lease.spec, holderIdentity: nodeName } };
 }
 
 function called(renewal: LeaseRenewal, state: LeaseRenewal['state'], call: LeaseCall): LeaseStep {

@@ -1,0 +1,119 @@
+// Keeps the node's lease: carries out the renewal's calls, and begins a cycle a quarter of the lease's duration after the last one ended.
+//
+// | state   | what happens                    | then                                          |
+// |---------|---------------------------------|-----------------------------------------------|
+// | calling | an answer                       | calling, pausing, or resting                  |
+// | pausing | time                            | calling                                       |
+// | resting | time, or the node is registered | a cycle begins                                |
+//
+// Invariant: it needs nothing of the node's status: a node whose status can't be written is alive all the same.
+import type { Micros } from '../../ports/micros.js';
+import type { ApiObject, ApiResource } from '../../ports/model/api-object.js';
+import type { Lease } from '../../ports/model/lease.js';
+import type { Flattened } from '../../ports/operation.js';
+import type { ApiReaderOperations, ApiWriterOperations } from '../../ports/outbound/apiserver.js';
+import type { Address, Reply, Turn } from '../kernel/machine.js';
+import { microsPerSecond } from '../values/time.js';
+import { type LeaseAnswer, type LeaseCall, type LeaseRenewal, type LeaseStep, leaseAnswered, leaseNamespace, newLeaseRenewal, nextLeaseRenewalAt, startLeaseRenewal } from './lease-renewal.js';
+
+export type LeaseOperations = Flattened<{ readonly apiReader: ApiReaderOperations; readonly apiWriter: ApiWriterOperations }>;
+
+export interface LeaseKeeper {
+  readonly renewal: LeaseRenewal;
+  /** Of one call. */
+  readonly timeout: Micros;
+  /** Waits for its time; null: no pause. */
+  paused: LeaseCall | null;
+}
+
+export const leaseAddress: Address = { machine: 'lease', key: '' };
+const leases: ApiResource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
+const nodes: ApiResource = { group: '', version: 'v1', plural: 'nodes' };
+
+/** @param updateFrequency of the node's status: no call may take longer than that, or than the lease lasts */
+export function newLeaseKeeper(nodeName: string, leaseDurationSeconds: number, updateFrequency: Micros): LeaseKeeper {
+  const timeout = Math.min(updateFrequency, leaseDurationSeconds * microsPerSecond);
+  return { renewal: newLeaseRenewal(nodeName, leaseDurationSeconds), timeout, paused: null };
+}
+
+/** Begins a cycle, unless one is under way. @param nodeUid null: not known */
+export function renewLease(keeper: LeaseKeeper, nodeUid: string | null, turn: Turn<LeaseOperations>): void {
+  if (keeper.renewal.state !== 'idle') return;
+  keeper.renewal.nodeUid = nodeUid;
+  proceed(keeper, startLeaseRenewal(keeper.renewal, turn.now), turn, 0);
+}
+
+/** The Node has come: a lease that could not be made without it is made now. */
+export function leaseWanted(keeper: LeaseKeeper, nodeUid: string, turn: Turn<LeaseOperations>): void {
+  const isNews = keeper.renewal.nodeUid !== nodeUid;
+  if (isNews || keeper.renewal.held === null) renewLease(keeper, nodeUid, turn);
+}
+
+export function leaseWoken(keeper: LeaseKeeper, nodeUid: string | null, turn: Turn<LeaseOperations>): void {
+  const { paused } = keeper;
+  if (paused === null) {
+    renewLease(keeper, nodeUid, turn);
+    return;
+  }
+  keeper.paused = null;
+  call(keeper, paused, turn);
+}
+
+export function leaseReplied(keeper: LeaseKeeper, { outcome }: Reply<LeaseOperations>, turn: Turn<LeaseOperations>): void {
+  const { renewal } = keeper;
+  const asked = renewal.state;
+  const answer = answerOf(renewal, outcome as { readonly ok: boolean; readonly value: ApiObject } & Reply<LeaseOperations>['outcome']);
+  if (!outcome.ok && answer.kind === 'failed') turn.log('error', 'Failed to update lease', { call: asked, err: outcome.error.message });
+  const retryAfter = outcome.ok ? 0 : (outcome.error.retryAfterMicros ?? 0);
+  proceed(keeper, leaseAnswered(renewal, answer, turn.now), turn, retryAfter);
+}
+
+function answerOf({ state }: LeaseRenewal, outcome: Reply<LeaseOperations>['outcome']): LeaseAnswer {
+  if (!outcome.ok) {
+    if (outcome.error.kind === 'not-found') return { kind: 'not-found' };
+    return { kind: outcome.error.kind === 'aborted' ? 'conflict' : 'failed' };
+  }
+  const object = outcome.value as ApiObject;
+  if (state === 'node-update' || state === 'node-create') return { kind: 'node', uid: object.metadata.uid ?? '' };
+  return { kind: 'lease', lease: object as Lease };
+}
+
+/** @param retryAfter what the server asked for, at least */
+function proceed(keeper: LeaseKeeper, { call: next }: LeaseStep, turn: Turn<LeaseOperations>, retryAfter: Micros): void {
+  if (next === null) {
+    const { leaseDurationSeconds } = keeper.renewal;
+    turn.wakeAt(leaseAddress, nextLeaseRenewalAt(leaseDurationSeconds, turn.random('renewal', leaseAddress.machine), turn.now));
+    return;
+  }
+  const after = Math.max(next.after, retryAfter);
+  if (after === 0) {
+    call(keeper, next, turn);
+    return;
+  }
+  keeper.paused = next;
+  turn.wakeAt(leaseAddress, turn.now + after);
+}
+
+function call({ renewal, timeout }: LeaseKeeper, next: LeaseCall, turn: Turn<LeaseOperations>): void {
+  const name = renewal.nodeName;
+  const lease = { client: 'heartbeat', resource: leases, namespace: leaseNamespace } as const;
+  turn.wakeAt(leaseAddress, null);
+  switch (next.op) {
+    case 'get-node':
+      turn.ask('apiReader.get', leaseAddress, 'call', { client: 'heartbeat', resource: nodes, namespace: null, name, resourceVersion: null }, timeout);
+      return;
+    case 'get-lease':
+      turn.ask('apiReader.get', leaseAddress, 'call', { ...lease, name, resourceVersion: null }, timeout);
+      return;
+    case 'create-lease':
+      turn.ask('apiWriter.create', leaseAddress, 'call', { ...lease, name: null, subresource: null, object: objectOf(next.lease) }, timeout);
+      return;
+    case 'update-lease':
+      turn.ask('apiWriter.update', leaseAddress, 'call', { ...lease, name, subresource: null, object: objectOf(next.lease) }, timeout);
+      return;
+  }
+}
+
+function objectOf(lease: Lease): ApiObject {
+  return { ...lease, apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' } as ApiObject;
+}
