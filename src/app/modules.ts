@@ -3,7 +3,7 @@
 import { Container, ContainerModule } from 'inversify';
 import { CriConnection, CriContainers, CriImages, CriRuntimeEvents, CriRuntimeState, CriSandboxes } from '../adapters/cri/index.js';
 import { failingPort } from '../adapters/decorators/index.js';
-import { CgroupfsPodCgroups, HttpManifestUrl, LinuxHostPaths, LinuxManifestDirectory } from '../adapters/linux/index.js';
+import { CgroupfsPodCgroups, HttpManifestUrl, LinuxHostPaths, LinuxMachine, LinuxManifestDirectory } from '../adapters/linux/index.js';
 import { LoggingEventSink } from '../adapters/logging/index.js';
 import { NetworkProbing } from '../adapters/probes/index.js';
 import { FileContainerLogs, FilePodDirectories, FilePodLogs, FilePodVolumes, FileSubPaths } from '../adapters/storage/index.js';
@@ -83,6 +83,7 @@ const hostModule = module((bind) => {
       ? new CgroupfsPodCgroups({ podsCgroup: nodeAllocatableCgroup(cgroupRoot, true) })
       : failingPort('podCgroups', 'failed-precondition', 'pods have no cgroups of their own (cgroupsPerQOS is false)'),
   );
+  bind.to(tokens.machine, [tokens.configuration], ({ options }) => new LinuxMachine({ rootDirectory: options.rootDir }));
   bind.to(tokens.events, [tokens.logger, tokens.clock], (logger, clock) => new LoggingEventSink(logger.named('event'), () => clock.now()));
   bind.to(tokens.apiReader, [], () => failingPort('apiReader', 'failed-precondition', standalone));
   bind.to(tokens.apiWriter, [], () => failingPort('apiWriter', 'failed-precondition', standalone));
@@ -110,6 +111,7 @@ const portsModule = module((bind) => {
       tokens.podLogs,
       tokens.containerLogs,
       tokens.podCgroups,
+      tokens.machine,
       tokens.events,
       tokens.apiReader,
       tokens.apiWriter,
@@ -129,6 +131,7 @@ const portsModule = module((bind) => {
       podLogs,
       containerLogs,
       podCgroups,
+      machine,
       events,
       apiReader,
       apiWriter,
@@ -148,6 +151,7 @@ const portsModule = module((bind) => {
         podLogs,
         containerLogs,
         podCgroups,
+        machine,
         events,
         apiReader,
         apiWriter,

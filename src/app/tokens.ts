@@ -71,6 +71,7 @@ export const tokens = {
   podLogs: token('podLogs') as PortToken<'podLogs'>,
   containerLogs: token('containerLogs') as PortToken<'containerLogs'>,
   podCgroups: token('podCgroups') as PortToken<'podCgroups'>,
+  machine: token('machine') as PortToken<'machine'>,
   events: token('events') as PortToken<'events'>,
   apiReader: token('apiReader') as PortToken<'apiReader'>,
   apiWriter: token('apiWriter') as PortToken<'apiWriter'>,

@@ -111,6 +111,7 @@ export type {
 export type { EventRecord, EventSinkOperations } from './outbound/event-sink.js';
 export type { FileChange, FileWatch, FileWatchEvent, FileWatchInterest, FileWatchListener } from './outbound/file-watch.js';
 export type { LogFields, Logger, LogLevel } from './outbound/logger.js';
+export type { AddressReading, MachineOperations, MachineReading } from './outbound/machine.js';
 export type {
   ManifestContent,
   ManifestDirectoryOperations,

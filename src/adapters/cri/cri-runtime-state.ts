@@ -60,7 +60,15 @@ export class CriRuntimeState implements PortOf<RuntimeStateOperations> {
       recursiveReadOnlyMounts: features?.recursiveReadOnlyMounts ?? false,
       userNamespaces: features?.userNamespaces ?? false,
     }));
-    return { runtimeReady: condition('RuntimeReady'), networkReady: condition('NetworkReady'), handlers };
+    // Runtimes of before that field say nothing of it.
+    const supplementalGroupsPolicy = answer.features === undefined ? null : answer.features.supplementalGroupsPolicy;
+    return { runtimeReady: condition('RuntimeReady'), networkReady: condition('NetworkReady'), handlers, supplementalGroupsPolicy };
+  }
+
+  async updateConfig({ podCidr }: { readonly podCidr: string }, call: Call): Promise<null> {
+    const target = { operation: 'runtime.updateConfig', subject: podCidr, deadlineMicros: this.connection.requestTimeoutMicros };
+    await this.connection.unary(RuntimeServiceService.updateRuntimeConfig, { runtimeConfig: { networkConfig: { podCidr } } }, call, target);
+    return null;
   }
 
   /** `pods` of the full list is the same array as before while nothing changed, and so is every pod that did not. */

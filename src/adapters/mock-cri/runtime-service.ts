@@ -42,7 +42,7 @@ function stateMethods(mock: MockRuntime): Service {
       mapped(mock.ask('runtime.version', null), ({ runtimeName, runtimeVersion, runtimeApiVersion }) => ({ version: criVersion, runtimeName, runtimeVersion, runtimeApiVersion })),
     ),
     status: unary(time, () =>
-      mapped(mock.ask('runtime.status', null), ({ runtimeReady, networkReady, handlers }) => ({
+      mapped(mock.ask('runtime.status', null), ({ runtimeReady, networkReady, handlers, supplementalGroupsPolicy }) => ({
         status: {
           conditions: [
             ...(runtimeReady === null ? [] : [{ type: 'RuntimeReady', ...runtimeReady }]),
@@ -51,14 +51,14 @@ function stateMethods(mock: MockRuntime): Service {
         },
         info: {},
         runtimeHandlers: handlers.map(({ name, ...features }) => ({ name, features })),
-        features: { supplementalGroupsPolicy: true, userNamespacesHostNetwork: false },
+        features: { supplementalGroupsPolicy: supplementalGroupsPolicy ?? false, userNamespacesHostNetwork: false },
       })),
     ),
     runtimeConfig: unary(time, () => {
       const { SYSTEMD, CGROUPFS } = criProtocol.CgroupDriver;
       return ready({ linux: { cgroupDriver: mock.cgroupDriver === 'systemd' ? SYSTEMD : CGROUPFS } });
     }),
-    updateRuntimeConfig: unary(time, () => ready({})),
+    updateRuntimeConfig: unary(time, ({ runtimeConfig }) => mapped(mock.ask('runtime.updateConfig', { podCidr: runtimeConfig?.networkConfig?.podCidr ?? '' }), () => ({}))),
   };
 }
 

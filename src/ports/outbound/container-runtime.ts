@@ -31,12 +31,16 @@ export interface RuntimeHealth {
   readonly runtimeReady: RuntimeCondition | null;
   readonly networkReady: RuntimeCondition | null;
   readonly handlers: readonly RuntimeHandler[];
+  /** Whether it keeps groups of the image away from a process that must not have them; null: it did not say. */
+  readonly supplementalGroupsPolicy: boolean | null;
 }
 
-/** Looking at the runtime. Idempotent; none changes anything. */
+/** Looking at the runtime, and telling it of the node. Idempotent. */
 export interface RuntimeStateOperations {
   readonly version: Operation<null, RuntimeVersion>;
   readonly status: Operation<null, RuntimeHealth>;
+  /** The node's range of pod addresses, `10.0.0.0/24` or two with a comma: for runtimes that set up the network by themselves. */
+  readonly updateConfig: Operation<{ readonly podCidr: string }, null>;
   /** Every pod of the runtime, or only that of one uid, by ids and states. */
   readonly listPods: Operation<{ readonly uid: string | null }, RuntimeListing>;
   /** Everything about one pod; null when the runtime has nothing of it. What vanishes between the list and the look is left out. */

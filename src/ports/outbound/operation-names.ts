@@ -4,7 +4,7 @@ import type { OutboundOperations } from './outbound-ports.js';
 type NamesOf<Operations> = Readonly<Record<keyof Operations, true>>;
 
 export const operationNames: { readonly [Port in keyof OutboundOperations]: NamesOf<OutboundOperations[Port]> } = {
-  runtime: { version: true, status: true, listPods: true, inspectPod: true },
+  runtime: { version: true, status: true, updateConfig: true, listPods: true, inspectPod: true },
   sandboxes: { run: true, stop: true, remove: true },
   containers: { create: true, start: true, stop: true, remove: true, execSync: true, reopenLog: true, checkpoint: true },
   images: { status: true, pull: true, list: true, remove: true, fsInfo: true },
@@ -16,6 +16,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   podLogs: { nextRestartCount: true, link: true, removeContainerLogs: true, listDirectories: true, removeDirectory: true, removeDeadLinks: true },
   containerLogs: { measure: true, listRotated: true, discard: true, compress: true, rename: true, removeUnfinished: true },
   podCgroups: { ensure: true, destroy: true, exists: true, list: true },
+  machine: { read: true, addresses: true },
   events: { record: true },
   apiReader: { list: true, get: true, watch: true },
   apiWriter: { create: true, update: true, patch: true, delete: true },

@@ -4,6 +4,7 @@ import type { ApiReaderOperations, ApiWriterOperations } from './apiserver.js';
 import type { ContainerLogOperations } from './container-logs.js';
 import type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from './container-runtime.js';
 import type { EventSinkOperations } from './event-sink.js';
+import type { MachineOperations } from './machine.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './pod-files.js';
 import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from './pod-volumes.js';
 import type { ProbingOperations } from './probing.js';
@@ -21,6 +22,7 @@ export interface OutboundOperations {
   readonly podLogs: PodLogOperations;
   readonly containerLogs: ContainerLogOperations;
   readonly podCgroups: PodCgroupOperations;
+  readonly machine: MachineOperations;
   readonly events: EventSinkOperations;
   readonly apiReader: ApiReaderOperations;
   readonly apiWriter: ApiWriterOperations;

@@ -2,6 +2,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
 import type { HostPathKind } from '../../ports/outbound/pod-volumes.js';
+import { newSimMachine, type SimMachineState } from './sim-machine.js';
 
 export interface SimPodDirectory {
   /** '' until it is written. */
@@ -57,6 +58,7 @@ export interface SimHostState {
   readonly links: Map<string, string>;
   /** Cgroups that exist, names joined by `/`, parents too. */
   readonly cgroups: Set<string>;
+  readonly machine: SimMachineState;
   /** The latest, oldest first. */
   readonly events: SimEvent[];
   eventsLost: number;
@@ -71,6 +73,7 @@ export function emptyHostState(): SimHostState {
     logWriters: new Map(),
     links: new Map(),
     cgroups: new Set(),
+    machine: newSimMachine(),
     events: [],
     eventsLost: 0,
     terminationFilesMade: 0,

@@ -7,6 +7,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Flattened } from '../../ports/operation.js';
 import type { ContainerLogOperations } from '../../ports/outbound/container-logs.js';
 import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
+import type { MachineOperations } from '../../ports/outbound/machine.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../ports/outbound/pod-files.js';
 import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from '../../ports/outbound/pod-volumes.js';
 import { type Answer, answered, refused } from '../runtime/answers.js';
@@ -14,6 +15,7 @@ import { hostSettings, type SimHostOptions, type SimHostSettings } from './host-
 import { emptyHostState, type SimHostState } from './host-state.js';
 import { HostRefusal } from './refusal.js';
 import { SimContainerLogs } from './sim-container-logs.js';
+import { SimMachine } from './sim-machine.js';
 import { SimPodCgroups } from './sim-pod-cgroups.js';
 import { SimPodDirectories } from './sim-pod-directories.js';
 import { SimPodLogs } from './sim-pod-logs.js';
@@ -28,13 +30,14 @@ export interface HostPorts {
   readonly podLogs: PodLogOperations;
   readonly containerLogs: ContainerLogOperations;
   readonly podCgroups: PodCgroupOperations;
+  readonly machine: MachineOperations;
   readonly events: EventSinkOperations;
 }
 export type HostOperations = Flattened<HostPorts>;
 export type HostOperationName = keyof HostOperations;
 type AnyRequest = { [Name in HostOperationName]: { readonly op: Name; readonly request: HostOperations[Name]['request'] } }[HostOperationName];
 
-const hostPorts: ReadonlySet<string> = new Set(['podDirectories', 'podVolumes', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups', 'events']);
+const hostPorts: ReadonlySet<string> = new Set(['podDirectories', 'podVolumes', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups', 'machine', 'events']);
 
 export class SimHost {
   readonly settings: SimHostSettings;
@@ -44,6 +47,7 @@ export class SimHost {
   readonly logs: SimPodLogs;
   readonly containerLogs: SimContainerLogs;
   readonly cgroups: SimPodCgroups;
+  readonly machine: SimMachine;
 
   /** Goes on from `state` where one is given. */
   constructor(
@@ -57,6 +61,7 @@ export class SimHost {
     this.logs = new SimPodLogs(state, this.settings);
     this.containerLogs = new SimContainerLogs(state, this.settings);
     this.cgroups = new SimPodCgroups(state, this.settings);
+    this.machine = new SimMachine(state);
   }
 
   /** Whether an operation is of one of the host's ports. */
@@ -138,6 +143,10 @@ export class SimHost {
         return this.cgroups.exists(asked.request);
       case 'podCgroups.list':
         return this.cgroups.list();
+      case 'machine.read':
+        return this.machine.read();
+      case 'machine.addresses':
+        return this.machine.addresses(asked.request);
       case 'events.record':
         return this.record(asked.request, now);
       default:

@@ -69,6 +69,8 @@ export interface SimRuntimeState {
   /** Conditions that a scenario set otherwise than true. */
   runtimeReady: RuntimeCondition;
   networkReady: RuntimeCondition;
+  /** What it was last told of the node's range of pod addresses; '': nothing. */
+  podCidr: string;
   /** Addresses given out so far. */
   addresses: number;
   lastNow: Micros;
@@ -95,6 +97,7 @@ export function emptyRuntimeState(): SimRuntimeState {
     changedPods: new Set(),
     runtimeReady: ready,
     networkReady: ready,
+    podCidr: '',
     addresses: 0,
     lastNow: 0,
   };

@@ -136,6 +136,9 @@ export class SimContainerRuntime {
         return answered({ runtimeName: this.options.runtimeName ?? 'sim', runtimeVersion: '1.0.0', runtimeApiVersion: 'v1' }, look);
       case 'runtime.status':
         return answered(this.health(), look);
+      case 'runtime.updateConfig':
+        this.state.podCidr = asked.request.podCidr;
+        return answered(null, look);
       case 'runtime.listPods':
         return answered(this.view.list(asked.request.uid, now), look);
       case 'runtime.inspectPod':
@@ -178,7 +181,7 @@ export class SimContainerRuntime {
 
   private health(): RuntimeStateOperations['status']['reply'] {
     const handlers = ['', ...(this.options.runtimeHandlers ?? [])].map((name) => ({ name, recursiveReadOnlyMounts: true, userNamespaces: true }));
-    return { runtimeReady: this.state.runtimeReady, networkReady: this.state.networkReady, handlers };
+    return { runtimeReady: this.state.runtimeReady, networkReady: this.state.networkReady, handlers, supplementalGroupsPolicy: true };
   }
 }
 

@@ -1,0 +1,42 @@
+// The machine that the node is, as its Node object tells of it. Looking changes nothing; every operation may be asked at any time.
+import type { Operation } from '../operation.js';
+
+/** What stays as it is for as long as the agent runs: neither CPUs nor memory are plugged in later. */
+export interface MachineReading {
+  /** Logical CPUs online. */
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  /** 0: none. */
+  readonly swapBytes: number;
+  readonly hugePages: readonly { readonly pageSizeKiB: number; readonly count: number }[];
+  /** Of the file system below the kubelet's root directory; null: it could not be measured. */
+  readonly rootFilesystemBytes: number | null;
+  /** The smaller of the kernel's limits on process ids and threads. */
+  readonly maxPids: number;
+  /** '' where the host has none. */
+  readonly machineId: string;
+  readonly systemUuid: string;
+  readonly bootId: string;
+  /** `uname -r`; null: unknown. */
+  readonly kernelVersion: string | null;
+  /** The text of os-release(5); null: no such file can be read. */
+  readonly osRelease: string | null;
+  /** Device plugins have been here before: what of the node's extended resources is known is not of an earlier machine. */
+  readonly hasDeviceCheckpoint: boolean;
+}
+
+export interface AddressReading {
+  /** Of all interfaces that are up, loopback included. */
+  readonly interfaceIps: readonly string[];
+  /** What the name resolves to; empty where that was not asked for, or failed. */
+  readonly dnsAddresses: readonly string[];
+  /** Of the interfaces behind the default routes; null: there is none. */
+  readonly defaultRoute: { readonly ipv4: string | null; readonly ipv6: string | null };
+}
+
+export interface MachineOperations {
+  /** Errors: internal (a host that doesn't tell its memory). */
+  readonly read: Operation<null, MachineReading>;
+  /** @property resolve a name to look up; null: none. A look-up that fails gives no addresses, never an error. */
+  readonly addresses: Operation<{ readonly resolve: string | null }, AddressReading>;
+}
