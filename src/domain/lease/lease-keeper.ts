@@ -14,7 +14,17 @@ import type { Flattened } from '../../ports/operation.js';
 import type { ApiReaderOperations, ApiWriterOperations } from '../../ports/outbound/apiserver.js';
 import type { Address, Reply, Turn } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
-import { type LeaseAnswer, type LeaseCall, type LeaseRenewal, type LeaseStep, leaseAnswered, leaseNamespace, newLeaseRenewal, nextLeaseRenewalAt, startLeaseRenewal } from './lease-renewal.js';
+import {
+  type LeaseAnswer,
+  type LeaseCall,
+  type LeaseRenewal,
+  type LeaseStep,
+  leaseAnswered,
+  leaseNamespace,
+  newLeaseRenewal,
+  nextLeaseRenewalAt,
+  startLeaseRenewal,
+} from './lease-renewal.js';
 
 export type LeaseOperations = Flattened<{ readonly apiReader: ApiReaderOperations; readonly apiWriter: ApiWriterOperations }>;
 
