@@ -18,6 +18,9 @@ function tree(files: Readonly<Record<string, string>>): string {
   return root;
 }
 
+const none = '0'.repeat(32);
+const ipv6Route = (middle: string, name: string): string => `${none} 00 ${none} 00 ${'f'.repeat(32)} ${middle} ${name}\n`;
+
 const recorded = {
   '/proc/meminfo': 'MemTotal:       16384000 kB\nSwapTotal:       2048 kB\n',
   '/proc/self/mountinfo': '30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n',
@@ -26,7 +29,7 @@ const recorded = {
   '/proc/sys/kernel/osrelease': '6.1.0-test\n',
   '/proc/sys/kernel/random/boot_id': 'b-1\n',
   '/proc/net/route': 'Iface\tDestination\tGateway\neth0\t0000A8C0\t00000000\neth1\t00000000\t0100A8C0\n',
-  '/proc/net/ipv6_route': `${'0'.repeat(32)} 00 ${'0'.repeat(32)} 00 ${'f'.repeat(32)} 00000001 00000000 00200200 lo\n${'0'.repeat(32)} 00 ${'0'.repeat(32)} 00 ${'f'.repeat(32)} 00000400 1 0 3 eth1\n`,
+  '/proc/net/ipv6_route': `${ipv6Route('00000001 00000000 00200200', 'lo')}${ipv6Route('00000400 1 0 3', 'eth1')}`,
   '/sys/devices/system/cpu/online': '0-2,10\n',
   '/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages': '7\n',
   '/sys/class/dmi/id/product_uuid': 'UUID-1\n',

@@ -16,7 +16,13 @@ export class SimRuntimeShell {
       (request: RuntimeOperations[Name]['request'], call: Call) =>
         this.perform(name, request, call);
     return {
-      runtime: { version: op('runtime.version'), status: op('runtime.status'), updateConfig: op('runtime.updateConfig'), listPods: op('runtime.listPods'), inspectPod: op('runtime.inspectPod') },
+      runtime: {
+        version: op('runtime.version'),
+        status: op('runtime.status'),
+        updateConfig: op('runtime.updateConfig'),
+        listPods: op('runtime.listPods'),
+        inspectPod: op('runtime.inspectPod'),
+      },
       sandboxes: { run: op('sandboxes.run'), stop: op('sandboxes.stop'), remove: op('sandboxes.remove') },
       containers: {
         create: op('containers.create'),

@@ -36,6 +36,8 @@ export interface HostPorts {
 export type HostOperations = Flattened<HostPorts>;
 export type HostOperationName = keyof HostOperations;
 type AnyRequest = { [Name in HostOperationName]: { readonly op: Name; readonly request: HostOperations[Name]['request'] } }[HostOperationName];
+/** Of ports that have nothing to do with pods' files. */
+type OtherRequest = Extract<AnyRequest, { readonly op: `podCgroups.${string}` | `machine.${string}` | `events.${string}` }>;
 
 const hostPorts: ReadonlySet<string> = new Set(['podDirectories', 'podVolumes', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups', 'machine', 'events']);
 
@@ -135,6 +137,13 @@ export class SimHost {
         return this.containerLogs.rename(asked.request, now);
       case 'containerLogs.removeUnfinished':
         return this.containerLogs.removeUnfinished();
+      default:
+        return this.answerOther(asked, now);
+    }
+  }
+
+  private answerOther(asked: OtherRequest, now: Micros): unknown {
+    switch (asked.op) {
       case 'podCgroups.ensure':
         return this.cgroups.ensure(asked.request);
       case 'podCgroups.destroy':

@@ -129,7 +129,11 @@ function conditions(input: Conditions): unknown {
       const now = micros(step.at);
       const { runtimeStatus } = step;
       if (runtimeStatus !== undefined && (runtimeStatus.error ?? '') === '') {
-        statusReported(readiness, { runtimeReady: conditionOf(runtimeStatus.runtimeReady), networkReady: conditionOf(runtimeStatus.networkReady), handlers: [], supplementalGroupsPolicy: null }, now);
+        statusReported(
+          readiness,
+          { runtimeReady: conditionOf(runtimeStatus.runtimeReady), networkReady: conditionOf(runtimeStatus.networkReady), handlers: [], supplementalGroupsPolicy: null },
+          now,
+        );
       }
       if (step.relist === true) pleg.lastRelist = now;
       storageError = step.storageError ?? storageError;
