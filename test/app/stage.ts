@@ -42,6 +42,8 @@ export class Stage {
   readonly manifests = join(this.directory, 'manifests');
   readonly log = new LogLines();
   readonly clock = new WallAnchoredClock(() => {});
+  /** YAML on top of the configuration of daemons in this process. */
+  configurationMore = '';
   private readonly daemons: Daemon[] = [];
 
   private constructor(readonly runtime: MockCriServer) {
@@ -110,7 +112,7 @@ ${more}`;
   }
 
   /** Words of a command line for this stage. */
-  words(root = this.root, more = ''): string[] {
+  words(root = this.root, more = this.configurationMore): string[] {
     return [`--config=${this.configurationFile(more)}`, `--root-dir=${root}`, '--hostname-override=n1'];
   }
 

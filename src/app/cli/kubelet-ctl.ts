@@ -8,6 +8,7 @@ const help = `usage: kubelet-ctl COMMAND [OPTION...]
 
   dev            run a kubelet with example pods and watch them; needs no root and no runtime
   ps             pods and containers of a running kubelet, or of a container runtime
+  logs           what a container of a node without an apiserver has written
   check-config   what a kubelet would run with, from a configuration file; or what is wrong with it
   mock-cri       a container runtime for tests, on a Unix socket
   replay         run a flight record again, and find the first step that went another way
@@ -24,6 +25,8 @@ async function main([command, ...words]: readonly string[]): Promise<number> {
       return (await import('../dev/run-dev.js')).runDev(words, stdout, stderr);
     case 'ps':
       return (await import('./ps.js')).ps(words, stdout, stderr);
+    case 'logs':
+      return (await import('./logs.js')).logs(words, stdout, stderr);
     case 'check-config':
       return (await import('./small-commands.js')).checkConfigCommand(words);
     case 'mock-cri':

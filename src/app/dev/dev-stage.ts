@@ -37,6 +37,10 @@ export class DevStage {
     return join(this.directory, 'root');
   }
 
+  get linksDirectory(): string {
+    return join(this.directory, 'container-logs');
+  }
+
   get logsDirectory(): string {
     return join(this.directory, 'logs');
   }
@@ -70,7 +74,7 @@ export class DevStage {
 
   profile(): DaemonProfile {
     return {
-      containerLogLinks: join(this.directory, 'container-logs'),
+      containerLogLinks: this.linksDirectory,
       ownsNode: false,
       takeOver: this.options.takeOver,
       // The root directory is always new, so pods of the same manifests are those of another demonstration.

@@ -81,7 +81,11 @@ class Demonstration {
   private async play(daemon: Daemon): Promise<number> {
     const runtime = this.mock === null ? this.options.runtime : 'a mock container runtime (nothing really runs)';
     this.output.write(`A kubelet runs the pods of ${this.stage.manifests}\non ${runtime}. Edit, add or remove manifests there; Ctrl-C ends it.\n`);
-    if (daemon.address !== null) this.output.write(`For another terminal: ${programText()} ps -w --agent http://${daemon.address}\n\n`);
+    if (daemon.address !== null) {
+      const agent = `--agent http://${daemon.address}`;
+      this.output.write(`For another terminal: ${programText()} ps -w ${agent}\n`);
+      this.output.write(`or, for what a pod's container has written, ${programText()} logs -f POD ${agent} --links ${this.stage.linksDirectory}\n\n`);
+    }
     const look = (): void => this.view.show(podRows(daemon.queries.pods().items ?? [], this.clock.now()));
     const timer = setInterval(look, lookEveryMillis);
     const end = await Promise.race([daemon.ended, this.interrupted]);

@@ -1,4 +1,5 @@
-// Reading a container's log for `kubectl logs`: line by line from where the tail begins, with timestamps, since, byte limit and streams.
+// Reading a container's log as the reference does: line by line as the runtime wrote them, so that a part of a long line counts as a line,
+// from where the tail begins, with timestamps, since, byte limit and streams. (The daemon reads whole lines: `whole-lines`.)
 // Invariant: a machine of plain data. It never writes more bytes than the limit, and what it wrote before a failure stays written.
 import { type LogLineParser, logLineParserFor } from '../values/container-log-line.js';
 import { goQuote } from '../values/go-text.js';
@@ -80,7 +81,7 @@ export function readLogLine(reading: LogReading, line: Uint8Array): LogStep {
   };
   const isOld = reading.since !== null && isBefore(time, reading.since);
   if (isOld || !options.streams.includes(parsed.stream)) return { kind: 'next', reading: next, chunk: null };
-  const prefixed = options.timestamps && reading.atLineStart ? concatenated(utf8Encode(`${fullTime(parsed.time)} `), content) : content;
+  const prefixed = options.timestamps && reading.atLineStart ? concatenated(utf8Encode(`${timestampText(parsed.time)} `), content) : content;
   const bytes = prefixed.length > reading.bytesLeft ? prefixed.subarray(0, reading.bytesLeft) : prefixed;
   const chunk = { stream: parsed.stream, bytes };
   const bytesLeft = reading.bytesLeft - bytes.length;
@@ -93,11 +94,11 @@ export interface LogTime {
   readonly nanos: number;
 }
 
-function logTime(text: string): LogTime {
+export function logTime(text: string): LogTime {
   return { micros: parseRfc3339(text) ?? 0, nanos: Number(fractionOf(text).slice(6)) };
 }
 
-function isBefore(a: LogTime, b: LogTime): boolean {
+export function isBefore(a: LogTime, b: LogTime): boolean {
   return a.micros !== b.micros ? a.micros < b.micros : a.nanos < b.nanos;
 }
 
@@ -107,7 +108,7 @@ function fractionOf(text: string): string {
 }
 
 /** With nine digits of a second and in its own zone; one without an offset is UTC's. */
-function fullTime(text: string): string {
+export function timestampText(text: string): string {
   const zone = /(?:Z|[+-]\d{2}:\d{2})$/.exec(text)?.[0] ?? 'Z';
   return `${text.slice(0, 'YYYY-MM-DDThh:mm:ss'.length)}.${fractionOf(text)}${/^[+-]00:00$/.test(zone) ? 'Z' : zone}`;
 }

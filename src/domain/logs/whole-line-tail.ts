@@ -1,0 +1,115 @@
+// Where the last whole lines of a log begin, found by reading the file backwards in blocks. A line may be in several parts, with parts of
+// the other stream's lines between them: then what is read from there on holds parts of lines that are not of the tail, and the answer
+// says how many of each stream to pass over.
+//
+// Invariants: one block more than needed is read, and a bounded number beyond the end of the oldest line that counts, for its beginning;
+// lines are counted by where they end; a line without its end at the end of the file counts.
+import { type LogLineParser, logLineParserFor } from '../values/container-log-line.js';
+import type { LogStream } from './log-reader.js';
+
+const blockBytes = 64 * 1024;
+/** A line of the file that is longer is no line of a log. */
+const lineBytesMax = 1024 * 1024;
+/** How far the parts of one line may lie apart before its beginning is given up. */
+const beginningBytesMax = 4 * 1024 * 1024;
+const newline = 0x0a;
+
+/** Of a stream, seen from the end: nothing yet; within a line that counts; within one that doesn't. */
+type StreamState = 'unseen' | 'counted' | 'passed';
+
+export interface WholeLineTail {
+  linesLeft: number;
+  /** Where the part that was looked at begins. */
+  from: number;
+  /** The beginning of the line that reaches into the next block. */
+  rest: Uint8Array;
+  parse: LogLineParser | null;
+  readonly streams: { stdout: StreamState; stderr: StreamState };
+  /** Where the tail begins as far as is known. */
+  start: number;
+  /** Ends of lines that don't count, and lie behind where the tail may begin. */
+  readonly passedEnds: { readonly stream: LogStream; readonly at: number }[];
+  /** Where the last line that counts was met. */
+  fullAt: number | null;
+}
+
+export type WholeLineTailStep =
+  | { readonly kind: 'read'; readonly offset: number; readonly length: number }
+  | { readonly kind: 'found'; readonly offset: number; readonly skip: Readonly<Record<LogStream, number>> };
+
+/** @param size of the file in bytes */
+export function startWholeLineTail(lines: number, size: number): WholeLineTail {
+  return {
+    linesLeft: lines,
+    from: size,
+    rest: new Uint8Array(),
+    parse: null,
+    streams: { stdout: 'unseen', stderr: 'unseen' },
+    start: size,
+    passedEnds: [],
+    fullAt: lines > 0 ? null : size,
+  };
+}
+
+/** What to do next; after `read`, `searchWholeLineTail` with the block. */
+export function nextTailBlock(tail: WholeLineTail): WholeLineTailStep {
+  if (tail.from === 0 || isOver(tail)) return found(tail);
+  const length = Math.min(blockBytes, tail.from);
+  return { kind: 'read', offset: tail.from - length, length };
+}
+
+/** Takes in the block that was asked for. */
+export function searchWholeLineTail(tail: WholeLineTail, block: Uint8Array): WholeLineTailStep {
+  tail.from -= block.length;
+  const bytes = tail.rest.length === 0 ? block : joined(block, tail.rest);
+  let end = bytes.length;
+  // The newline at `end - 1` ends the line itself.
+  for (let at = end - 2; at >= 0 && !isOver(tail); at--) {
+    if (bytes[at] !== newline) continue;
+    lineMet(tail, bytes.subarray(at + 1, end), tail.from + at + 1);
+    end = at + 1;
+  }
+  tail.rest = end > lineBytesMax ? bytes.subarray(end - 1, end) : bytes.subarray(0, end);
+  if (tail.from === 0 && !isOver(tail) && tail.rest.length > 0) lineMet(tail, tail.rest, 0);
+  return nextTailBlock(tail);
+}
+
+function lineMet(tail: WholeLineTail, line: Uint8Array, at: number): void {
+  tail.parse ??= logLineParserFor(line);
+  const parsed = tail.parse?.(line) ?? null;
+  if (parsed === null) return;
+  const { stream, content } = parsed;
+  const isEnd = content.length > 0 && content[content.length - 1] === newline;
+  if (isEnd || tail.streams[stream] === 'unseen') lineEndMet(tail, stream, at);
+  if (tail.streams[stream] === 'counted') tail.start = at;
+}
+
+function lineEndMet(tail: WholeLineTail, stream: LogStream, at: number): void {
+  tail.streams[stream] = tail.linesLeft > 0 ? 'counted' : 'passed';
+  if (tail.linesLeft === 0) {
+    tail.passedEnds.push({ stream, at });
+    return;
+  }
+  tail.linesLeft--;
+  if (tail.linesLeft === 0) tail.fullAt = at;
+}
+
+/** All lines that count have been met, and the beginnings of all of them. */
+function isOver({ linesLeft, fullAt, from, streams }: WholeLineTail): boolean {
+  if (linesLeft > 0 || fullAt === null) return false;
+  return (streams.stdout !== 'counted' && streams.stderr !== 'counted') || fullAt - from > beginningBytesMax;
+}
+
+function found({ start, passedEnds, parse, from }: WholeLineTail): WholeLineTailStep {
+  // No line was one: whoever reads from the beginning will say so.
+  if (parse === null && from === 0) return { kind: 'found', offset: 0, skip: { stdout: 0, stderr: 0 } };
+  const count = (stream: LogStream) => passedEnds.filter((end) => end.stream === stream && end.at >= start).length;
+  return { kind: 'found', offset: start, skip: { stdout: count('stdout'), stderr: count('stderr') } };
+}
+
+function joined(a: Uint8Array, b: Uint8Array): Uint8Array {
+  const all = new Uint8Array(a.length + b.length);
+  all.set(a);
+  all.set(b, a.length);
+  return all;
+}

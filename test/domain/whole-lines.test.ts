@@ -1,0 +1,137 @@
+// Whole lines of a log: where the last ones begin against plain counting, and KB047, parts of lines of two streams between each other.
+import fc from 'fast-check';
+import t from 'tap';
+import { containerOfLogs } from '../../src/domain/logs/log-container.js';
+import type { LogReadOptions, LogStream } from '../../src/domain/logs/log-reader.js';
+import { nextTailBlock, searchWholeLineTail, startWholeLineTail } from '../../src/domain/logs/whole-line-tail.js';
+import { endWholeLines, readWholeLine, startWholeLines, wantsWholeLine } from '../../src/domain/logs/whole-lines.js';
+import type { ContainerStatus } from '../../src/ports/model/pod-status.js';
+
+const everything: LogReadOptions = { tailLines: null, limitBytes: null, since: null, timestamps: false, streams: ['stdout', 'stderr'], follow: false };
+
+/** What is read of a file, with its tail sought from the end, as pieces of one stream each. */
+function read(file: Buffer, over: Partial<LogReadOptions> = {}): { readonly stream: LogStream; readonly text: string }[] {
+  const options = { ...everything, ...over };
+  let from = 0;
+  let reading = startWholeLines(options);
+  if (options.tailLines !== null) {
+    const tail = startWholeLineTail(options.tailLines, file.length);
+    let step = nextTailBlock(tail);
+    while (step.kind === 'read') step = searchWholeLineTail(tail, file.subarray(step.offset, step.offset + step.length));
+    from = step.offset;
+    reading = startWholeLines(options, step.skip);
+  }
+  const pieces: { stream: LogStream; text: string }[] = [];
+  for (let at = from; at < file.length && wantsWholeLine(reading); ) {
+    const newline = file.indexOf('\n', at);
+    const end = newline < 0 ? file.length : newline + 1;
+    const step = readWholeLine(reading, file.subarray(at, end));
+    at = end;
+    if (step.kind === 'failed') throw new Error(step.message);
+    for (const { stream, bytes } of step.chunks) pieces.push({ stream, text: Buffer.from(bytes).toString() });
+    if (step.kind === 'done') return pieces;
+  }
+  for (const { stream, bytes } of endWholeLines(reading)) pieces.push({ stream, text: Buffer.from(bytes).toString() });
+  return pieces;
+}
+
+const textOf = (file: Buffer, over: Partial<LogReadOptions> = {}): string =>
+  read(file, over)
+    .map(({ text }) => text)
+    .join('');
+
+/** A record of second `at`. */
+const record = (at: number, stream: LogStream, tag: 'P' | 'F', text: string): string => `2026-01-01T00:00:${String(at).padStart(2, '0')}Z ${stream} ${tag} ${text}\n`;
+const time = (at: number): string => `2026-01-01T00:00:${String(at).padStart(2, '0')}.000000000Z`;
+
+const k16 = 16 * 1024;
+const [a, b, c, x, y, last] = ['a', 'b', 'c', 'x', 'y', 'l'].map((letter) => letter.repeat(k16)) as [string, string, string, string, string, string];
+/** A line of stdout in three parts with one of stderr in two between them, then a whole one, and the beginning of one. */
+const split = Buffer.from(
+  [
+    record(1, 'stdout', 'P', a),
+    record(2, 'stderr', 'P', x),
+    record(3, 'stdout', 'P', b),
+    record(4, 'stderr', 'F', y),
+    record(5, 'stdout', 'F', c),
+    record(6, 'stdout', 'F', 'short'),
+    record(7, 'stdout', 'P', last),
+  ].join(''),
+);
+
+t.test('KB047 parts of long lines', async (t) => {
+  t.equal(textOf(split), `${x}${y}\n${a}${b}${c}\nshort\n${last}`, 'streams are kept apart, the end gets no newline');
+  t.equal(textOf(split, { timestamps: true }), `${time(2)} ${x}${y}\n${time(1)} ${a}${b}${c}\n${time(6)} short\n${time(7)} ${last}`, 'one timestamp a line');
+  t.equal(textOf(split, { tailLines: 1, timestamps: true }), `${time(7)} ${last}`, 'the line that has not ended counts');
+  t.equal(textOf(split, { tailLines: 2 }), `short\n${last}`);
+  t.equal(textOf(split, { tailLines: 3, timestamps: true }), `${time(1)} ${a}${b}${c}\n${time(6)} short\n${time(7)} ${last}`, 'a line counts with all its parts, and nothing between them');
+  t.equal(textOf(split, { tailLines: 3, streams: ['stdout'] }), `${a}${b}${c}\nshort\n${last}`);
+  t.equal(textOf(split, { tailLines: 4 }), textOf(split));
+  t.equal(textOf(split, { tailLines: 0 }), '');
+  t.equal(textOf(split, { since: time(2), timestamps: true }), `${time(2)} ${x}${y}\n${time(6)} short\n${time(7)} ${last}`, 'a line is as old as its first part');
+  t.equal(textOf(split, { limitBytes: 100, timestamps: true }), `${time(2)} ${x}`.slice(0, 100));
+  t.equal(textOf(split, { tailLines: 1, limitBytes: 100, timestamps: true, since: time(7) }), `${time(7)} ${last}`.slice(0, 100), 'all of it at once');
+});
+
+t.test('what is no line, and lines without end', async (t) => {
+  t.equal(textOf(Buffer.from(`${record(1, 'stdout', 'F', 'one')}junk\n${record(2, 'stdout', 'F', 'two')}`), { tailLines: 2 }), 'one\ntwo\n', 'junk does not count');
+  t.throws(() => read(Buffer.from('junk\nmore junk\n'), { tailLines: 1 }), /unsupported log format: "junk\\n"/);
+  t.throws(() => read(Buffer.from('junk\n')), /unsupported log format/);
+  t.equal(textOf(Buffer.from(`${record(1, 'stdout', 'F', 'one')}2026-01-01T00:00:02Z stdout F tw`), { tailLines: 1 }), 'tw', 'a record that is being written');
+  const docker = '{"log":"one\\n","stream":"stdout","time":"2026-01-01T00:00:01Z"}\n{"log":"tw","stream":"stdout","time":"2026-01-01T00:00:02Z"}\n{"log":"o\\n","stream":"stdout","time":"2026-01-01T00:00:03Z"}\n';
+  t.equal(textOf(Buffer.from(docker), { tailLines: 1, timestamps: true }), `${time(2)} two\n`);
+  const endless = Buffer.from(Array.from({ length: 100 }, () => record(1, 'stdout', 'P', a)).join(''));
+  t.ok(
+    read(endless).every(({ text }) => text.length <= 1024 * 1024 + k16),
+    'a line of many parts is not held for ever',
+  );
+  t.equal(textOf(endless).length, 100 * k16);
+});
+
+t.test('the tail, whatever the parts', async (t) => {
+  const part = fc.tuple(fc.constantFrom<LogStream>('stdout', 'stderr'), fc.constantFrom<'P' | 'F'>('P', 'F'), fc.string({ unit: fc.constantFrom('a', 'é', ' '), minLength: 1, maxLength: 9 }));
+  const logs = fc.array(fc.oneof({ weight: 6, arbitrary: part.map(([stream, tag, text]) => record(1, stream, tag, text)) }, fc.constant('junk\n')), { minLength: 1, maxLength: 40 });
+  const property = fc.property(logs, fc.nat({ max: 20 }), fc.boolean(), (records, lines, timestamps) => {
+    // A line that never ends counts where its last part is, but is given at the end: so both streams come to the end of a line.
+    const file = Buffer.from([record(0, 'stdout', 'F', 'first'), ...records, record(2, 'stderr', 'F', 'x'), record(2, 'stdout', 'F', 'y'), record(3, 'stderr', 'P', 'z')].join(''));
+    const all = read(file, { timestamps });
+    const some = read(file, { timestamps, tailLines: lines });
+    return JSON.stringify(some) === JSON.stringify(all.slice(Math.max(0, all.length - lines)));
+  });
+  t.doesNotThrow(() => fc.assert(property, { numRuns: 500 }), 'the last whole lines of all');
+  const blocks = Buffer.from(Array.from({ length: 20_000 }, (_, i) => record(1, i % 3 === 0 ? 'stderr' : 'stdout', 'F', `line ${i}`)).join(''));
+  t.equal(textOf(blocks, { tailLines: 15_000 }).split('\n')[0], 'line 5000', 'over many blocks');
+});
+
+t.test('which container is meant', async (t) => {
+  const container = (state: ContainerStatus['state'], last: ContainerStatus['lastState'] = undefined, containerID = 'x://now'): ContainerStatus => ({
+    name: 'c',
+    ready: false,
+    restartCount: 0,
+    image: '',
+    imageID: '',
+    containerID,
+    ...(state === undefined ? {} : { state }),
+    ...(last === undefined ? {} : { lastState: last }),
+  });
+  const ended = (containerID?: string) => ({ terminated: { exitCode: 0, ...(containerID === undefined ? {} : { containerID }) } });
+  const rows: readonly (readonly [string, ContainerStatus | null, boolean, string])[] = [
+    ['one that runs', container({ running: {} }), false, 'x://now'],
+    ['one that ended', container(ended('x://then')), false, 'x://then'],
+    ['one that ended without an id, and ran before', container(ended(), ended('x://last')), false, 'x://last'],
+    ['one that ended without any id', container(ended()), false, 'container "c" in pod "p" is terminated'],
+    ['one that waits after it ran', container({ waiting: { reason: 'CrashLoopBackOff' } }, ended('x://last')), false, 'x://last'],
+    ['one that waits', container({ waiting: { reason: 'ContainerCreating' } }), false, 'container "c" in pod "p" is waiting to start: ContainerCreating'],
+    ['an image that fails', container({ waiting: { reason: 'ErrImagePull' } }), false, 'container "c" in pod "p" is waiting to start: image can\'t be pulled'],
+    ['an image that failed', container({ waiting: { reason: 'ImagePullBackOff' } }), false, 'container "c" in pod "p" is waiting to start: trying and failing to pull image'],
+    ['one without a state', container(undefined), false, 'container "c" in pod "p" is waiting to start - no logs yet'],
+    ['one without a status', null, false, 'container "c" in pod "p" is not available'],
+    ['the previous one', container({ running: {} }, ended('x://last')), true, 'x://last'],
+    ['no previous one', container({ running: {} }), true, 'previous terminated container "c" in pod "p" not found'],
+  ];
+  for (const [what, status, previous, expected] of rows) {
+    const found = containerOfLogs('p', { containerStatuses: status === null ? [] : [status] }, 'c', previous);
+    t.equal(found.kind === 'found' ? found.containerId : found.message, expected, what);
+  }
+  t.match(containerOfLogs('p', { initContainerStatuses: [container({ running: {} })] }, 'c', false), { kind: 'found' });
+});
