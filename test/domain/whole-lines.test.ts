@@ -64,7 +64,11 @@ t.test('KB047 parts of long lines', async (t) => {
   t.equal(textOf(split, { timestamps: true }), `${time(2)} ${x}${y}\n${time(1)} ${a}${b}${c}\n${time(6)} short\n${time(7)} ${last}`, 'one timestamp a line');
   t.equal(textOf(split, { tailLines: 1, timestamps: true }), `${time(7)} ${last}`, 'the line that has not ended counts');
   t.equal(textOf(split, { tailLines: 2 }), `short\n${last}`);
-  t.equal(textOf(split, { tailLines: 3, timestamps: true }), `${time(1)} ${a}${b}${c}\n${time(6)} short\n${time(7)} ${last}`, 'a line counts with all its parts, and nothing between them');
+  t.equal(
+    textOf(split, { tailLines: 3, timestamps: true }),
+    `${time(1)} ${a}${b}${c}\n${time(6)} short\n${time(7)} ${last}`,
+    'a line counts with all its parts, and nothing between them',
+  );
   t.equal(textOf(split, { tailLines: 3, streams: ['stdout'] }), `${a}${b}${c}\nshort\n${last}`);
   t.equal(textOf(split, { tailLines: 4 }), textOf(split));
   t.equal(textOf(split, { tailLines: 0 }), '');
@@ -78,7 +82,8 @@ t.test('what is no line, and lines without end', async (t) => {
   t.throws(() => read(Buffer.from('junk\nmore junk\n'), { tailLines: 1 }), /unsupported log format: "junk\\n"/);
   t.throws(() => read(Buffer.from('junk\n')), /unsupported log format/);
   t.equal(textOf(Buffer.from(`${record(1, 'stdout', 'F', 'one')}2026-01-01T00:00:02Z stdout F tw`), { tailLines: 1 }), 'tw', 'a record that is being written');
-  const docker = '{"log":"one\\n","stream":"stdout","time":"2026-01-01T00:00:01Z"}\n{"log":"tw","stream":"stdout","time":"2026-01-01T00:00:02Z"}\n{"log":"o\\n","stream":"stdout","time":"2026-01-01T00:00:03Z"}\n';
+  const docker =
+    '{"log":"one\\n","stream":"stdout","time":"2026-01-01T00:00:01Z"}\n{"log":"tw","stream":"stdout","time":"2026-01-01T00:00:02Z"}\n{"log":"o\\n","stream":"stdout","time":"2026-01-01T00:00:03Z"}\n';
   t.equal(textOf(Buffer.from(docker), { tailLines: 1, timestamps: true }), `${time(2)} two\n`);
   const endless = Buffer.from(Array.from({ length: 100 }, () => record(1, 'stdout', 'P', a)).join(''));
   t.ok(
@@ -89,8 +94,15 @@ t.test('what is no line, and lines without end', async (t) => {
 });
 
 t.test('the tail, whatever the parts', async (t) => {
-  const part = fc.tuple(fc.constantFrom<LogStream>('stdout', 'stderr'), fc.constantFrom<'P' | 'F'>('P', 'F'), fc.string({ unit: fc.constantFrom('a', 'é', ' '), minLength: 1, maxLength: 9 }));
-  const logs = fc.array(fc.oneof({ weight: 6, arbitrary: part.map(([stream, tag, text]) => record(1, stream, tag, text)) }, fc.constant('junk\n')), { minLength: 1, maxLength: 40 });
+  const part = fc.tuple(
+    fc.constantFrom<LogStream>('stdout', 'stderr'),
+    fc.constantFrom<'P' | 'F'>('P', 'F'),
+    fc.string({ unit: fc.constantFrom('a', 'é', ' '), minLength: 1, maxLength: 9 }),
+  );
+  const logs = fc.array(fc.oneof({ weight: 6, arbitrary: part.map(([stream, tag, text]) => record(1, stream, tag, text)) }, fc.constant('junk\n')), {
+    minLength: 1,
+    maxLength: 40,
+  });
   const property = fc.property(logs, fc.nat({ max: 20 }), fc.boolean(), (records, lines, timestamps) => {
     // A line that never ends counts where its last part is, but is given at the end: so both streams come to the end of a line.
     const file = Buffer.from([record(0, 'stdout', 'F', 'first'), ...records, record(2, 'stderr', 'F', 'x'), record(2, 'stdout', 'F', 'y'), record(3, 'stderr', 'P', 'z')].join(''));
