@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type ContainerLogFile, FileLogReader } from '../../src/adapters/container-logs/index.js';
 import { openNativeLinux } from '../../src/adapters/native-linux/index.js';
-import type { LogReadOptions } from '../../src/domain/logs/log-reader.js';
+import type { LogReadOptions } from '../../src/domain/values/log-read-options.js';
 import { PortError } from '../../src/ports/port-error.js';
 
 const everything: LogReadOptions = { tailLines: null, limitBytes: null, since: null, timestamps: false, streams: ['stdout', 'stderr'], follow: false };

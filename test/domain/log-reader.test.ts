@@ -1,7 +1,8 @@
 // Reading container logs: where the tail begins, and limits, against plain counting.
 import fc from 'fast-check';
 import t from 'tap';
-import { type LogReadOptions, readLogLine, startLogReading, wantsLine } from '../../src/domain/logs/log-reader.js';
+import { readLogLine, startLogReading, wantsLine } from '../../src/domain/logs/log-reader.js';
+import type { LogReadOptions } from '../../src/domain/values/log-read-options.js';
 import { type LogTailStep, searchLogTail, startLogTailSearch } from '../../src/domain/logs/log-tail-search.js';
 
 const holds = (property: fc.IProperty<unknown>): void => fc.assert(property, { numRuns: 300 });

@@ -5,9 +5,9 @@
 // file and its watch are closed.
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { LogChunk, LogReadOptions } from '../../domain/logs/log-reader.js';
-import { nextTailBlock, searchWholeLineTail, startWholeLineTail } from '../../domain/logs/whole-line-tail.js';
-import { endWholeLines, forgetOpenLines, readWholeLine, startWholeLines, type WholeLineReading, wantsWholeLine } from '../../domain/logs/whole-lines.js';
+import type { LogChunk, LogReadOptions } from '../../domain/values/log-read-options.js';
+import { nextTailBlock, searchWholeLineTail, startWholeLineTail } from '../../domain/values/whole-log-tail.js';
+import { endWholeLines, forgetOpenLines, readWholeLine, startWholeLines, type WholeLineReading, wantsWholeLine } from '../../domain/values/whole-log-lines.js';
 import type { FileWatch, FileWatchListener } from '../../ports/outbound/file-watch.js';
 import { PortError } from '../../ports/port-error.js';
 import { DirectoryChanges } from './directory-changes.js';

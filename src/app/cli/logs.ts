@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type ContainerLogFile, FileLogReader } from '../../adapters/container-logs/index.js';
 import { openNativeLinux } from '../../adapters/native-linux/index.js';
 import { containerOfLogs } from '../../domain/logs/log-container.js';
-import type { LogReadOptions } from '../../domain/logs/log-reader.js';
+import type { LogReadOptions } from '../../domain/values/log-read-options.js';
 import { parseGoDuration } from '../../domain/values/go-duration.js';
 import { legacyContainerLogsDirectory, legacyLogSymlink } from '../../domain/values/log-paths.js';
 import { formatRfc3339Micros, parseRfc3339 } from '../../domain/values/time.js';

@@ -1,26 +1,10 @@
 // Reading a container's log as the reference does: line by line as the runtime wrote them, so that a part of a long line counts as a line,
-// from where the tail begins, with timestamps, since, byte limit and streams. (The daemon reads whole lines: `whole-lines`.)
+// from where the tail begins, with timestamps, since, byte limit and streams. (The daemon reads whole lines: `values/whole-log-lines`.)
 // Invariant: a machine of plain data. It never writes more bytes than the limit, and what it wrote before a failure stays written.
 import { type LogLineParser, logLineParserFor } from '../values/container-log-line.js';
 import { goQuote } from '../values/go-text.js';
-import { parseRfc3339 } from '../values/time.js';
+import { isBefore, type LogChunk, type LogReadOptions, type LogTime, logTime, timestampText } from '../values/log-read-options.js';
 import { utf8Decode, utf8Encode } from '../values/utf8.js';
-
-export type LogStream = 'stdout' | 'stderr';
-
-export interface LogReadOptions {
-  /** Lines from the end to start at, and, unless following, to stop after; null for all. */
-  readonly tailLines: number | null;
-  /** Bytes written in all, prefixes included; null for no limit. */
-  readonly limitBytes: number | null;
-  /** RFC 3339; older lines are left out. null for all. */
-  readonly since: string | null;
-  /** Whether each line begins with its time. */
-  readonly timestamps: boolean;
-  readonly streams: readonly LogStream[];
-  /** Whether what is appended later is read too. */
-  readonly follow: boolean;
-}
 
 export interface LogReading {
   readonly options: LogReadOptions;
@@ -32,11 +16,6 @@ export interface LogReading {
   /** Parsable lines still to come; null without end. */
   readonly linesLeft: number | null;
   readonly bytesLeft: number;
-}
-
-export interface LogChunk {
-  readonly stream: LogStream;
-  readonly bytes: Uint8Array;
 }
 
 export type LogStep =
@@ -86,31 +65,6 @@ export function readLogLine(reading: LogReading, line: Uint8Array): LogStep {
   const chunk = { stream: parsed.stream, bytes };
   const bytesLeft = reading.bytesLeft - bytes.length;
   return bytesLeft <= 0 ? { kind: 'done', chunk } : { kind: 'next', reading: { ...next, bytesLeft }, chunk };
-}
-
-/** A log line's time to the nanosecond, which the agent's own clock doesn't have. */
-export interface LogTime {
-  readonly micros: number;
-  readonly nanos: number;
-}
-
-export function logTime(text: string): LogTime {
-  return { micros: parseRfc3339(text) ?? 0, nanos: Number(fractionOf(text).slice(6)) };
-}
-
-export function isBefore(a: LogTime, b: LogTime): boolean {
-  return a.micros !== b.micros ? a.micros < b.micros : a.nanos < b.nanos;
-}
-
-/** Nine digits of a second. */
-function fractionOf(text: string): string {
-  return (/[.,](\d+)/.exec(text)?.[1] ?? '').slice(0, 9).padEnd(9, '0');
-}
-
-/** With nine digits of a second and in its own zone; one without an offset is UTC's. */
-export function timestampText(text: string): string {
-  const zone = /(?:Z|[+-]\d{2}:\d{2})$/.exec(text)?.[0] ?? 'Z';
-  return `${text.slice(0, 'YYYY-MM-DDThh:mm:ss'.length)}.${fractionOf(text)}${/^[+-]00:00$/.test(zone) ? 'Z' : zone}`;
 }
 
 function concatenated(a: Uint8Array, b: Uint8Array): Uint8Array {

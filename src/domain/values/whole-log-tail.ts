@@ -4,8 +4,8 @@
 //
 // Invariants: one block more than needed is read, and a bounded number beyond the end of the oldest line that counts, for its beginning;
 // lines are counted by where they end; a line without its end at the end of the file counts.
-import { type LogLineParser, logLineParserFor } from '../values/container-log-line.js';
-import type { LogStream } from './log-reader.js';
+import { type LogLineParser, logLineParserFor } from './container-log-line.js';
+import type { LogStream } from './log-read-options.js';
 
 const blockBytes = 64 * 1024;
 /** A line of the file that is longer is no line of a log. */

@@ -1,13 +1,13 @@
 // A container's log as its writer meant it: the parts into which the runtime splits a long line are one line again, with one timestamp,
 // the time of its first part; lines of the two streams never run into each other. (Read as it is written, part by part, is
-// `log-reader`.)
+// `logs/log-reader`.)
 //
 // Invariants: a machine of plain data, changed in place. A line leaves when it is whole, at the end of the file as it is, and part by part
 // once it is larger than is held. Never more bytes are written than the limit.
-import { type LogLineParser, logLineParserFor } from '../values/container-log-line.js';
-import { goQuote } from '../values/go-text.js';
-import { utf8Decode, utf8Encode } from '../values/utf8.js';
-import { isBefore, type LogChunk, type LogReadOptions, type LogStream, type LogTime, logTime, timestampText } from './log-reader.js';
+import { type LogLineParser, logLineParserFor } from './container-log-line.js';
+import { goQuote } from './go-text.js';
+import { utf8Decode, utf8Encode } from './utf8.js';
+import { isBefore, type LogChunk, type LogReadOptions, type LogStream, type LogTime, logTime, timestampText } from './log-read-options.js';
 
 /** What is held of a line that is not whole, of each stream. */
 const heldBytesMax = 1024 * 1024;

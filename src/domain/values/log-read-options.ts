@@ -1,0 +1,48 @@
+// What is asked of a container's log and what is given of it, and the times of its lines.
+import { parseRfc3339 } from './time.js';
+
+export type LogStream = 'stdout' | 'stderr';
+
+export interface LogReadOptions {
+  /** Lines from the end to start at, and, unless following, to stop after; null for all. */
+  readonly tailLines: number | null;
+  /** Bytes written in all, prefixes included; null for no limit. */
+  readonly limitBytes: number | null;
+  /** RFC 3339; older lines are left out. null for all. */
+  readonly since: string | null;
+  /** Whether each line begins with its time. */
+  readonly timestamps: boolean;
+  readonly streams: readonly LogStream[];
+  /** Whether what is appended later is read too. */
+  readonly follow: boolean;
+}
+
+export interface LogChunk {
+  readonly stream: LogStream;
+  readonly bytes: Uint8Array;
+}
+
+/** A log line's time to the nanosecond, which the agent's own clock doesn't have. */
+export interface LogTime {
+  readonly micros: number;
+  readonly nanos: number;
+}
+
+export function logTime(text: string): LogTime {
+  return { micros: parseRfc3339(text) ?? 0, nanos: Number(fractionOf(text).slice(6)) };
+}
+
+export function isBefore(a: LogTime, b: LogTime): boolean {
+  return a.micros !== b.micros ? a.micros < b.micros : a.nanos < b.nanos;
+}
+
+/** Nine digits of a second. */
+function fractionOf(text: string): string {
+  return (/[.,](\d+)/.exec(text)?.[1] ?? '').slice(0, 9).padEnd(9, '0');
+}
+
+/** With nine digits of a second and in its own zone; one without an offset is UTC's. */
+export function timestampText(text: string): string {
+  const zone = /(?:Z|[+-]\d{2}:\d{2})$/.exec(text)?.[0] ?? 'Z';
+  return `${text.slice(0, 'YYYY-MM-DDThh:mm:ss'.length)}.${fractionOf(text)}${/^[+-]00:00$/.test(zone) ? 'Z' : zone}`;
+}
