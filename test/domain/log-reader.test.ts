@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { readLogLine, startLogReading, wantsLine } from '../../src/domain/logs/log-reader.js';
-import type { LogReadOptions } from '../../src/domain/values/log-read-options.js';
 import { type LogTailStep, searchLogTail, startLogTailSearch } from '../../src/domain/logs/log-tail-search.js';
+import type { LogReadOptions } from '../../src/domain/values/log-read-options.js';
 
 const holds = (property: fc.IProperty<unknown>): void => fc.assert(property, { numRuns: 300 });
 const everything: LogReadOptions = { tailLines: null, limitBytes: null, since: null, timestamps: false, streams: ['stdout', 'stderr'], follow: false };

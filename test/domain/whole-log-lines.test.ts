@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import t from 'tap';
 import { containerOfLogs } from '../../src/domain/logs/log-container.js';
 import type { LogReadOptions, LogStream } from '../../src/domain/values/log-read-options.js';
-import { nextTailBlock, searchWholeLineTail, startWholeLineTail } from '../../src/domain/values/whole-log-tail.js';
 import { endWholeLines, readWholeLine, startWholeLines, wantsWholeLine } from '../../src/domain/values/whole-log-lines.js';
+import { nextTailBlock, searchWholeLineTail, startWholeLineTail } from '../../src/domain/values/whole-log-tail.js';
 import type { ContainerStatus } from '../../src/ports/model/pod-status.js';
 
 const everything: LogReadOptions = { tailLines: null, limitBytes: null, since: null, timestamps: false, streams: ['stdout', 'stderr'], follow: false };

@@ -6,8 +6,8 @@
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { LogChunk, LogReadOptions } from '../../domain/values/log-read-options.js';
-import { nextTailBlock, searchWholeLineTail, startWholeLineTail } from '../../domain/values/whole-log-tail.js';
 import { endWholeLines, forgetOpenLines, readWholeLine, startWholeLines, type WholeLineReading, wantsWholeLine } from '../../domain/values/whole-log-lines.js';
+import { nextTailBlock, searchWholeLineTail, startWholeLineTail } from '../../domain/values/whole-log-tail.js';
 import type { FileWatch, FileWatchListener } from '../../ports/outbound/file-watch.js';
 import { PortError } from '../../ports/port-error.js';
 import { DirectoryChanges } from './directory-changes.js';

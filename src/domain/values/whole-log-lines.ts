@@ -6,8 +6,8 @@
 // once it is larger than is held. Never more bytes are written than the limit.
 import { type LogLineParser, logLineParserFor } from './container-log-line.js';
 import { goQuote } from './go-text.js';
-import { utf8Decode, utf8Encode } from './utf8.js';
 import { isBefore, type LogChunk, type LogReadOptions, type LogStream, type LogTime, logTime, timestampText } from './log-read-options.js';
+import { utf8Decode, utf8Encode } from './utf8.js';
 
 /** What is held of a line that is not whole, of each stream. */
 const heldBytesMax = 1024 * 1024;

@@ -1,7 +1,7 @@
 // cri-log-lines: a log file read with the options of `kubectl logs`.
 import { readLogLine, startLogReading, wantsLine } from '../../../src/domain/logs/log-reader.js';
-import type { LogReadOptions, LogStream } from '../../../src/domain/values/log-read-options.js';
 import { type LogTailStep, searchLogTail, startLogTailSearch } from '../../../src/domain/logs/log-tail-search.js';
+import type { LogReadOptions, LogStream } from '../../../src/domain/values/log-read-options.js';
 import type { VectorDriver } from '../driver.js';
 
 interface Input {
