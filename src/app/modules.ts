@@ -12,6 +12,7 @@ import { nodeAllocatableCgroup } from '../domain/cgroups/pod-cgroup-name.js';
 import { Kernel } from '../domain/kernel/kernel.js';
 import { type Binder, bindTo, type Resolver } from './bind-to.js';
 import { agentQueries } from './daemon/agent-queries.js';
+import { RuntimeCheckpoints } from './daemon/checkpoints.js';
 import { Inbox } from './daemon/inbox.js';
 import { micros } from './daemon/kubelet-settings.js';
 import { LoopHealth } from './daemon/loop-health.js';
@@ -182,6 +183,9 @@ const agentModule = module((bind) => {
     },
   );
   bind.to(tokens.loopHealth, [tokens.kernel, tokens.clock], (kernel, clock) => new LoopHealth(kernel.state.agent, () => clock.now()));
+  bind.to(tokens.checkpoints, [tokens.configuration, tokens.runtime, tokens.containers, tokens.queries, tokens.clock], ({ options }, runtime, containers, queries, clock) => {
+    return new RuntimeCheckpoints({ rootDirectory: options.rootDir, runtime, containers, pods: () => queries.pods().items ?? [], now: () => clock.now() });
+  });
   bind.to(tokens.queries, [tokens.kernel, tokens.loopHealth], (kernel, health) => agentQueries(kernel.state.agent, health));
 });
 

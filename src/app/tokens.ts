@@ -6,7 +6,9 @@ import type { LoadedConfiguration } from '../domain/configuration/load-configura
 import type { NodeFacts } from '../domain/containers/node-facts.js';
 import type { Kernel } from '../domain/kernel/kernel.js';
 import type { AgentQueries } from '../ports/inbound/agent-queries.js';
+import type { ContainerCheckpointOperations } from '../ports/inbound/container-checkpoints.js';
 import type { Micros } from '../ports/micros.js';
+import type { PortOf } from '../ports/operation.js';
 import type { Logger } from '../ports/outbound/logger.js';
 import { type Token, token } from './bind-to.js';
 import type { DaemonProfile } from './daemon/daemon-profile.js';
@@ -88,4 +90,5 @@ export const tokens = {
   shell: token<Shell<KubeletState, KubeletEvent, KubeletOperations>>('shell'),
   loopHealth: token<LoopHealth>('loopHealth'),
   queries: token<AgentQueries>('queries'),
+  checkpoints: token<PortOf<ContainerCheckpointOperations>>('checkpoints'),
 } as const;

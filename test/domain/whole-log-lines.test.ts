@@ -82,8 +82,8 @@ t.test('what is no line, and lines without end', async (t) => {
   t.throws(() => read(Buffer.from('junk\nmore junk\n'), { tailLines: 1 }), /unsupported log format: "junk\\n"/);
   t.throws(() => read(Buffer.from('junk\n')), /unsupported log format/);
   t.equal(textOf(Buffer.from(`${record(1, 'stdout', 'F', 'one')}2026-01-01T00:00:02Z stdout F tw`), { tailLines: 1 }), 'tw', 'a record that is being written');
-  const docker =
-    '{"log":"one\\n","stream":"stdout","time":"2026-01-01T00:00:01Z"}\n{"log":"tw","stream":"stdout","time":"2026-01-01T00:00:02Z"}\n{"log":"o\\n","stream":"stdout","time":"2026-01-01T00:00:03Z"}\n';
+  const json = (at: number, log: string): string => `${JSON.stringify({ log, stream: 'stdout', time: `2026-01-01T00:00:0${at}Z` })}\n`;
+  const docker = json(1, 'one\n') + json(2, 'tw') + json(3, 'o\n');
   t.equal(textOf(Buffer.from(docker), { tailLines: 1, timestamps: true }), `${time(2)} two\n`);
   const endless = Buffer.from(Array.from({ length: 100 }, () => record(1, 'stdout', 'P', a)).join(''));
   t.ok(

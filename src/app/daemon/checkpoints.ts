@@ -1,0 +1,45 @@
+// Checkpoints of containers for whoever may ask for them (the kubelet's API does): finds the container, makes the directory, asks the runtime.
+// Invariant: archives are for root alone, since the memory of a container is in them.
+import { chmodSync, mkdirSync } from 'node:fs';
+import { checkpointPath, checkpointsDirectory, hasContainer, runningContainerId } from '../../domain/containers/checkpoint-archive.js';
+import type { CheckpointOutcome, CheckpointRequest, ContainerCheckpointOperations } from '../../ports/inbound/container-checkpoints.js';
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { Call, PortOf } from '../../ports/operation.js';
+import type { ContainerOperations, RuntimeStateOperations } from '../../ports/outbound/container-runtime.js';
+
+const directoryMode = 0o700;
+
+export interface CheckpointParts {
+  readonly rootDirectory: string;
+  readonly runtime: Pick<PortOf<RuntimeStateOperations>, 'inspectPod'>;
+  readonly containers: Pick<PortOf<ContainerOperations>, 'checkpoint'>;
+  readonly pods: () => readonly Pod[];
+  readonly now: () => Micros;
+}
+
+export class RuntimeCheckpoints implements PortOf<ContainerCheckpointOperations> {
+  constructor(private readonly parts: CheckpointParts) {}
+
+  async checkpoint({ namespace, podName, containerName, timeoutSeconds }: CheckpointRequest, call: Call): Promise<CheckpointOutcome> {
+    const pod = this.parts.pods().find(({ metadata }) => metadata.name === podName && (metadata.namespace ?? '') === namespace);
+    if (pod === undefined) return { kind: 'no-pod' };
+    if (!hasContainer(pod, containerName)) return { kind: 'no-container' };
+    const { rootDirectory, runtime, containers, now } = this.parts;
+    try {
+      const containerId = runningContainerId(await runtime.inspectPod({ uid: pod.metadata.uid ?? '' }, call), containerName);
+      if (containerId === null) return { kind: 'failed', message: `container ${containerName} not found` };
+      const location = checkpointPath(rootDirectory, pod, containerName, now(), -60 * new Date().getTimezoneOffset());
+      makeDirectory(checkpointsDirectory(rootDirectory));
+      await containers.checkpoint({ containerId, location, timeoutSeconds }, call);
+      return { kind: 'done', path: location };
+    } catch (error) {
+      return { kind: 'failed', message: error instanceof Error ? error.message : String(error) };
+    }
+  }
+}
+
+function makeDirectory(path: string): void {
+  mkdirSync(path, { recursive: true, mode: directoryMode });
+  chmodSync(path, directoryMode);
+}

@@ -1,0 +1,36 @@
+// Which container a checkpoint is of, and where its archive goes: `<root>/checkpoints/checkpoint-<pod>_<namespace>-<container>-<time>.tar`.
+// Invariant: names of pods and containers are validated before, so the archive is directly in that directory.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import { podFullNameOf } from '../values/pod-references.js';
+import { joinPath } from '../values/slash-paths.js';
+import { formatRfc3339, microsPerSecond } from '../values/time.js';
+
+export function checkpointsDirectory(rootDirectory: string): string {
+  return joinPath(rootDirectory, 'checkpoints');
+}
+
+/** @param utcOffsetSeconds of the host's local time, in which the name is */
+export function checkpointPath(rootDirectory: string, pod: Pod, containerName: string, now: Micros, utcOffsetSeconds: number): string {
+  return joinPath(checkpointsDirectory(rootDirectory), `checkpoint-${podFullNameOf(pod)}-${containerName}-${localTime(now, utcOffsetSeconds)}.tar`);
+}
+
+/** Whether the pod's spec has such a container, of whichever kind. */
+export function hasContainer({ spec }: Pod, containerName: string): boolean {
+  return [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].some(({ name }) => name === containerName);
+}
+
+/** The one that runs; null: none does. */
+export function runningContainerId(status: PodRuntimeStatus | null, containerName: string): string | null {
+  return status?.containers.find(({ name, state }) => name === containerName && state === 'running')?.id ?? null;
+}
+
+/** RFC 3339 in whole seconds with the zone's offset; UTC is `Z`. */
+function localTime(now: Micros, utcOffsetSeconds: number): string {
+  const local = formatRfc3339(now + utcOffsetSeconds * microsPerSecond);
+  if (utcOffsetSeconds === 0) return local;
+  const minutes = Math.abs(Math.trunc(utcOffsetSeconds / 60));
+  const two = (value: number) => String(value).padStart(2, '0');
+  return `${local.slice(0, -1)}${utcOffsetSeconds < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+}
