@@ -1,6 +1,7 @@
 // The embeddable world: virtual time and the models of what surrounds a node. No Node module and no package below here.
 
 export { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine } from '../domain/agent/kubelet.js';
+export type { ApiFaultAction, ApiFaultRule } from './apiserver/api-faults.js';
 export {
   type ApiRequest,
   type ApiResponse,

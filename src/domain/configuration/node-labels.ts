@@ -43,11 +43,13 @@ function namespaceOf(key: string): string {
   return at < 0 ? '' : key.slice(0, at);
 }
 
-function isKubernetesLabel(key: string): boolean {
+/** Of the namespaces that are Kubernetes' own. */
+export function isKubernetesLabel(key: string): boolean {
   return ['kubernetes.io', 'k8s.io'].some((domain) => isInDomain(namespaceOf(key), domain));
 }
 
-function isOwnLabel(key: string): boolean {
+/** One of those that a node may set on itself. */
+export function isOwnLabel(key: string): boolean {
   return ownLabels.includes(key) || ownNamespaces.some((namespace) => isInDomain(namespaceOf(key), namespace));
 }
 

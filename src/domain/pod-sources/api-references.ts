@@ -39,7 +39,8 @@ function projections(spec: PodSpec): readonly VolumeProjection[] {
 
 const sourcesWithSecretRef = ['cephfs', 'cinder', 'flexVolume', 'rbd', 'scaleIO', 'iscsi', 'storageos'] as const;
 
-function secretNames(spec: PodSpec): (string | undefined)[] {
+/** Of every Secret that the pod names in any place; undefined where a place names none. */
+export function secretNames(spec: PodSpec): (string | undefined)[] {
   const names: (string | undefined)[] = (spec.imagePullSecrets ?? []).map((reference) => reference.name);
   for (const container of allContainers(spec)) {
     for (const source of container.envFrom ?? []) names.push(source.secretRef?.name);
@@ -53,7 +54,8 @@ function secretNames(spec: PodSpec): (string | undefined)[] {
   return names;
 }
 
-function configMapNames(spec: PodSpec): (string | undefined)[] {
+/** As `secretNames`. */
+export function configMapNames(spec: PodSpec): (string | undefined)[] {
   const names: (string | undefined)[] = [];
   for (const container of allContainers(spec)) {
     for (const source of container.envFrom ?? []) names.push(source.configMapRef?.name);

@@ -1,4 +1,5 @@
 // What is asked of the simulated apiserver and what it answers: a request as the path, the query and the body of HTTP mean it, without HTTP.
+import type { Micros } from '../../ports/micros.js';
 import type { ApiResource, PatchKind } from '../../ports/model/api-object.js';
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -60,6 +61,9 @@ export interface ApiResponse {
   readonly body: JsonObject;
   /** What the client ought to know, as `Warning` headers have it. */
   readonly warnings: readonly string[];
+  /** Faults: the answer takes that much longer; it is never given, since the connection broke. */
+  readonly latencyMicros: Micros;
+  readonly lost: boolean;
 }
 
 export interface WatchRequest {

@@ -1,6 +1,7 @@
 // What an apiserver is made of. Everything has a default.
 import type { Micros } from '../../ports/micros.js';
-import type { FieldValidation } from './api-request.js';
+import type { ApiUser, FieldValidation } from './api-request.js';
+import type { ControllerName } from './control/control-context.js';
 
 export interface ApiserverSettings {
   /** Uids, generated names and tokens are drawn from it. */
@@ -13,7 +14,27 @@ export interface ApiserverSettings {
   readonly watchQueueLimit: number;
   /** How long a watch hears nothing at most. */
   readonly bookmarkMicros: Micros;
+  /** PEM: what pods know the server by. */
+  readonly rootCa: string;
+  /** What tokens are signed with. */
+  readonly tokenSecret: string;
+  /** Bearer tokens that are there from the start, and whose they are. */
+  readonly tokens: ReadonlyMap<string, ApiUser>;
+  /** Nodes are held to what NodeRestriction and the node authorizer allow, everybody else to what he may; off: everybody may everything. */
+  readonly authorization: boolean;
+  /** The parts of a control plane that run inside. */
+  readonly controllers: readonly ControllerName[];
+  /** How long a controller takes to look at a change. */
+  readonly controllerMicros: Micros;
+  /** How long a node may be silent; null: for ever. */
+  readonly nodeMonitorGraceMicros: Micros | null;
+  readonly eventTtlMicros: Micros;
+  readonly maxCertificateSeconds: number;
+  /** Requests kept for whoever asks what was done. */
+  readonly auditLimit: number;
 }
+
+const allControllers: readonly ControllerName[] = ['namespaces', 'scheduler', 'certificates', 'garbage', 'taints', 'heartbeats', 'events'];
 
 export const defaultApiserverSettings: ApiserverSettings = {
   seed: 1,
@@ -21,4 +42,14 @@ export const defaultApiserverSettings: ApiserverSettings = {
   historyLimit: 10_000,
   watchQueueLimit: 10_000,
   bookmarkMicros: 60_000_000,
+  rootCa: '-----BEGIN CERTIFICATE-----\nsimulated\n-----END CERTIFICATE-----\n',
+  tokenSecret: 'simulated',
+  tokens: new Map(),
+  authorization: true,
+  controllers: allControllers,
+  controllerMicros: 5_000,
+  nodeMonitorGraceMicros: 50_000_000,
+  eventTtlMicros: 3_600_000_000,
+  maxCertificateSeconds: 31_536_000,
+  auditLimit: 1_000,
 };

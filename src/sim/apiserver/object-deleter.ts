@@ -5,6 +5,7 @@
 // | with grace (a pod that has a node)  | is marked; whoever stops it deletes it again, with grace 0     |
 // | marked, less grace is asked for     | the time shrinks; it never grows                               |
 // | without grace, with finalizers      | is marked, and goes when the last finalizer is taken away      |
+// | a namespace                         | is marked, and goes when nothing is left in it                 |
 // | else                                | goes at once                                                   |
 import { formatRfc3339, microsPerSecond, parseRfc3339 } from '../../domain/values/time.js';
 import { conflict } from './api-status.js';
@@ -32,10 +33,12 @@ export function deleteObject(object: StoredObject, options: DeletionOptions, con
   checkPreconditions(object, options, context);
   const { metadata } = object;
   const key = objectKey(metadata.namespace, metadata.name);
-  const grace = rulesOf(resource).deletionGrace?.(object, options.gracePeriodSeconds) ?? 0;
-  const waits = (metadata.finalizers ?? []).length > 0;
+  const { deletionGrace, beginDeletion } = rulesOf(resource);
+  const grace = deletionGrace?.(object, options.gracePeriodSeconds) ?? 0;
+  const waits = (metadata.finalizers ?? []).length > 0 || beginDeletion !== undefined;
   if (grace === 0 && !waits) return { object: options.dryRun ? object : store.remove(resource, key, object), gone: true };
-  const marked = mark(object, grace, options.gracePeriodSeconds, now);
+  const changed = metadata.deletionTimestamp === undefined ? beginDeletion?.(object, context) : undefined;
+  const marked = mark(changed ?? object, grace, options.gracePeriodSeconds, now);
   if (marked === object || options.dryRun) return { object: marked, gone: false };
   return { object: store.put(resource, key, marked), gone: false };
 }

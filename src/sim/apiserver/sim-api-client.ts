@@ -76,15 +76,9 @@ export class SimApiClient {
   /** Carries out a request; a watch needs `perform`, since it is answered when it ends. */
   answer(command: ApiCommand, now: Micros): Answer<unknown> {
     this.now = now;
-    return { after: this.latency, outcome: this.outcomeOf(command, now) };
-  }
-
-  private outcomeOf(command: ApiCommand, now: Micros): Outcome<unknown> {
     const request = requestOf(command, this.options.user);
     const response = this.server.handle(request, now);
-    if (response.code >= 400) return { ok: false, error: failureOf(response, command) };
-    if (request.verb === 'list') return { ok: true, value: listOf(response.body) };
-    return { ok: true, value: request.verb === 'delete' ? null : response.body };
+    return { after: this.latency + response.latencyMicros, outcome: outcomeOf(request, response, command) };
   }
 
   cancel(command: ApiCommand, outside: ApiClientOutside): void {
@@ -137,7 +131,7 @@ export class SimApiClient {
     const events: ApiWatchEvent[] = [];
     let failure: PortFailure | null = null;
     for (const event of taken) {
-      if (event.type === 'ERROR') failure = failureOf({ code: Number(event.object.code), body: event.object, warnings: [] }, command);
+      if (event.type === 'ERROR') failure = failureOf({ code: Number(event.object.code), body: event.object }, command);
       else events.push(portEvent(event));
     }
     if (events.length > 0) outside.event(this.latency, { type: 'api-watch', watch: name, at: outside.now + this.latency, events });
@@ -159,6 +153,13 @@ export class SimApiClient {
   }
 }
 
+function outcomeOf(request: ApiRequest, response: ApiResponse, command: ApiCommand): Outcome<unknown> {
+  if (response.lost) return { ok: false, error: { kind: 'unavailable', message: 'EOF', operation: command.op, subject: command.slot, retryAfterMicros: null } };
+  if (response.code >= 400) return { ok: false, error: failureOf(response, command) };
+  if (request.verb === 'list') return { ok: true, value: listOf(response.body) };
+  return { ok: true, value: request.verb === 'delete' ? null : response.body };
+}
+
 function portEvent({ type, object }: WatchEvent): ApiWatchEvent {
   if (type === 'BOOKMARK') return { type, resourceVersion: (object.metadata as JsonObject).resourceVersion as string };
   return { type: type as 'ADDED' | 'MODIFIED' | 'DELETED', object: object as unknown as ApiObject };
@@ -169,7 +170,7 @@ function listOf(body: JsonObject): unknown {
   return { items: body.items, resourceVersion, continueToken: continueToken ?? null };
 }
 
-function failureOf({ code, body }: ApiResponse, command: ApiCommand): PortFailure {
+function failureOf({ code, body }: Pick<ApiResponse, 'code' | 'body'>, command: ApiCommand): PortFailure {
   const details = (body.details ?? {}) as { readonly retryAfterSeconds?: number };
   const kind = portErrorKindOf({ code, reason: String(body.reason ?? '') });
   const retryAfterMicros = details.retryAfterSeconds === undefined ? null : details.retryAfterSeconds * 1_000_000;

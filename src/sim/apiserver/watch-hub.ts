@@ -21,6 +21,9 @@ export interface WatchRecord {
   /** Everything up to here is in the queue, or was. */
   revision: number;
   readonly endsAt: Micros | null;
+  /** A fault: it breaks then, or hears nothing. */
+  readonly cutAt: Micros | null;
+  readonly silent: boolean;
   bookmarkAt: Micros;
   queue: WatchEvent[];
   ended: boolean;
@@ -33,6 +36,14 @@ export interface WatchHubState {
 
 export function emptyWatchState(): WatchHubState {
   return { nextId: 1, open: new Map() };
+}
+
+export interface WatchOptions {
+  readonly bookmarks: boolean;
+  readonly initialEvents: boolean;
+  readonly timeoutSeconds: number | null;
+  readonly cutAfterMicros: Micros | null;
+  readonly silent: boolean;
 }
 
 export interface WatchHubLimits {
@@ -71,15 +82,8 @@ export class WatchHub {
   }
 
   /** @param revision where it begins; null: with what there is. Throws 410 when it is too old. */
-  open(
-    owner: string,
-    type: ResourceType,
-    selection: Selection,
-    revision: number | null,
-    options: { bookmarks: boolean; initialEvents: boolean; timeoutSeconds: number | null },
-    now: Micros,
-  ): WatchRecord {
-    const { bookmarks, initialEvents, timeoutSeconds } = options;
+  open(owner: string, type: ResourceType, selection: Selection, revision: number | null, options: WatchOptions, now: Micros): WatchRecord {
+    const { bookmarks, initialEvents, timeoutSeconds, cutAfterMicros, silent } = options;
     const watch: WatchRecord = {
       id: this.state.nextId++,
       owner,
@@ -88,11 +92,14 @@ export class WatchHub {
       bookmarks,
       revision: this.store.revision,
       endsAt: timeoutSeconds === null ? null : now + timeoutSeconds * microsPerSecond,
+      cutAt: cutAfterMicros === null ? null : now + cutAfterMicros,
+      silent,
       bookmarkAt: now + this.limits.bookmarkMicros,
       queue: [],
       ended: false,
     };
-    if (revision === null || initialEvents) this.addAll(watch, type, initialEvents && bookmarks);
+    if (silent) watch.queue = [];
+    else if (revision === null || initialEvents) this.addAll(watch, type, initialEvents && bookmarks);
     else this.replay(watch, revision);
     this.state.open.set(watch.id, watch);
     this.index(watch);
@@ -126,7 +133,7 @@ export class WatchHub {
   changed(change: StoredChange): void {
     for (const bucket of bucketsOf(change)) {
       for (const watch of this.buckets.get(bucket) ?? []) {
-        if (watch.ended) continue;
+        if (watch.ended || watch.silent) continue;
         this.tell(watch, change);
         if (watch.queue.length > this.limits.queueLimit) this.end(watch);
         else if (watch.queue.length > 0) this.notify(watch);
@@ -142,8 +149,12 @@ export class WatchHub {
   advance(now: Micros): void {
     for (const watch of [...this.state.open.values()]) {
       if (watch.ended) continue;
+      if (watch.cutAt !== null && watch.cutAt <= now) {
+        this.end(watch);
+        continue;
+      }
       const ends = watch.endsAt !== null && watch.endsAt <= now;
-      if (watch.bookmarks && (ends || watch.bookmarkAt <= now)) {
+      if (watch.bookmarks && !watch.silent && (ends || watch.bookmarkAt <= now)) {
         watch.bookmarkAt = now + this.limits.bookmarkMicros;
         this.bookmark(watch);
         this.notify(watch);
@@ -189,7 +200,8 @@ export class WatchHub {
   }
 
   private plan(watch: WatchRecord): void {
-    if (!watch.ended) this.due = Math.min(this.due, watch.endsAt ?? Number.POSITIVE_INFINITY, watch.bookmarks ? watch.bookmarkAt : Number.POSITIVE_INFINITY);
+    const never = Number.POSITIVE_INFINITY;
+    if (!watch.ended) this.due = Math.min(this.due, watch.endsAt ?? never, watch.cutAt ?? never, watch.bookmarks && !watch.silent ? watch.bookmarkAt : never);
   }
 
   private index(watch: WatchRecord): void {

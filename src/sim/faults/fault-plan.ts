@@ -27,31 +27,31 @@ export type FaultAction =
   /** No answer, until the caller gives up. */
   | { readonly kind: 'hang'; readonly moment: FaultMoment };
 
-export interface FaultRule {
+export interface FaultRule<Action = FaultAction> {
   /** `sandboxes.run`, `sandboxes.*` or `*`. */
   readonly operation: string;
   readonly trigger: FaultTrigger;
-  readonly action: FaultAction;
+  readonly action: Action;
 }
 
 /** A plan with what it has counted, as data. */
-export interface FaultPlanData {
-  readonly rules: readonly FaultRule[];
+export interface FaultPlanData<Action = FaultAction> {
+  readonly rules: readonly FaultRule<Action>[];
   readonly seed: number;
   readonly start: Micros;
   readonly calls: ReadonlyMap<string, number>;
   readonly fired: readonly number[];
 }
 
-export class FaultPlan {
+export class FaultPlan<Action = FaultAction> {
   private readonly calls: Map<string, number>;
   private readonly fired: number[];
 
   constructor(
-    private readonly rules: readonly FaultRule[],
+    private readonly rules: readonly FaultRule<Action>[],
     private readonly seed: number,
     private readonly start: Micros,
-    counted: Pick<FaultPlanData, 'calls' | 'fired'> = { calls: new Map(), fired: rules.map(() => 0) },
+    counted: Pick<FaultPlanData<Action>, 'calls' | 'fired'> = { calls: new Map(), fired: rules.map(() => 0) },
   ) {
     this.calls = new Map(counted.calls);
     this.fired = [...counted.fired];
@@ -62,10 +62,10 @@ export class FaultPlan {
   }
 
   /** Counts a call, and says what happens to it: the actions of every rule that fires, in the order of the rules. */
-  strike(operation: string, now: Micros): readonly FaultAction[] {
+  strike(operation: string, now: Micros): readonly Action[] {
     const nth = (this.calls.get(operation) ?? 0) + 1;
     this.calls.set(operation, nth);
-    const actions: FaultAction[] = [];
+    const actions: Action[] = [];
     for (const [i, rule] of this.rules.entries()) {
       if (!concerns(rule.operation, operation) || !this.fires(rule.trigger, i, operation, nth, now - this.start)) continue;
       this.fired[i] = (this.fired[i] ?? 0) + 1;
@@ -74,7 +74,7 @@ export class FaultPlan {
     return actions;
   }
 
-  data(): FaultPlanData {
+  data(): FaultPlanData<Action> {
     return { rules: this.rules, seed: this.seed, start: this.start, calls: this.calls, fired: this.fired };
   }
 

@@ -1,12 +1,16 @@
 // The rules of every kind that has its own, by collection.
+import { certificateRequestRules } from './certificate-requests.js';
 import type { KindRules } from './kind-rules.js';
 import { namespaceRules } from './namespaces.js';
 import { nodeRules } from './nodes.js';
 import { podRules } from './pods.js';
+import { smallKinds } from './small-kinds.js';
 
 const noRules: KindRules = {};
 
-const rules: ReadonlyMap<string, KindRules> = new Map([
+const rules: ReadonlyMap<string, KindRules> = new Map<string, KindRules>([
+  ...smallKinds,
+  ['certificatesigningrequests.certificates.k8s.io', certificateRequestRules],
   ['namespaces', namespaceRules],
   ['nodes', nodeRules],
   ['pods', podRules],

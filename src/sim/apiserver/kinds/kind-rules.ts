@@ -50,4 +50,6 @@ export interface KindRules {
   readonly checkChange?: (problems: Problems, object: ObjectDraft, old: StoredObject, context: WriteContext) => void;
   /** How long a deletion waits for someone else to do it; null: it is done at once. `asked` is what the client wants. */
   readonly deletionGrace?: (object: StoredObject, asked: number | null) => number | null;
+  /** A deletion only marks the object, and a controller ends it: how it looks then. Throws when it may not be deleted. */
+  readonly beginDeletion?: (object: StoredObject, context: WriteContext) => StoredObject;
 }

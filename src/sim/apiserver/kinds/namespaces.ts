@@ -5,6 +5,7 @@ import { type ResourceType, resourceTypeOf } from '../resource-types.js';
 import type { KindRules } from './kind-rules.js';
 
 export const firstNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'] as const;
+const undeletable: readonly string[] = ['default', 'kube-system', 'kube-public'];
 export const namespaceNameLabel = 'kubernetes.io/metadata.name';
 
 export const namespaceRules: KindRules = {
@@ -15,6 +16,11 @@ export const namespaceRules: KindRules = {
   },
   complete(draft) {
     draft.metadata.labels = { ...draft.metadata.labels, [namespaceNameLabel]: draft.metadata.name };
+  },
+  beginDeletion(object, { type }) {
+    const { name } = object.metadata;
+    if (undeletable.includes(name)) throw forbidden(type, name, 'this namespace may not be deleted');
+    return { ...object, status: { phase: 'Terminating' } };
   },
 };
 

@@ -8,7 +8,8 @@ import { validatePod } from '../../../domain/pod-sources/validation/validate-pod
 import { computeQosClass } from '../../../domain/qos/qos-class.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { StoredObject } from '../object-store.js';
-import type { KindRules, ObjectDraft, WriteContext } from './kind-rules.js';
+import type { KindRules, ObjectDraft } from './kind-rules.js';
+import { checkEphemeral, checkResize, keepAllButEphemeral, keepAllButResources } from './pod-parts.js';
 import { checkStatusChange } from './pod-status-rules.js';
 
 const updatableFields = [
@@ -34,7 +35,10 @@ export const podRules: KindRules = {
   },
 
   check(problems, object) {
-    problems.push(...validatePod(asPod(object)).filter(({ field }) => !field.startsWith('metadata.')));
+    // Containers to look into a pod are refused in a new one only: that has no version yet.
+    const isNew = object.metadata.resourceVersion === undefined;
+    const counts = (field: string): boolean => !field.startsWith('metadata.') && (isNew || field !== 'spec.ephemeralContainers');
+    problems.push(...validatePod(asPod(object)).filter(({ field }) => counts(field)));
   },
 
   change(draft, old, { subresource }) {
@@ -48,12 +52,16 @@ export const podRules: KindRules = {
       draft.status = status;
       return;
     }
-    draft.status = old.status;
+    if (subresource === 'resize') keepAllButResources(draft, old);
+    else if (subresource === 'ephemeralcontainers') keepAllButEphemeral(draft, old);
+    else draft.status = old.status;
   },
 
-  checkChange(problems, object, old, context) {
-    if (context.subresource === 'status') checkStatusChange(problems, asPod(object), asPod(old));
-    else checkSpecChange(problems, object, old, context);
+  checkChange(problems, object, old, { subresource }) {
+    if (subresource === 'status') checkStatusChange(problems, asPod(object), asPod(old));
+    else if (subresource === 'resize') checkResize(problems, object, old);
+    else if (subresource === 'ephemeralcontainers') checkEphemeral(problems, object, old);
+    else checkSpecChange(problems, object, old);
   },
 
   deletionGrace(object, asked) {
@@ -65,8 +73,7 @@ export const podRules: KindRules = {
 };
 
 /** Nothing but images, the deadline and more tolerations may change. */
-function checkSpecChange(problems: Problems, object: ObjectDraft, old: StoredObject, { subresource }: WriteContext): void {
-  if (subresource !== null) return;
+function checkSpecChange(problems: Problems, object: ObjectDraft, old: StoredObject): void {
   const [before, after] = [asPod(old), asPod(object)];
   for (const toleration of before.spec.tolerations ?? []) {
     if (!(after.spec.tolerations ?? []).some((other) => canonicalJson({ ...other, tolerationSeconds: 0 }) === canonicalJson({ ...toleration, tolerationSeconds: 0 }))) {

@@ -1,0 +1,16 @@
+// What a namespace always has: its default service account, and the certificate that pods know the server by.
+import { formatRfc3339 } from '../../../domain/values/time.js';
+import { objectKey } from '../object-store.js';
+import type { ControlContext } from './control-context.js';
+
+const rootCaName = 'kube-root-ca.crt';
+
+export function fillNamespace(namespace: string, { store, ids, settings, now }: ControlContext): void {
+  const metadata = (name: string) => ({ name, namespace, uid: ids.uid(), creationTimestamp: formatRfc3339(now) });
+  const put = (resource: string, kind: string, name: string, rest: object): void => {
+    const key = objectKey(namespace, name);
+    if (store.get(resource, key) === null) store.put(resource, key, { kind, apiVersion: 'v1', metadata: metadata(name), ...rest });
+  };
+  put('serviceaccounts', 'ServiceAccount', 'default', {});
+  put('configmaps', 'ConfigMap', rootCaName, { data: { 'ca.crt': settings.rootCa } });
+}

@@ -1,0 +1,31 @@
+// What the controllers of the simulated control plane work with, and the state that they keep, as data.
+import type { Micros } from '../../../ports/micros.js';
+import type { ApiserverSettings } from '../apiserver-settings.js';
+import type { CertificateSigner } from '../certificate-signer.js';
+import type { IdSource } from '../id-source.js';
+import type { ObjectStore } from '../object-store.js';
+
+export type ControllerName = 'namespaces' | 'scheduler' | 'certificates' | 'garbage' | 'taints' | 'heartbeats' | 'events';
+
+export interface ControlState {
+  /** When each controller has something to do. */
+  readonly due: Map<ControllerName, Micros>;
+  /** Node -> when it was heard of, the longest silent first. */
+  readonly heartbeats: Map<string, Micros>;
+  /** Event -> when it was written, the oldest first. */
+  readonly eventTimes: Map<string, Micros>;
+}
+
+export function emptyControlState(): ControlState {
+  return { due: new Map(), heartbeats: new Map(), eventTimes: new Map() };
+}
+
+export interface ControlContext {
+  readonly store: ObjectStore;
+  readonly settings: ApiserverSettings;
+  readonly ids: IdSource;
+  /** null: certificates are approved, and nobody signs them. */
+  readonly signer: CertificateSigner | null;
+  readonly state: ControlState;
+  readonly now: Micros;
+}

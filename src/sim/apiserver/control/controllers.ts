@@ -1,0 +1,170 @@
+// The parts of a control plane that a server without them would be no cluster: each looks at what there is when something changed that
+// concerns it, a little later, and does what is to be done.
+//
+// Invariant: nothing runs while nothing changes, but what waits for a time of its own (silent nodes, old events).
+import { canonicalJson } from '../../../domain/kernel/canonical.js';
+import type { Micros } from '../../../ports/micros.js';
+import type { Node } from '../../../ports/model/node.js';
+import type { PodRelations } from '../access/pod-relations.js';
+import { objectKey, type StoredChange, type StoredObject } from '../object-store.js';
+import { fillNamespace } from './automatic-objects.js';
+import { settleCertificates } from './certificate-controller.js';
+import type { ControlContext, ControllerName } from './control-context.js';
+import { collectGarbage } from './garbage-collector.js';
+import { finishNamespaces } from './namespace-controller.js';
+import { reconcileTaints, reviewHeartbeats } from './node-controllers.js';
+import { schedulePods, waitsForNode } from './scheduler.js';
+
+const leases = 'leases.coordination.k8s.io';
+
+export class Controllers {
+  private readonly waiting = new Set<string>();
+  private readonly terminatingNamespaces = new Set<string>();
+
+  constructor(
+    private readonly context: () => ControlContext,
+    private readonly relations: PodRelations,
+  ) {
+    const { store } = context();
+    for (const { metadata } of store.all('namespaces')) if (metadata.deletionTimestamp !== undefined) this.terminatingNamespaces.add(metadata.name);
+    for (const pod of store.all('pods')) if (waitsForNode(pod)) this.waiting.add(objectKey(pod.metadata.namespace, pod.metadata.name));
+  }
+
+  changed(change: StoredChange): void {
+    const { resource, key, before, after } = change;
+    const { settings } = this.context();
+    if (after === null && before?.metadata.uid !== undefined) this.plan('garbage');
+    if (resource === 'namespaces') this.namespaceChanged(before, after);
+    else if (resource === 'pods') this.podChanged(key, before, after);
+    else if (resource === 'nodes') this.nodeChanged(before, after);
+    else if (resource === 'certificatesigningrequests.certificates.k8s.io') this.plan('certificates');
+    else if (resource === leases && after?.metadata.namespace === 'kube-node-lease') this.heard(after.metadata.name);
+    else if (resource === 'events') this.eventChanged(key, after, settings.eventTtlMicros);
+    if (after?.metadata.ownerReferences !== undefined && before === null) this.plan('garbage');
+    if (after === null && this.terminatingNamespaces.has(before?.metadata.namespace ?? '')) this.plan('namespaces');
+  }
+
+  nextAt(): Micros | null {
+    const { due } = this.context().state;
+    return due.size === 0 ? null : Math.min(...due.values());
+  }
+
+  advance(): void {
+    const { state, now } = this.context();
+    for (const [name, at] of [...state.due]) {
+      if (at > now) continue;
+      state.due.delete(name);
+      this.run(name);
+    }
+  }
+
+  private run(name: ControllerName): void {
+    const context = this.context();
+    switch (name) {
+      case 'namespaces':
+        finishNamespaces(context);
+        return;
+      case 'garbage':
+        collectGarbage(context);
+        return;
+      case 'certificates':
+        settleCertificates(context);
+        return;
+      case 'taints':
+        reconcileTaints(context);
+        return;
+      case 'scheduler':
+        schedulePods(context, this.relations, this.waitingPods());
+        return;
+      case 'heartbeats':
+        this.planAt('heartbeats', reviewHeartbeats(context));
+        return;
+      case 'events':
+        this.planAt('events', this.forgetEvents(context));
+        return;
+    }
+  }
+
+  private namespaceChanged(before: StoredObject | null, after: StoredObject | null): void {
+    if (after === null) this.terminatingNamespaces.delete(before?.metadata.name ?? '');
+    else if (after.metadata.deletionTimestamp !== undefined) {
+      this.terminatingNamespaces.add(after.metadata.name);
+      this.plan('namespaces');
+    } else if (before === null) fillNamespace(after.metadata.name, this.context());
+  }
+
+  private podChanged(key: string, before: StoredObject | null, after: StoredObject | null): void {
+    const waits = after !== null && waitsForNode(after);
+    if (waits) this.waiting.add(key);
+    else this.waiting.delete(key);
+    const isOver = (object: StoredObject | null): boolean =>
+      object === null || ['Succeeded', 'Failed'].includes(String((object.status as { readonly phase?: string } | undefined)?.phase));
+    const madeRoom = before !== null && isOver(after) && !isOver(before);
+    const isNew = waits && (before === null || !waitsForNode(before));
+    if (isNew || (madeRoom && this.waiting.size > 0)) this.plan('scheduler');
+  }
+
+  private nodeChanged(before: StoredObject | null, after: StoredObject | null): void {
+    if (after === null) {
+      this.context().state.heartbeats.delete(before?.metadata.name ?? '');
+      return;
+    }
+    this.plan('taints');
+    if (before === null || heartbeatOf(before) !== heartbeatOf(after)) this.heard(after.metadata.name);
+    if (this.waiting.size > 0 && (before === null || roomOf(before) !== roomOf(after))) this.plan('scheduler');
+  }
+
+  private heard(node: string): void {
+    const { state, settings, now, store } = this.context();
+    if (settings.nodeMonitorGraceMicros === null || store.get('nodes', objectKey(null, node)) === null) return;
+    state.heartbeats.delete(node);
+    state.heartbeats.set(node, now);
+    if (!state.due.has('heartbeats')) state.due.set('heartbeats', now + settings.nodeMonitorGraceMicros);
+  }
+
+  private eventChanged(key: string, after: StoredObject | null, ttl: Micros): void {
+    const { state, now } = this.context();
+    state.eventTimes.delete(key);
+    if (after === null) return;
+    state.eventTimes.set(key, now);
+    if (!state.due.has('events')) state.due.set('events', now + ttl);
+  }
+
+  private forgetEvents({ store, state, settings, now }: ControlContext): Micros | null {
+    for (const [key, at] of state.eventTimes) {
+      if (at + settings.eventTtlMicros > now) return at + settings.eventTtlMicros;
+      const event = store.get('events', key);
+      if (event !== null) store.remove('events', key, event);
+      state.eventTimes.delete(key);
+    }
+    return null;
+  }
+
+  private *waitingPods(): Iterable<StoredObject> {
+    const { store } = this.context();
+    for (const key of this.waiting) {
+      const pod = store.get('pods', key);
+      if (pod !== null) yield pod;
+    }
+  }
+
+  private plan(name: ControllerName): void {
+    const { state, now, settings } = this.context();
+    if (settings.controllers.includes(name) && !state.due.has(name)) state.due.set(name, now + settings.controllerMicros);
+  }
+
+  private planAt(name: ControllerName, at: Micros | null): void {
+    if (at !== null) this.context().state.due.set(name, at);
+  }
+}
+
+function heartbeatOf(object: StoredObject): string {
+  const { conditions = [] } = (object as unknown as Node).status ?? {};
+  return conditions.map(({ lastHeartbeatTime }) => lastHeartbeatTime ?? '').join();
+}
+
+/** What scheduling goes by. */
+function roomOf(object: StoredObject): string {
+  const node = object as unknown as Node;
+  return canonicalJson([node.spec ?? null, node.metadata.labels ?? null, node.status?.allocatable ?? null]);
+}
