@@ -65,8 +65,8 @@ function admitPriority(pod: PodDraft, context: WriteContext): void {
   const { spec } = pod;
   const found = priorityOf(pod, context);
   if (spec.priority !== undefined && spec.priority !== found.value) {
-    const why = `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${found.value} from the given PriorityClass name`;
-    throw refuse(pod, context, why);
+    const computed = `priority admission controller computed ${found.value} from the given PriorityClass name`;
+    throw refuse(pod, context, `the integer value of priority (${spec.priority}) must not be provided in pod spec; ${computed}`);
   }
   spec.priority = found.value;
   spec.preemptionPolicy ??= found.policy;

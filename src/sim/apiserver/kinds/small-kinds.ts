@@ -28,12 +28,15 @@ const configMapRules: KindRules = {
   },
 };
 
+const configKeyProblem = [
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name',",
+  "regex used for validation is '[-._a-zA-Z0-9]+')",
+].join(' ');
+
 function checkKeys(problems: Problems, field: string, data: JsonDraft): void {
   for (const key of Object.keys(data)) {
     if (!/^[-._a-zA-Z0-9]+$/.test(key) || key === '.' || key === '..') {
-      const example =
-        "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
-      invalid(problems, `${field}[${key}]`, key, example);
+      invalid(problems, `${field}[${key}]`, key, configKeyProblem);
     }
   }
 }
