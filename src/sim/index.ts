@@ -15,10 +15,16 @@ export {
   type WatchRequest,
   wholeList,
 } from './apiserver/api-request.js';
+export { ApiRefusal, badRequest, noSuchPath, refusal } from './apiserver/api-status.js';
 export type { ApiserverSettings } from './apiserver/apiserver-settings.js';
+export type { CertificateOrder, CertificateSigner, RequestedCertificate } from './apiserver/certificate-signer.js';
 export type { StoredObject } from './apiserver/object-store.js';
+export { findResourceType, type ResourceType } from './apiserver/resource-types.js';
 export { type ApiClientOutside, type ApiserverOperations, nodeUser, SimApiClient, type SimApiClientOptions } from './apiserver/sim-api-client.js';
 export { emptyApiserverState, SimApiserver, type SimApiserverState } from './apiserver/sim-apiserver.js';
+export { aggregatedDiscovery, coreVersions, groupDocument, groupList, resourceList } from './apiserver/surface/discovery.js';
+export { openApiIndex, openApiV2, openApiV3 } from './apiserver/surface/openapi.js';
+export { type TableRequest, tableOf } from './apiserver/surface/table.js';
 export type { WatchRecord } from './apiserver/watch-hub.js';
 export { allCheckers } from './checkers/all-checkers.js';
 export { type AnyChecker, anyChecker, type CheckedNode, type Checker, type Observation, type Violation } from './checkers/checker.js';

@@ -1,7 +1,7 @@
 // What an apiserver is made of. Everything has a default.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiUser, FieldValidation } from './api-request.js';
-import type { ControllerName } from './control/control-context.js';
+import { allControllers, type ControllerName } from './control/controller-names.js';
 
 export interface ApiserverSettings {
   /** Uids, generated names and tokens are drawn from it. */
@@ -33,8 +33,6 @@ export interface ApiserverSettings {
   /** Requests kept for whoever asks what was done. */
   readonly auditLimit: number;
 }
-
-const allControllers: readonly ControllerName[] = ['namespaces', 'scheduler', 'certificates', 'garbage', 'taints', 'heartbeats', 'events'];
 
 export const defaultApiserverSettings: ApiserverSettings = {
   seed: 1,

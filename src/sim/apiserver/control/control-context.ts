@@ -4,8 +4,7 @@ import type { ApiserverSettings } from '../apiserver-settings.js';
 import type { CertificateSigner } from '../certificate-signer.js';
 import type { IdSource } from '../id-source.js';
 import type { ObjectStore } from '../object-store.js';
-
-export type ControllerName = 'namespaces' | 'scheduler' | 'certificates' | 'garbage' | 'taints' | 'heartbeats' | 'events';
+import type { ControllerName } from './controller-names.js';
 
 export interface ControlState {
   /** When each controller has something to do. */
