@@ -86,8 +86,8 @@ const hostModule = module((bind) => {
   );
   bind.to(tokens.machine, [tokens.configuration], ({ options }) => new LinuxMachine({ rootDirectory: options.rootDir }));
   bind.to(tokens.events, [tokens.logger, tokens.clock], (logger, clock) => new LoggingEventSink(logger.named('event'), () => clock.now()));
-  bind.to(tokens.apiReader, [], () => failingPort('apiReader', 'failed-precondition', standalone));
-  bind.to(tokens.apiWriter, [], () => failingPort('apiWriter', 'failed-precondition', standalone));
+  bind.to(tokens.apiReader, [tokens.apiAccess], ({ clients }) => clients?.reader ?? failingPort('apiReader', 'failed-precondition', standalone));
+  bind.to(tokens.apiWriter, [tokens.apiAccess], ({ clients }) => clients?.writer ?? failingPort('apiWriter', 'failed-precondition', standalone));
   bind.to(tokens.manifestDirectory, [tokens.native, tokens.inbox, tokens.teardown], (native, inbox, teardown) => {
     const directory = new LinuxManifestDirectory({ openFileWatch: (listener) => native.openFileWatch(listener), deliver: (event) => inbox.deliver(event) });
     teardown.add('manifest watch', () => directory.close());

@@ -11,6 +11,7 @@ import type { Micros } from '../ports/micros.js';
 import type { PortOf } from '../ports/operation.js';
 import type { Logger } from '../ports/outbound/logger.js';
 import { type Token, token } from './bind-to.js';
+import type { ApiAccess } from './daemon/api-access.js';
 import type { DaemonProfile } from './daemon/daemon-profile.js';
 import type { FlightRecorder } from './daemon/flight-record.js';
 import type { Inbox } from './daemon/inbox.js';
@@ -57,6 +58,7 @@ export const tokens = {
   teardown: token<Teardown>('teardown'),
   inbox: token<Inbox>('inbox'),
 
+  apiAccess: token<ApiAccess>('apiAccess'),
   runtimeService: token<RuntimeService>('runtimeService'),
   imageService: token<ImageService>('imageService'),
   notices: token<RuntimeNotices>('notices'),

@@ -44,6 +44,8 @@ export class Stage {
   readonly clock = new WallAnchoredClock(() => {});
   /** YAML on top of the configuration of daemons in this process. */
   configurationMore = '';
+  /** More words for the command line of each start. */
+  readonly flags: string[] = [];
   private readonly daemons: Daemon[] = [];
 
   private constructor(readonly runtime: MockCriServer) {
@@ -113,7 +115,7 @@ ${more}`;
 
   /** Words of a command line for this stage. */
   words(root = this.root, more = this.configurationMore): string[] {
-    return [`--config=${this.configurationFile(more)}`, `--root-dir=${root}`, '--hostname-override=n1'];
+    return [`--config=${this.configurationFile(more)}`, `--root-dir=${root}`, '--hostname-override=n1', ...this.flags];
   }
 
   loaded(root = this.root): LoadedConfiguration {

@@ -2,3 +2,4 @@
 export { type ApiClientOptions, type ApiClients, openApiClients, type RequestRate } from './api-clients.js';
 export type { ClientPair } from './credentials.js';
 export { type ClientConfig, KubeconfigError, kubeconfigOf, loadKubeconfig } from './kubeconfig.js';
+export { clientPairOf, unusableCredentials } from './usable-credentials.js';

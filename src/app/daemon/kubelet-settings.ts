@@ -14,14 +14,14 @@ import { StartRefusal } from './start-refusal.js';
 /** From the end of one look at a runtime that tells of no changes to the beginning of the next. */
 const relistPeriod: Micros = 1_000_000;
 
-export function kubeletSettings(loaded: LoadedConfiguration, profile: DaemonProfile, nodeName: string, runtimeTellsChanges: boolean): KubeletSettings {
+export function kubeletSettings(loaded: LoadedConfiguration, profile: DaemonProfile, nodeName: string, runtimeTellsChanges: boolean, apiserver: boolean): KubeletSettings {
   const { configuration: c, options, gates } = loaded;
   const manifests = { nodeName, preventApiReferences: featureEnabled(gates, 'PreventStaticPodAPIReferences') };
   const maximum = c.crashLoopBackOff.maxContainerRestartPeriod;
   return {
     agent: {
       nodeName,
-      apiserver: false,
+      apiserver,
       nodeIps: nodeIpsOf(options.nodeIp),
       podLogsDirectory: c.podLogsDir,
       containerLogLinks: profile.containerLogLinks,

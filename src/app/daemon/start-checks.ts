@@ -72,7 +72,6 @@ export function logNotes(loaded: LoadedConfiguration, logger: Logger): void {
 
 function unusedOptions({ options }: LoadedConfiguration): string[] {
   const given: readonly (readonly [string, boolean])[] = [
-    ['--kubeconfig', options.kubeconfig !== ''],
     ['--bootstrap-kubeconfig', options.bootstrapKubeconfig !== ''],
     ['--cloud-provider', options.cloudProvider !== ''],
     ['--image-credential-provider-config', options.imageCredentialProviderConfig !== ''],

@@ -4,6 +4,7 @@
 // | step                                             | refuses                                                     |
 // |--------------------------------------------------|-------------------------------------------------------------|
 // | configuration, lock file, root directory         | bad values, another agent on the same root                  |
+// | the way to the apiserver                         | a kubeconfig or credentials that can't be used              |
 // | hand-shake with the runtime, cgroup driver       | a runtime that doesn't answer or speaks another version     |
 // | host                                             | swap, kernel tunables                                       |
 // | pods on the host                                 | pods of somebody else, unless this agent owns the node      |
@@ -18,6 +19,7 @@ import type { AgentQueries } from '../../ports/inbound/agent-queries.js';
 import type { Resolver } from '../bind-to.js';
 import { daemonContainer } from '../modules.js';
 import { type Recording, tokens } from '../tokens.js';
+import { type ApiAccess, openApiAccess } from './api-access.js';
 import type { DaemonContext } from './daemon-context.js';
 import { FlightRecorder } from './flight-record.js';
 import { podsOnHost, strangers, strangersRefusal, uidsOfManifests, uidsOnHost } from './foreign-pods.js';
@@ -109,9 +111,10 @@ class DaemonStart {
     const nodeName = nodeNameOf(options.hostnameOverride, hostname());
     nodeIpsOf(options.nodeIp);
     await lockRootDirectory(options.rootDir, native, this.teardown);
+    const access = this.openApi();
     const [cgroupDriver, tellsChanges] = await Promise.all([this.shakeHands(), this.resolver.get(tokens.notices).open()]);
     const tunables = checkHost(loaded, host, profile, logger);
-    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges);
+    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, access.clients !== null);
     const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, cpuCount: Math.max(1, onlineCount(host.onlineCpus)) };
     const passing = readPassingFacts(configuration.resolvConf, hostAddresses());
     this.container.add((bind) => {
@@ -126,6 +129,14 @@ class DaemonStart {
       bind.toValue(tokens.recording, this.recording());
     });
     return this.begin(nodeName, steady, owned);
+  }
+
+  private openApi(): ApiAccess {
+    const inbox = this.resolver.get(tokens.inbox);
+    const access = openApiAccess(this.context, (events) => inbox.deliver(events));
+    this.teardown.add('apiserver connections', () => access.clients?.close());
+    this.container.add((bind) => bind.toValue(tokens.apiAccess, access));
+    return access;
   }
 
   /** Both services of the runtime, and the cgroup driver that counts. */

@@ -1,0 +1,48 @@
+// Whether what a kubeconfig names can be used at all, found out before anything is started with it.
+
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import { certificatesOf, pairProblem } from '../certificates/index.js';
+import { openErrorText } from './file-text.js';
+import type { ClientConfig, Material } from './kubeconfig.js';
+
+/** Why no client can be made of it; null when one can. Whether the server accepts it, the server says. */
+export function unusableCredentials({ path, server, authority, user }: ClientConfig): string | null {
+  try {
+    if (server.startsWith('https:') && authority !== null) {
+      const pem = textOf(authority);
+      if (certificatesOf(pem).length === 0)
+        return `unable to load root certificates: unable to parse bytes as PEM block (${placeOf(authority, path, 'certificate-authority-data')})`;
+      createSecureContext({ ca: pem });
+    }
+    if (user.certificate === null) return null;
+    const { certificate, key } = user.certificate;
+    const problem = pairProblem(textOf(certificate), textOf(key));
+    return problem === null ? null : `${problem} (${placeOf(certificate, path, 'client-certificate-data')})`;
+  } catch (error) {
+    return error instanceof Error ? `${error.message} (${path})` : String(error);
+  }
+}
+
+/** The certificates that the user shows, the leaf first; null: none, or they can't be read. */
+export function clientPairOf({ user }: ClientConfig): { readonly certificate: string; readonly key: string } | null {
+  if (user.certificate === null) return null;
+  try {
+    return { certificate: textOf(user.certificate.certificate), key: textOf(user.certificate.key) };
+  } catch {
+    return null;
+  }
+}
+
+function textOf(material: Material): string {
+  if (material.kind === 'data') return material.pem;
+  try {
+    return readFileSync(material.path, 'utf8');
+  } catch (error) {
+    throw new Error(openErrorText(material.path, error), { cause: error });
+  }
+}
+
+function placeOf(material: Material, path: string, field: string): string {
+  return material.kind === 'file' ? material.path : `${path}: ${field}`;
+}
