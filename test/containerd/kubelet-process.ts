@@ -44,6 +44,7 @@ export class KubeletProcess {
     readonly containerd: PrivateContainerd,
     name: string,
     private readonly port: number,
+    settings: object,
   ) {
     this.base = join(containerd.directory, name);
     this.root = join(this.base, 'kubelet');
@@ -51,19 +52,19 @@ export class KubeletProcess {
     this.podLogs = join(this.base, 'pods-log');
     for (const directory of [this.root, this.manifests, this.podLogs, join(this.base, 'staged')]) mkdirSync(directory, { recursive: true });
     writeFileSync(this.logPath, '');
-    writeFileSync(join(this.base, 'config.yaml'), JSON.stringify(this.configuration()));
+    writeFileSync(join(this.base, 'config.yaml'), JSON.stringify({ ...this.configuration(), ...settings }));
   }
 
-  /** Prepares one in directories of that name; it does not run yet. */
-  static async prepare(containerd: PrivateContainerd, name = 'node'): Promise<KubeletProcess> {
-    return new KubeletProcess(containerd, name, await freePort());
+  /** Prepares one in directories of that name; it does not run yet. @param settings further fields of its configuration */
+  static async prepare(containerd: PrivateContainerd, name = 'node', settings: object = {}): Promise<KubeletProcess> {
+    return new KubeletProcess(containerd, name, await freePort(), settings);
   }
 
   private get logPath(): string {
     return join(this.base, 'kubelet.log');
   }
 
-  private configuration(): unknown {
+  private configuration(): object {
     return {
       apiVersion: 'kubelet.config.k8s.io/v1beta1',
       kind: 'KubeletConfiguration',

@@ -12,11 +12,11 @@ export interface TestNode {
   apply(name: string, spec: object, metadata?: object): void;
 }
 
-/** @param running whether the kubelet is started, too */
-export async function testNode(t: Test, running = true): Promise<TestNode> {
+/** @param running whether the kubelet is started, too  @param settings further fields of its configuration */
+export async function testNode(t: Test, running = true, settings: (containerd: PrivateContainerd) => object = () => ({})): Promise<TestNode> {
   const containerd = await PrivateContainerd.start();
   t.teardown(() => containerd.stop());
-  const kubelet = await KubeletProcess.prepare(containerd);
+  const kubelet = await KubeletProcess.prepare(containerd, 'node', settings(containerd));
   t.teardown(() => kubelet.kill());
   const runtime = new RuntimeView(containerd);
   t.teardown(() => runtime.close());

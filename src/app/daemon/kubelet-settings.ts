@@ -1,4 +1,6 @@
 // What the machine is told of the configuration: durations in microseconds, paths made absolute, sources by what is set.
+import { release } from 'node:os';
+import { parseSysctlAllowlist, safeSysctlNames } from '../../domain/admission/sysctl-gate.js';
 import type { KubeletSettings } from '../../domain/agent/kubelet.js';
 import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
@@ -36,6 +38,7 @@ export function kubeletSettings(loaded: LoadedConfiguration, profile: DaemonProf
         maxContainers: options.maximumDeadContainers,
       },
       logRotation: logRotationOf(c),
+      allowedSysctls: allowedSysctls(c.allowedUnsafeSysctls ?? []),
       cgroupsPerQos: c.cgroupsPerQOS,
     },
     fileSource: c.staticPodPath === '' ? null : { ...manifests, path: c.staticPodPath, checkPeriod: micros(c.fileCheckFrequency) },
@@ -53,6 +56,13 @@ function logRotationOf(c: KubeletConfiguration): LogRotationPolicy | null {
   const maxSizeBytes = Number(quantityValue(size.quantity));
   if (maxSizeBytes < 0) return null;
   return { maxSizeBytes, maxFiles: c.containerLogMaxFiles, maxWorkers: c.containerLogMaxWorkers, monitorInterval: micros(c.containerLogMonitorInterval) };
+}
+
+/** What is safe on this kernel, and what the node's owner allows besides. */
+function allowedSysctls(unsafe: readonly string[]): readonly string[] {
+  const parsed = parseSysctlAllowlist(unsafe);
+  if (!parsed.ok) throw new StartRefusal(`failed to run Kubelet: allowedUnsafeSysctls: ${parsed.error}`);
+  return [...safeSysctlNames(release()), ...unsafe];
 }
 
 export function micros(nanoseconds: Nanoseconds): Micros {

@@ -1,5 +1,6 @@
 // What an agent is told once, at its start; from the KubeletConfiguration and the flags, in the domain's units.
 import type { Micros } from '../../ports/micros.js';
+import { safeSysctlNames } from '../admission/sysctl-gate.js';
 import type { ContainerGcPolicy } from '../gc/container-gc.js';
 import type { LogRotationPolicy } from '../logs/log-rotation.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
@@ -27,6 +28,8 @@ export interface AgentSettings {
   readonly containerGc: ContainerGcPolicy;
   /** null: logs grow without limit. */
   readonly logRotation: LogRotationPolicy | null;
+  /** Names and prefixes (`net.core.*`) of kernel parameters that pods may set; patterns that `parseSysctlAllowlist` takes. */
+  readonly allowedSysctls: readonly string[];
   /** Whether pods get cgroups of their own. */
   readonly cgroupsPerQos: boolean;
 }
@@ -45,5 +48,6 @@ export const defaultSettings: AgentSettings = {
   maxContainerRestartPeriod: null,
   containerGc: { minAge: 0, maxPerPodContainer: 1, maxContainers: -1 },
   logRotation: { maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5, maxWorkers: 1, monitorInterval: 10_000_000 },
+  allowedSysctls: safeSysctlNames(''),
   cgroupsPerQos: true,
 };

@@ -9,6 +9,7 @@ import { isTerminalPhase } from '../status/phase.js';
 import { isMirrorPod } from '../values/pod-kind.js';
 import { byCodeUnits } from '../values/text-order.js';
 import type { AgentContext } from './agent-context.js';
+import { admitPod } from './pod-admission.js';
 import { podAndMirror, putPod, removePod, uidOf } from './pod-index.js';
 import { runtimeProblems } from './runtime-readiness.js';
 import { dispatchUpdate } from './worker-effects.js';
@@ -74,7 +75,8 @@ function handle(context: AgentContext, delivery: PodDelivery): void {
 
 function add(context: AgentContext, pod: Pod): void {
   putPod(context.state.pods, pod);
-  update(context, isMirrorPod(pod) ? 'update' : 'create', pod);
+  if (isMirrorPod(pod)) update(context, 'update', pod);
+  else if (admitPod(context, pod)) update(context, 'create', pod);
 }
 
 function change(context: AgentContext, pod: Pod): void {

@@ -8,6 +8,7 @@ import { type KubeletConfiguration, settingRows, valueAt } from './schema.js';
 
 /** Dotted paths of settings, as `authentication.anonymous.enabled`. */
 export const actedOn: ReadonlySet<string> = new Set([
+  'allowedUnsafeSysctls',
   'authentication.webhook.enabled',
   'authorization.mode',
   'cgroupDriver',
@@ -43,7 +44,6 @@ export const actedOn: ReadonlySet<string> = new Set([
   'mergeDefaultEvictionSettings',
   'oomScoreAdj',
   'podLogsDir',
-  'podPidsLimit',
   'protectKernelDefaults',
   'resolvConf',
   'runOnce',
