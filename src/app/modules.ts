@@ -52,7 +52,7 @@ const runtimeModule = module((bind) => {
 
 const hostModule = module((bind) => {
   bind.to(tokens.inbox, [], () => new Inbox());
-  bind.to(tokens.probing, [], () => new NetworkProbing());
+  bind.to(tokens.probing, [tokens.profile], ({ probing }) => probing ?? new NetworkProbing());
   bind.to(tokens.podDirectories, [tokens.configuration, tokens.teardown], ({ configuration, options }, teardown) => {
     const directories = FilePodDirectories.open({ rootDirectory: options.rootDir, podLogsDirectory: configuration.podLogsDir });
     teardown.add('pod directories', () => directories.close());

@@ -22,6 +22,9 @@ t.test('node names and addresses', async (t) => {
   t.equal(nodeNameOf('', ' Host-A\n'), 'host-a');
   t.equal(nodeNameOf(' Node ', 'host'), 'node');
   t.throws(() => nodeNameOf('', ' '), { message: 'failed to run Kubelet: empty hostname is invalid' });
+  const invalid = /^failed to run Kubelet: invalid node name "bad_name" \((--hostname-override|the name of the host)\): a lowercase RFC 1123 subdomain must consist of /;
+  t.throws(() => nodeNameOf('Bad_Name', 'host'), { message: invalid });
+  t.throws(() => nodeNameOf('', 'bad_name'), { message: invalid });
   t.same(nodeIpsOf(''), []);
   t.same(nodeIpsOf('10.0.0.1, fd00::1'), ['10.0.0.1', 'fd00::1']);
   t.same(nodeIpsOf('foo,10.0.0.1'), ['10.0.0.1'], 'what is no address does not count');

@@ -65,7 +65,11 @@ const refusals: readonly Refusal[] = [
     configuration: 'containerRuntimeEndpoint: unix:///no/such.sock\n',
     expected: /failed to run Kubelet: validate service connection: validate CRI v1 runtime API for endpoint \\"unix:\/\/\/no\/such\.sock\\": rpc error: code = Unavailable/,
   },
-  { what: 'a runtime over TCP', configuration: 'containerRuntimeEndpoint: tcp://127.0.0.1:1\n', expected: /err="failed to run Kubelet: only support unix socket endpoint"/ },
+  {
+    what: 'a runtime over TCP',
+    configuration: 'containerRuntimeEndpoint: tcp://127.0.0.1:1\n',
+    expected: /err="failed to run Kubelet: containerRuntimeEndpoint \\"tcp:\/\/127\.0\.0\.1:1\\": only support unix socket endpoint"/,
+  },
   { what: 'a log directory that is a file', configuration: 'podLogsDir: /proc/version/logs\n', expected: /failed to run Kubelet: .*ENOTDIR.*\/proc\/version/ },
   { what: 'a root directory that is a file', flags: ['--root-dir=/proc/version/root'], expected: /failed to run Kubelet: .*ENOTDIR.*\/proc\/version/ },
   { what: 'a cloud', flags: ['--cloud-provider=aws'], expected: /failed to create kubelet: cloud provider \\"aws\\" was specified, but built-in cloud providers are disabled/ },

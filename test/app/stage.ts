@@ -134,6 +134,7 @@ ${more}`;
       takeOverAdvice: 'Advice.',
       listenPort: 0,
       flightRecord: null,
+      probing: null,
       ...profile,
     };
     const daemon = await startDaemon({ loaded: this.loaded(root), profile: full, logger: this.log, clock: this.clock, native, environment: {} });

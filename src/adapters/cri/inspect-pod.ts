@@ -1,7 +1,7 @@
 // The full look at one pod: the status of each of its sandboxes and containers, in the domain's words.
 // Invariant: what the runtime no longer has (NOT_FOUND between the list and the look) is left out; any other failure fails the whole.
 import { isIP } from 'node:net';
-import { containerAnnotations, containerLabels } from '../../domain/values/container-labels.js';
+import { annotatedPreStop, containerAnnotations, containerLabels } from '../../domain/values/container-labels.js';
 import { resourcesInStatus } from '../../domain/values/resources-in-status.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
@@ -142,6 +142,7 @@ async function containerStatusFromCri(status: ContainerStatus, sandboxId: string
     imageId: status.imageId,
     resources: status.resources?.linux === undefined ? null : resourcesInStatus(resourcesFromCri(status.resources.linux)),
     user: status.user?.linux === undefined ? null : userFromCri(status.user.linux),
+    ...annotatedPreStop(status.annotations),
   };
 }
 

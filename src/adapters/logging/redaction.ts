@@ -9,12 +9,16 @@ const levelsMax = 8;
 const secretKey = /(token|passw(or)?d|passphrase|secret|credentials?|authorization|cookie|private[_-]?key|api[_-]?key)s?$/i;
 const environmentKey = /^env(s|ironment|vars?|variables)?$/i;
 
+/** The last one: a volume may be called `token`, and what follows `failed to fetch token:` is the reason. */
 const secretTexts: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[^-]*(-----END [A-Z ]{0,40}PRIVATE KEY-----)?/g, withheld],
   [/\b(Bearer|Basic)\s+[\w.~+/-]+=*/gi, `$1 ${withheld}`],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, withheld],
   [/:\/\/[^/\s:@]{1,256}:[^/\s@]{1,1024}@/g, `://${withheld}@`],
-  [/([\w-]{0,64}(?:token|password|passwd|secret|api[-_]?key)["']?\s?[=:]\s?["']?)[^\s&"',;}]+/gi, `$1${withheld}`],
+  [
+    /((?<!\bvolume "[\w.-]{0,253})(?<!\b(?:fetch|request|get|create|renew) )[\w-]{0,64}(?:token|password|passwd|secret|api[-_]?key)["']?\s?[=:]\s?["']?)[^\s&"',;}]+/gi,
+    `$1${withheld}`,
+  ],
 ];
 
 /** A text with what looks like a secret withheld, cut when it is very long. */

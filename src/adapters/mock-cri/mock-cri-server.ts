@@ -7,11 +7,14 @@ import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import type { Micros } from '../../ports/micros.js';
+import type { PortOf } from '../../ports/operation.js';
+import type { ProbingOperations } from '../../ports/outbound/probing.js';
 import { emptyRuntimeState, type RuntimeOperationName, type RuntimeOperations, SimContainerRuntime, type SimRuntimeEvent, type SimRuntimeOptions } from '../../sim/index.js';
 import { criProtocol, socketPathOf } from '../cri/index.js';
 import { ContainerFiles } from './container-files.js';
 import { EventSubscribers } from './event-subscribers.js';
 import { imageService } from './image-service.js';
+import { MockProbing } from './mock-probing.js';
 import { RealTime } from './real-time.js';
 import type { Answer } from './rpc.js';
 import { type MockRuntime, runtimeService } from './runtime-service.js';
@@ -39,6 +42,8 @@ export class MockCriServer implements MockRuntime {
   readonly files: ContainerFiles;
   readonly events: EventSubscribers | null;
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  /** Workloads asked over the network, which the pods' made-up addresses don't lead to. */
+  readonly probing: PortOf<ProbingOperations> = new MockProbing(this);
   /** For clients: `unix:///path`. */
   readonly endpoint: string;
   private readonly socket: string;

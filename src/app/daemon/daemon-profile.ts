@@ -1,5 +1,7 @@
 // How a daemon stands on its host: as the node's kubelet, as a second agent beside it, or as a demonstration. The agent is the same in each;
 // what differs is how much of the host it may touch.
+import type { PortOf } from '../../ports/operation.js';
+import type { ProbingOperations } from '../../ports/outbound/probing.js';
 
 export interface DaemonProfile {
   /** Where log collectors find symlinks to container logs. */
@@ -19,6 +21,8 @@ export interface DaemonProfile {
   readonly listenPort: number | null;
   /** NDJSON file that everything that goes into the agent and comes out of it is recorded in; null: none. */
   readonly flightRecord: FlightRecordSettings | null;
+  /** Who asks workloads over the network; null: the network itself. Pods of a mock runtime have addresses that lead nowhere. */
+  readonly probing: PortOf<ProbingOperations> | null;
 }
 
 export interface FlightRecordSettings {
@@ -42,5 +46,6 @@ export function kubeletProfile(rootDirectory: string, flightRecord: FlightRecord
     takeOverAdvice,
     listenPort: null,
     flightRecord,
+    probing: null,
   };
 }

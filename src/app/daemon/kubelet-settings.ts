@@ -6,6 +6,7 @@ import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
 import type { LogRotationPolicy } from '../../domain/logs/log-rotation.js';
+import { dns1123SubdomainProblems } from '../../domain/values/dns-names.js';
 import { type Nanoseconds, nanosPerMicrosecond } from '../../domain/values/go-duration.js';
 import { formatIp, ipFamily, parseIp } from '../../domain/values/ip-address.js';
 import { parseQuantity, quantityValue } from '../../domain/values/quantity.js';
@@ -73,6 +74,9 @@ export function micros(nanoseconds: Nanoseconds): Micros {
 export function nodeNameOf(hostnameOverride: string, hostname: string): string {
   const name = (hostnameOverride.trim() === '' ? hostname : hostnameOverride).trim().toLowerCase();
   if (name === '') throw new StartRefusal('failed to run Kubelet: empty hostname is invalid');
+  const problems = dns1123SubdomainProblems(name);
+  const source = hostnameOverride.trim() === '' ? 'the name of the host' : '--hostname-override';
+  if (problems.length > 0) throw new StartRefusal(`failed to run Kubelet: invalid node name ${JSON.stringify(name)} (${source}): ${problems.join(', ')}`);
   return name;
 }
 

@@ -1,6 +1,7 @@
 // What is checked of the configuration and the host before anything is started, in the order in which a kubelet does it.
 // Invariant: nothing is changed here; a refusal is the whole line that the process ends with.
 import { availableParallelism } from 'node:os';
+import { EndpointError, socketPathOf } from '../../adapters/cri/index.js';
 import { type HostReading, readTunables } from '../../adapters/linux/index.js';
 import { unusedSettings } from '../../domain/configuration/acted-on.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
@@ -21,6 +22,7 @@ export function checkConfiguration(loaded: LoadedConfiguration, host: HostReadin
   const startup = checkStartup(configuration, options, cpus);
   if (!startup.ok) throw new StartRefusal(startup.error);
   checkWatchdog(environment);
+  for (const setting of ['containerRuntimeEndpoint', 'imageServiceEndpoint'] as const) checkEndpoint(setting, configuration[setting]);
   if (options.kubeconfig === '') {
     const without = 'failed to run Kubelet: no client provided, cannot use webhook';
     if (configuration.authentication.webhook.enabled) throw new StartRefusal(`${without} authentication`);
@@ -33,6 +35,17 @@ export function checkConfiguration(loaded: LoadedConfiguration, host: HostReadin
     throw new StartRefusal(`failed to run Kubelet: rootDirectory not in canonical form: expected ${canonical}, was ${options.rootDir}`);
   }
   return startup.values;
+}
+
+/** The text alone: whether somebody listens there is seen when it is asked. Without one for images, the runtime's is theirs. */
+function checkEndpoint(setting: string, endpoint: string): void {
+  if (setting === 'imageServiceEndpoint' && endpoint === '') return;
+  try {
+    socketPathOf(endpoint);
+  } catch (error) {
+    if (error instanceof EndpointError) throw new StartRefusal(`failed to run Kubelet: ${setting} ${JSON.stringify(endpoint)}: ${error.message}`);
+    throw error;
+  }
 }
 
 /** Swap and kernel tunables. The tunables that have to be set are the answer; empty where they are right, or not this agent's to set. */

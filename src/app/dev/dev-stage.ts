@@ -72,7 +72,8 @@ export class DevStage {
     return { ...loaded, configuration };
   }
 
-  profile(): DaemonProfile {
+  /** @param mock answers probes and hooks for the pods that it says it runs */
+  profile(mock: MockCriServer | null): DaemonProfile {
     return {
       containerLogLinks: this.linksDirectory,
       ownsNode: false,
@@ -82,6 +83,7 @@ export class DevStage {
       takeOverAdvice: 'Say --take-over to take it all the same: those pods are STOPPED then.',
       listenPort: 0,
       flightRecord: null,
+      probing: mock?.probing ?? null,
     };
   }
 

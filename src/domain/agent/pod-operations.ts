@@ -7,6 +7,7 @@ import type { Reply } from '../kernel/machine.js';
 import { readPodCache } from '../pod-cache/pod-cache.js';
 import { advanceRun, cancelRun, hookReplied, resultOfRun, runReplied } from '../pod-sync/advance-run.js';
 import { beginPodKill } from '../pod-sync/pod-kill.js';
+import { restoreContainer } from '../pod-sync/restored-pod.js';
 import type { SyncRun, SyncStep } from '../pod-sync/sync-run.js';
 import { newVolumeSetup } from '../pod-sync/volume-setup-state.js';
 import { newVolumeTeardown } from '../pod-sync/volume-teardown.js';
@@ -15,6 +16,7 @@ import { networkNotReadyText, type RunResult, runFinished } from '../pod-workers
 import { podOfRunning } from '../pod-workers/update-pod.js';
 import { activeDeadline } from '../status/deadline.js';
 import { isTerminalPhase } from '../status/phase.js';
+import { byCodeUnits } from '../values/text-order.js';
 import type { AgentContext } from './agent-context.js';
 import { endPredecessors } from './inherited-pods.js';
 import { computeStatus, refreshStatus, setStatus, terminateStatus, withTermination } from './pod-statuses.js';
@@ -188,9 +190,11 @@ function untilDeadline(context: AgentContext, { pod, uid }: SyncRun, rest: PodRe
 
 /** A pod without configuration: as much of it as the runtime's containers tell. */
 function runtimePod(running: Parameters<typeof podOfRunning>[0], status: PodRuntimeStatus): Pod {
-  const names = [...new Set(status.containers.map(({ name }) => name))].sort();
+  // Newest first: of several instances the newest one's hook counts.
+  const hooks = new Map(status.containers.toReversed().map(({ name, preStop }) => [name, preStop]));
   const pod = podOfRunning(running);
-  return { ...pod, spec: { ...pod.spec, containers: names.map((name) => ({ name })) } };
+  const containers = [...hooks.keys()].sort(byCodeUnits).map((name) => restoreContainer(name, hooks.get(name)));
+  return { ...pod, spec: { ...pod.spec, containers } };
 }
 
 function emptyStatus(uid: string): PodRuntimeStatus {

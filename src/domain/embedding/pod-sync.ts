@@ -13,12 +13,13 @@ const sandboxShape = recordOf({
 });
 const quantityOrNull = nullable(quantityInText);
 const runtimeResources = recordOf({ cpuRequest: quantityOrNull, cpuLimit: quantityOrNull, memoryRequest: quantityOrNull, memoryLimit: quantityOrNull });
-const containerStatusShape = recordOf({
+const containerStatusFields = {
   ...{ id: text, sandboxId: text, name: text, state: oneOf(['created', 'running', 'exited', 'unknown']) },
   ...{ createdAt: micros, startedAt: nullable(micros), finishedAt: nullable(micros), exitCode: integer, reason: text, message: text },
   ...{ restartCount: measured, hash: text, image: text, imageRef: text, imageId: text, resources: nullable(runtimeResources) },
   user: nullable(recordOf({ uid: integer, gid: integer, supplementalGroups: listOf(integer) })),
-});
+};
+const containerStatusShape = recordOf(containerStatusFields, { preStop: recordOf({ handler: text, ports: text }) });
 const runtimeStatusShape = recordOf({
   ...{ uid: text, name: text, namespace: text, ips: listOf(text) },
   ...{ sandboxes: listOf(sandboxShape), containers: listOf(containerStatusShape), observedAt: micros },

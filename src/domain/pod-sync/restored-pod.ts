@@ -3,6 +3,7 @@
 // Invariant: an annotation that can't be read counts as missing; it never stops a kill.
 import type { Container, LifecycleHandler } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
+import type { AnnotatedPreStop } from '../../ports/model/runtime-status.js';
 import { containerAnnotations, containerLabels } from '../values/container-labels.js';
 
 type Texts = Readonly<Record<string, string>>;
@@ -19,17 +20,23 @@ export function restorePod(labels: Texts, annotations: Texts): Pod {
       ...(deletionGrace === null ? {} : { deletionGracePeriodSeconds: deletionGrace }),
     },
     spec: {
-      containers: [restoreContainer(labels, annotations)],
+      containers: [
+        restoreContainer(labels[containerLabels.containerName] ?? '', {
+          handler: annotations[containerAnnotations.preStopHandler] ?? '',
+          ports: annotations[containerAnnotations.ports] ?? '',
+        }),
+      ],
       ...(terminationGrace === null ? {} : { terminationGracePeriodSeconds: terminationGrace }),
     },
   };
 }
 
-function restoreContainer(labels: Texts, annotations: Texts): Container {
-  const preStop = json(annotations[containerAnnotations.preStopHandler]);
-  const ports = json(annotations[containerAnnotations.ports]);
+/** @param annotated its hook; left out for none */
+export function restoreContainer(name: string, annotated: AnnotatedPreStop | undefined): Container {
+  const preStop = json(annotated?.handler);
+  const ports = json(annotated?.ports);
   return {
-    name: labels[containerLabels.containerName] ?? '',
+    name,
     ...(typeof preStop === 'object' && preStop !== null && !Array.isArray(preStop) ? { lifecycle: { preStop: preStop as LifecycleHandler } } : {}),
     ...(Array.isArray(ports) ? { ports: ports as NonNullable<Container['ports']> } : {}),
   };
@@ -40,7 +47,7 @@ function wholeNumber(text: string | undefined): number | null {
 }
 
 function json(text: string | undefined): unknown {
-  if (text === undefined) return null;
+  if (text === undefined || text === '') return null;
   try {
     return JSON.parse(text);
   } catch {

@@ -1,5 +1,6 @@
 // The labels and annotations by which a kubelet finds its own containers again, after its own restart and after another kubelet's.
 // Spelled as every tool around the CRI knows them.
+import type { AnnotatedPreStop } from '../../ports/model/runtime-status.js';
 
 export const containerLabels = {
   podName: 'io.kubernetes.pod.name',
@@ -18,3 +19,9 @@ export const containerAnnotations = {
   preStopHandler: 'io.kubernetes.container.preStopHandler',
   ports: 'io.kubernetes.container.ports',
 } as const;
+
+/** The field of that name in a container's runtime status; empty when the annotations tell of no hook. */
+export function annotatedPreStop(annotations: Readonly<Record<string, string>>): { readonly preStop?: AnnotatedPreStop } {
+  const handler = annotations[containerAnnotations.preStopHandler];
+  return handler === undefined ? {} : { preStop: { handler, ports: annotations[containerAnnotations.ports] ?? '' } };
+}

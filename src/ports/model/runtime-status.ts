@@ -65,6 +65,15 @@ export interface RuntimeContainerStatus {
   readonly imageId: string;
   readonly resources: RuntimeContainerResources | null;
   readonly user: RuntimeContainerUser | null;
+  /** Left out for a container without a preStop hook. */
+  readonly preStop?: AnnotatedPreStop;
+}
+
+/** A container's preStop hook as its annotations keep it, for when the pod's own object is gone. JSON, unchecked; `''` when missing. */
+export interface AnnotatedPreStop {
+  readonly handler: string;
+  /** The container's ports, which a handler may name. */
+  readonly ports: string;
 }
 
 export interface PodRuntimeStatus {

@@ -1,6 +1,6 @@
 // What a simulated runtime shows of its state: the cheap list and the full look at a pod.
 // Invariant: pods that did not change since the last list are the same objects, as the list of the real adapter has it.
-import { containerAnnotations, containerLabels } from '../../domain/values/container-labels.js';
+import { annotatedPreStop, containerAnnotations, containerLabels } from '../../domain/values/container-labels.js';
 import { derived } from '../../domain/values/derived.js';
 import { resourcesInStatus } from '../../domain/values/resources-in-status.js';
 import type { Micros } from '../../ports/micros.js';
@@ -165,5 +165,6 @@ function containerStatus(container: SimContainer, image: RuntimeImage | undefine
     imageId: container.imageId,
     resources: resources === null ? null : reported(resources),
     user: null,
+    ...annotatedPreStop(config.annotations),
   };
 }
