@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import root from 'tap';
 import { actedOn } from '../../src/domain/configuration/acted-on.js';
+import { readCsvLine } from '../../src/domain/configuration/csv-line.js';
 import { featureEnabled, knownFeatureGates, noFeatureGates, setFeatureGates } from '../../src/domain/configuration/feature-gates.js';
 import { flagTable } from '../../src/domain/configuration/flag-table.js';
 import { type LoadResult, loadConfiguration } from '../../src/domain/configuration/load-configuration.js';
@@ -107,6 +108,36 @@ root.test('feature gates', async (t) => {
     ],
   });
   t.match(setFeatureGates(noFeatureGates, { constructor: true }), { ok: false, error: 'unrecognized feature gate: constructor' });
+});
+
+const bareQuote = 'bare " in non-quoted field';
+const strayQuote = 'extraneous or missing " in quoted-field';
+const lists: readonly (readonly [sentence: string, line: string, wanted: readonly string[] | string])[] = [
+  ['nothing is no field', '', []],
+  ['one field', 'a', ['a']],
+  ['empty fields count', ',a,', ['', 'a', '']],
+  ['white space belongs to a field', ' a , b', [' a ', ' b']],
+  ['a comma between quotes', '"a,b",c', ['a,b', 'c']],
+  ['a doubled quote is one', '"a""b"', ['a"b']],
+  ['quotes around nothing', '""', ['']],
+  ['a line break between quotes', '"a\nb",c', ['a\nb', 'c']],
+  ['only the first line', 'a,b\nc', ['a', 'b']],
+  ['also after quotes', '"a"\nc', ['a']],
+  ["empty lines before it don't count", '\n\r\n\na', ['a']],
+  ['one between fields ends it', 'a\n\nb', ['a']],
+  ['a carriage return ends with its line', 'a,b\r\nc', ['a', 'b']],
+  ['or with the text', 'a\r', ['a']],
+  ['elsewhere it is a character', 'a\rb', ['a\rb']],
+  ['nothing but line breaks', '\n\n', 'EOF'],
+  ['a quote in the middle', 'a"b', `parse error on line 1, column 2: ${bareQuote}`],
+  ['a quote behind a comma and a letter', 'a,b"', `parse error on line 1, column 4: ${bareQuote}`],
+  ['a letter behind quotes', '"a"b', `parse error on line 1, column 3: ${strayQuote}`],
+  ['a quote that nobody closes', '"a', `parse error on line 1, column 3: ${strayQuote}`],
+  ['nor this one', '"', `parse error on line 1, column 2: ${strayQuote}`],
+];
+
+root.test('lists in one flag', async (t) => {
+  for (const [sentence, line, wanted] of lists) t.strictSame(readCsvLine(line), typeof wanted === 'string' ? { ok: false, error: wanted } : { ok: true, value: wanted }, sentence);
 });
 
 const startup: readonly (readonly [string, string, readonly string[], string])[] = [

@@ -1,8 +1,10 @@
 // Readers of the domain on 20 000 random and spoiled texts each; parsers.nightly.ts has a million. Then texts that once took for ever.
 import t from 'tap';
+import { parseQosReserved } from '../../src/domain/configuration/startup-checks.js';
 import { parseResolvConf } from '../../src/domain/dns/resolv-conf.js';
 import { parseThreshold } from '../../src/domain/eviction/threshold-text.js';
 import { parseCpuSet } from '../../src/domain/values/cpu-set.js';
+import { parseContainerId } from '../../src/domain/values/pod-references.js';
 import { parseQuantityJson } from '../../src/domain/values/quantity.js';
 import { fuzzParser } from './parser-fuzz.js';
 import { parsers } from './parsers.js';
@@ -25,6 +27,8 @@ t.test('a long text takes no longer than its length', async (t) => {
   t.match(parseCpuSet('0-65535,0-65535'), { ok: true }, 'named twice is one CPU');
   t.match(parseThreshold('memory.available', `${'%'.repeat(200_000)}x%`), { ok: false });
   t.match(parseThreshold('memory.available', `${'1'.repeat(200_000)}x%`), { ok: false });
+  t.match(parseQosReserved({ memory: `${'%'.repeat(200_000)}x%` }), { ok: false });
+  t.match(parseContainerId(`a://${'"'.repeat(200_000)}x`), { kind: 'ok' });
   const spaces = ' '.repeat(300_000);
   t.match(parseQuantityJson(`"1${spaces}x"`), { ok: false });
   t.match(parseQuantityJson(`"${spaces}1${spaces}"`), { ok: true });

@@ -7,7 +7,10 @@ const extraneous = 'extraneous or missing " in quoted-field';
 
 /** Reads the first line; what follows a line break outside quotes is ignored, as by the reader that the flags were made for. */
 export function readCsvLine(text: string): GoParse<readonly string[]> {
-  const lines = text.replace(/^(?:\r?\n)+/, '').replace(/\r\n/g, '\n');
+  const lines = text
+    .replace(/^(?:\r?\n)+/, '')
+    .replace(/\r\n/g, '\n')
+    .replace(/\r$/, '');
   if (text === '') return { ok: true, value: [] };
   if (lines === '') return { ok: false, error: 'EOF' };
   const fields: string[] = [];

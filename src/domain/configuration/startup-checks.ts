@@ -4,7 +4,7 @@ import type { EvictionSignal } from '../eviction/signals.js';
 import type { ThresholdValue } from '../eviction/threshold-text.js';
 import { parseThresholdValues } from '../eviction/thresholds.js';
 import { type CpuSet, formatCpuSet, isCpuSubset, parseCpuSet } from '../values/cpu-set.js';
-import { type GoParse, goQuote, parseGoInt } from '../values/go-text.js';
+import { type GoParse, goQuote, goTrimRight, parseGoInt } from '../values/go-text.js';
 import { parseQuantity, type Quantity, quantitySign } from '../values/quantity.js';
 import type { ProcessOptions } from './apply-flags.js';
 import type { KubeletConfiguration } from './schema.js';
@@ -112,7 +112,7 @@ export function parseQosReserved(shares: Readonly<Record<string, string>>): GoPa
 
 function parsePercent(text: string): GoParse<number> {
   if (!text.endsWith('%')) return { ok: false, error: `percentage expected, got '${text}'` };
-  const parsed = parseGoInt(text.replace(/%+$/, ''), 10, 64);
+  const parsed = parseGoInt(goTrimRight(text, '%'), 10, 64);
   if (!parsed.ok) return { ok: false, error: 'failed to convert number in percentage string' };
   if (parsed.value < 0n || parsed.value > 100n) return { ok: false, error: 'percentage must be between 0 and 100' };
   return { ok: true, value: Number(parsed.value) };

@@ -1,6 +1,6 @@
 // An eviction threshold as it is configured: a quantity, or a percentage of the capacity that its signal is about.
 // Invariant: a threshold that was accepted is positive and at most the whole; percentages are single precision, as they always were.
-import { goQuote } from '../values/go-text.js';
+import { goQuote, goTrimRight } from '../values/go-text.js';
 import { parseQuantity, type Quantity, quantitySign, quantityText } from '../values/quantity.js';
 import { isEvictionSignal } from './signals.js';
 
@@ -36,7 +36,7 @@ const maxLiteralLength = 200;
 
 /** The number before all trailing percent signs, as a fraction; a float literal. */
 export function parsePercentage(text: string): { readonly ok: true; readonly fraction: number } | { readonly ok: false; readonly error: string } {
-  const literal = withoutTrailingPercents(text);
+  const literal = goTrimRight(text, '%');
   if (literal.length > maxLiteralLength) return { ok: false, error: `strconv.ParseFloat: parsing ${goQuote(literal.slice(0, maxLiteralLength))}: invalid syntax` };
   if (/^[-+]?inf(?:inity)?$/i.test(literal)) return { ok: true, fraction: literal.startsWith('-') ? -Infinity : Infinity };
   const number = floatOf(literal);
@@ -44,13 +44,6 @@ export function parsePercentage(text: string): { readonly ok: true; readonly fra
   const value = Math.fround(number);
   if (Math.abs(value) > maxSingle) return { ok: false, error: `strconv.ParseFloat: parsing ${goQuote(literal)}: value out of range` };
   return { ok: true, fraction: Math.fround(value / 100) };
-}
-
-/** By hand: a regular expression looks for the end from each sign again. */
-function withoutTrailingPercents(text: string): string {
-  let end = text.length;
-  while (end > 0 && text[end - 1] === '%') end--;
-  return text.slice(0, end);
 }
 
 const decimalFloat = /^[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$/;

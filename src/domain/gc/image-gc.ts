@@ -9,6 +9,7 @@
 // Under disk pressure a run begins at `space` and removes all that it may.
 // Invariant: an image in use is never asked for, and each at most once.
 import type { Micros } from '../../ports/micros.js';
+import { assert } from '../kernel/assert.js';
 import { formatGoDuration } from '../values/go-duration.js';
 import type { ImageRecord } from './image-records.js';
 
@@ -92,7 +93,9 @@ export function nextImageGcStep(run: ImageGcRun): ImageGcStep {
 
 /** @param error why the image that was asked for could not be removed; null when it was */
 export function afterImageRemoval(run: ImageGcRun, error: string | null): ImageGcRun {
-  const image = run.images[run.index] as ImageRecord;
+  const step = nextImageGcStep(run);
+  assert(step.kind === 'remove', 'no removal was asked for, the collection is at', run.phase);
+  const { image } = step;
   if (error !== null) return settle({ ...run, index: run.index + 1, failures: { text: error, earlier: run.failures } });
   const freedBytes = run.freedBytes + BigInt(image.sizeBytes);
   if (run.phase === 'space' && freedBytes >= run.wantedBytes) return { ...run, freedBytes, phase: 'done', outcome: spaceOutcome({ ...run, freedBytes }) };
@@ -102,6 +105,7 @@ export function afterImageRemoval(run: ImageGcRun, error: string | null): ImageG
 
 /** The answer to `measure`; 0 for what isn't known. */
 export function afterImageFsMeasurement(run: ImageGcRun, capacityBytes: bigint, measuredBytes: bigint): ImageGcRun {
+  assert(run.phase === 'measure', 'no measurement was asked for, the collection is at', run.phase);
   const availableBytes = measuredBytes > capacityBytes ? capacityBytes : measuredBytes;
   if (capacityBytes === 0n) {
     const message = 'invalid capacity 0 on image filesystem';

@@ -101,3 +101,10 @@ export function goTrimSpace(text: string): string {
   while (end > start && goSpace.test(text.charAt(end - 1))) end--;
   return text.slice(start, end);
 }
+
+/** Without the character at its end, as often as it stands there: strings.TrimRight. By hand, as above. */
+export function goTrimRight(text: string, character: string): string {
+  let end = text.length;
+  while (end > 0 && text.charAt(end - 1) === character) end--;
+  return text.slice(0, end);
+}

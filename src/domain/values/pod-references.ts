@@ -1,6 +1,7 @@
 // How pods and containers are named in texts, keys and references of events.
 // Invariant: a full name has exactly one `_`, since neither a pod's name nor a namespace may hold one.
 import type { Pod } from '../../ports/model/pod.js';
+import { goTrimRight } from './go-text.js';
 import type { ReadBack } from './log-paths.js';
 
 /** `<name>_<namespace>`: tells static pods and their mirror pods apart from all others, whatever their uid. */
@@ -42,7 +43,7 @@ export function formatContainerId(containerId: TypedContainerId): string {
 
 /** Reads the API's form; quotes around it are dropped, since old clients stored the id as JSON text. */
 export function parseContainerId(text: string): ReadBack<TypedContainerId> {
-  const [type, id, ...more] = text.replace(/^"+|"+$/g, '').split('://');
+  const [type, id, ...more] = goTrimRight(text.replace(/^"+/, ''), '"').split('://');
   if (type === undefined || id === undefined || more.length > 0) return { kind: 'invalid', message: `invalid container ID: ${JSON.stringify(text)}` };
   return { kind: 'ok', value: { type, id } };
 }
