@@ -12,7 +12,7 @@ import { mutationSample } from './mutation-sample.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
 const floorPercent = 85;
-const mostTests = 8;
+const mostTests = 4;
 const mostSimulations = 2;
 /** They reach everything, and say less of any one file than its own tests. */
 const longTests = ['domain/parsers.test.js', 'domain/package-entry.test.js'];

@@ -50,18 +50,21 @@ class DomainTestRunner {
     this.spoiled = false;
   }
 
-  /** By test: how often each mutant's place was passed. */
+  /** By test, quick ones first: how often each mutant's place was passed. */
   async visitsOfUnharmed() {
     const tests = [areasTest, ...plan.tests];
     const switches = globalThis.__stryker__;
     switches.mutantCoverage ??= { static: {}, perTest: {} };
     const coverage = switches.mutantCoverage;
     coverage.perTest = {};
+    const took = new Map();
     for (const test of tests) {
+      const start = performance.now();
       const problem = await this.problemOf(test);
       if (problem !== null) throw new Error(`before any change ${problem}`);
+      took.set(test, performance.now() - start);
     }
-    return new Map(tests.map((test) => [test, { ...coverage.perTest[test] }]));
+    return new Map(tests.sort((a, b) => took.get(a) - took.get(b)).map((test) => [test, { ...coverage.perTest[test] }]));
   }
 
   async dryRun() {
