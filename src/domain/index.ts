@@ -13,6 +13,7 @@ export type { BackoffEntry, KeyedBackoff } from './backoff/keyed-backoff.js';
 export type { CgroupDriver } from './cgroups/cgroup-name.js';
 export type { CgroupVersion, MemoryQosFacts, SwapFacts } from './cgroups/resource-facts.js';
 export { nodeFacts } from './containers/default-node-facts.js';
+export type { MountedVolume } from './containers/mounts.js';
 export type { NodeFacts, RuntimeHandlerFacts } from './containers/node-facts.js';
 export { type CpuOptionGates, type CpuOptionsParse, noCpuOptions, type StaticPolicyOptions } from './cpu-manager/cpu-options.js';
 export type { CpuInfo, CpuLevel, CpuTopology, PhysicalCore, TopologyDiscovery } from './cpu-manager/cpu-topology.js';
@@ -22,8 +23,11 @@ export { decideCrashLoop, imagePullFailed, imagePullWait, newCrashLoopBackoff, n
 export { assignCpus, discoverCpuTopology, parseCpuOptions } from './embedding/cpu-assignment.js';
 export { cpuSetDifference, cpuSetIntersection, cpuSetOf, cpuSetUnion, formatCpuSet, parseCpuSet } from './embedding/cpu-sets.js';
 export { observePressure, observeSignals, parseEvictionThresholds, rankPods } from './embedding/eviction.js';
+export { advanceEnsureImage, beginEnsureImage, defaultPullPolicy, mustPullToVerify, recordOfPull } from './embedding/images.js';
+export { nodeResources, withPressures, withReady } from './embedding/node-status.js';
 export { apiPodStatus, computePodActions, isTerminalPhase } from './embedding/pod-sync.js';
 export { isCriticalPod, oomScoreAdj, podLimits, podQosClass, podRequests } from './embedding/pods.js';
+export { newProbeWorker, probeAnswered, probeDue, probeWakeAt, skipMissedTicks, stopProbeWorker, triggerProbe } from './embedding/probes.js';
 export {
   addQuantities,
   compareQuantities,
@@ -37,6 +41,7 @@ export {
 export { matchesLabelSelector, matchesNodeAffinity, untoleratedTaint } from './embedding/selectors.js';
 export { normalizeImageName, parseDuration, parseImageReference, parseRfc3339 } from './embedding/texts.js';
 export { mergeHints, newTopologyManager } from './embedding/topology.js';
+export { apiDataPayload, checkHostPath, generationName, mountedVolumes, planAtomicWrite } from './embedding/volumes.js';
 export type { SignalObservation, SignalObservations } from './eviction/observations.js';
 export { noPressure, type ObservedThreshold, type PressureState } from './eviction/pressure.js';
 export type { RankedPod } from './eviction/ranking.js';
@@ -44,11 +49,34 @@ export { type EvictionSignal, evictionSignals, type FileSystemLayout, type Press
 export type { ThresholdValue } from './eviction/threshold-text.js';
 export type { EvictionConfiguration, EvictionThreshold } from './eviction/thresholds.js';
 export type { ContainerGcPolicy } from './gc/container-gc.js';
+export type {
+  EnsureImageReply,
+  EnsureImageRequest,
+  EnsureImageRun,
+  EnsureImageStep,
+  EnsureImageTurn,
+  ImageEvent,
+  ImageOutcome,
+  PulledReply,
+} from './images/ensure-image.js';
+export type { CredentialSource, TrackedCredentials } from './images/keyring.js';
+export type {
+  ImagePullCredentials,
+  ImagePulledRecord,
+  PresentImage,
+  PullVerdict,
+  RecordedSecret,
+  RecordedServiceAccount,
+  VerificationPolicy,
+} from './images/pull-records.js';
 export { AssertionFailed } from './kernel/assert.js';
 export { canonicalJson, hashText, parseCanonicalJson } from './kernel/canonical.js';
 export { type Divergence, outputText, type RecordedStep, replay } from './kernel/flight-recorder.js';
 export { type Input, Kernel, type LogLine, type Output } from './kernel/kernel.js';
 export type { Address, Command, CommandFor, LogFields, LogLevel, Machine, Reply, ReplyFor, Turn, Wake } from './kernel/machine.js';
+export type { CapacityFacts, DeviceResources, HugePages, MachineFacts } from './node-status/node-capacity.js';
+export type { ConditionsUpdate, Pressures, ReadinessFacts } from './node-status/node-conditions.js';
+export type { NodeEvent } from './node-status/node-event.js';
 export type { ManifestContext } from './pod-sources/decode-manifest.js';
 export type { FileSourceSettings } from './pod-sources/file-source.js';
 export { type ManifestPods, podsOfManifest } from './pod-sources/manifest-pods.js';
@@ -60,6 +88,8 @@ export type { KillReason } from './pod-sync/kill-grace.js';
 export type { ContainerToKill, PodActions, PodActionsInput } from './pod-sync/pod-actions-types.js';
 export type { ContainerToReset } from './pod-sync/restart-all-containers.js';
 export type { MissingAmount, PreemptionResult } from './preemption/preemption.js';
+export type { ProbeEvent, ProbeKind, ProbeOutcome, ProbeOutcomeResult } from './probes/probe-outcome.js';
+export type { ProbeChange, ProbeStep, ProbeWorker } from './probes/probe-worker.js';
 export type { PodResourcesOptions } from './qos/pod-resources.js';
 export type { QosClass } from './qos/qos-class.js';
 export type { NodeAddress } from './status/pod-addresses.js';
@@ -83,3 +113,8 @@ export type { NormalizedImage } from './values/image-name.js';
 export type { ImageReference } from './values/image-reference.js';
 export type { LabelRequirement, Labels } from './values/label-requirement.js';
 export type { Quantity, QuantityFormat, QuantityParse } from './values/quantity.js';
+export type { ApiDataFacts, TokenLookup } from './volumes/api-data-volume.js';
+export type { AtomicWritePlan, AtomicWriteStep, FileReading, VolumeDirectory, VolumeEntry } from './volumes/atomic-writer.js';
+export type { HostPathCheck, HostPathEntry } from './volumes/host-path-type.js';
+export type { Lookup } from './volumes/object-payload.js';
+export type { PayloadFile, PayloadResult, VolumePayload } from './volumes/volume-payload.js';

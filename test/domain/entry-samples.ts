@@ -93,13 +93,80 @@ const statusInput = {
   podCgroup: { cpuShares: 1, cpuQuotaMicros: null, cpuPeriodMicros: null, memoryLimitBytes: 5 },
   now: 10,
 };
+const pullCredentials = {
+  credentials: { username: 'u', password: 'p', serverAddress: '', identityToken: '', registryToken: '' },
+  source: { kind: 'secret', namespace: 'default', name: 's', uid: 'uid-s' },
+} as const;
+const pulledRecord = domain.recordOfPull(null, 'example.com/app:1', 'sha256:1', pullCredentials, 5);
+const ensuring = domain.advanceEnsureImage(
+  domain.beginEnsureImage({ podUid: 'uid-1', image: 'app:1', pullPolicy: 'Always' }).run,
+  { kind: 'credentials', credentials: [pullCredentials] },
+  domain.newImagePullBackoff(),
+  5,
+).run;
+const conditions = [{ type: 'Ready', status: 'False', lastHeartbeatTime: '2026-01-01T00:00:00Z', lastTransitionTime: null, reason: 'a', message: 'b' }];
+const amounts = { cpu: '4', memory: '8Gi', pods: '110', 'example.com/gpu': '1' };
+const projected = {
+  name: 'all',
+  projected: {
+    defaultMode: 0o644,
+    sources: [
+      { secret: { name: 's', items: [{ key: 'k', path: 'secret/k' }] } },
+      { configMap: { name: 'c', optional: true } },
+      {
+        downwardAPI: {
+          items: [
+            { path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } },
+            { path: 'cpu', resourceFieldRef: { containerName: 'main', resource: 'limits.cpu' } },
+          ],
+        },
+      },
+      { serviceAccountToken: { path: 'token', expirationSeconds: 3_600, audience: 'a' } },
+    ],
+  },
+};
+const apiData = {
+  secrets: new Map([['s', { kind: 'found', object: { metadata: { name: 's' }, data: { k: 'YQ==' } } }]]),
+  configMaps: new Map<string, unknown>([
+    ['c', { kind: 'found', object: { metadata: { name: 'c' }, data: { a: 'b' }, binaryData: { d: 'YQ==' } } }],
+    ['absent', { kind: 'absent' }],
+    ['failed', { kind: 'failed', message: 'no' }],
+  ]),
+  ...{ tokens: [{ ok: true, token: 't' }], nodeAllocatable: amounts, fsGroup: 5, fsUser: null },
+};
+const volumeDirectory = {
+  path: '/v',
+  entries: new Map<string, unknown>([
+    ['..data', { kind: 'symlink', target: '..2026_01_01_00_00_00.1' }],
+    ['..2026_01_01_00_00_00.1', { kind: 'directory' }],
+    ['a', { kind: 'file' }],
+  ]),
+  generationPaths: ['old', 'a', 'a/b'],
+  readings: new Map<string, unknown>([
+    ['a/b', { kind: 'file', bytes: new Uint8Array([1]) }],
+    ['c', { kind: 'absent' }],
+  ]),
+};
+const payload = new Map([
+  ['a/b', { bytes: new Uint8Array([1, 2]), mode: 0o644, fsUser: 1000 }],
+  ['c', { bytes: new Uint8Array(), mode: 0o600, fsUser: null }],
+]);
+function probeWorker(state: 'idle' | 'probing', kind: 'liveness' | 'readiness' = 'liveness') {
+  const probed = { ...container, readinessProbe: { periodSeconds: 5, failureThreshold: 2 } };
+  return { ...domain.newProbeWorker(samplePod, probed, kind, 5, 0.5, 9), state, containerId: 'c1', result: 'success', lastResult: 'success', resultRun: 1, attempt: 1 };
+}
+
 /** Made anew for each use: these are changed in place. */
 export const entrySamples: Readonly<Record<string, () => unknown[]>> = {
   addQuantities: () => [quantity('1'), quantity('2Ki')],
   admitPod: () => [{ pod: samplePod, otherPods: [samplePod], node, freshNode: null, allocatedDevices: new Map([['example.com/gpu', 1]]) }],
   admitUnderPressure: () => [samplePod, ['MemoryPressure']],
+  advanceEnsureImage: () => [ensuring, { kind: 'recorded' }, domain.newImagePullBackoff(), 9],
+  apiDataPayload: () => [projected, samplePod, apiData],
   apiPodStatus: () => [statusInput],
   assignCpus: () => [discovery.topology, domain.noCpuOptions, [0, 1, 4, 5], 2],
+  beginEnsureImage: () => [{ podUid: 'uid-1', image: 'app:1', pullPolicy: 'IfNotPresent' }],
+  checkHostPath: () => ['/srv', 'DirectoryOrCreate', 'absent'],
   compareQuantities: () => [quantity('1'), quantity('2Ki')],
   computePodActions: () => [actionsInput],
   cpuSetDifference: () => [[0, 1], [1]],
@@ -107,8 +174,10 @@ export const entrySamples: Readonly<Record<string, () => unknown[]>> = {
   cpuSetOf: () => [[3, 1, 3]],
   cpuSetUnion: () => [[0, 1], [1]],
   decideCrashLoop: () => [domain.newCrashLoopBackoff(null), samplePod, container, 5, 9],
+  defaultPullPolicy: () => ['app:1'],
   discoverCpuTopology: () => [cores],
   formatCpuSet: () => [[0, 1, 5]],
+  generationName: () => [1_800_000_000_000_000, '123'],
   imagePullFailed: () => [domain.newImagePullBackoff(), 'uid-1', 'app:1', 'not found', 5],
   imagePullWait: () => [domain.newImagePullBackoff(), 'uid-1', 'app:1', 5],
   isCriticalPod: () => [samplePod],
@@ -116,9 +185,30 @@ export const entrySamples: Readonly<Record<string, () => unknown[]>> = {
   matchesLabelSelector: () => [{ matchLabels: { a: 'b' }, matchExpressions: [{ key: 'c', operator: 'Exists' }] }, { a: 'b' }],
   matchesNodeAffinity: () => [samplePod, 'node-1', { disk: 'ssd' }],
   mergeHints: () => [manager.manager, [null, new Map([['cpu', [{ numaNodes: [0], preferred: true }]]])]],
+  mountedVolumes: () => [{ ...samplePod, spec: { ...samplePod.spec, containers: [{ ...container, volumeMounts: [{ name: 'scratch', mountPath: '/s' }] }] } }, '/var/lib/kubelet'],
+  mustPullToVerify: () => [
+    { image: 'example.com/app:1', imageRef: 'sha256:1', record: pulledRecord, hasIntent: false },
+    [pullCredentials],
+    { kind: 'NeverVerifyAllowlistedImages', allowlist: ['a/*'] },
+    9,
+  ],
   newCrashLoopBackoff: () => [5_000_000],
   newImagePullBackoff: () => [],
+  newProbeWorker: () => [samplePod, container, 'liveness', 5, 0.5, 9],
   newTopologyManager: () => [managerConfig],
+  nodeResources: () => [
+    { capacity: amounts, allocatable: amounts },
+    {
+      machine: { cpus: 4, memoryBytes: 2 ** 33, hugePages: [{ pageSizeKiB: 2048, numPages: 2 }] },
+      ...{
+        maxPods: 110,
+        podsPerCore: 0,
+        ephemeralStorage: '10Gi',
+        devices: { capacity: { 'a.b/c': '1' }, allocatable: { 'a.b/c': '1' }, removed: ['x.y/z'] },
+        reservation: { memory: '1Gi' },
+      },
+    },
+  ],
   normalizeImageName: () => ['app'],
   observePressure: () => [pressure, thresholds.value, observations, 300, 2_000],
   observeSignals: () => [summary],
@@ -130,17 +220,32 @@ export const entrySamples: Readonly<Record<string, () => unknown[]>> = {
   parseImageReference: () => ['example.com/app:1'],
   parseQuantity: () => ['1500m'],
   parseRfc3339: () => ['2026-01-01T00:00:00Z'],
+  planAtomicWrite: () => [payload, volumeDirectory, '..2026_01_01_00_00_01.2', 7],
   podLimits: () => [samplePod, { excludeOverhead: true }],
   podQosClass: () => [samplePod],
   podRequests: () => [samplePod, { useStatus: true }],
   podsToPreempt: () => [{ ...samplePod, spec: { ...samplePod.spec, priority: 9 } }, [samplePod], [{ resource: 'cpu', amount: 100n }]],
+  probeAnswered: () => [probeWorker('probing'), { kind: 'result', result: 'failure', output: 'no' }],
+  probeDue: () => [probeWorker('idle'), samplePod.status, 10_000_000],
+  probeWakeAt: () => [probeWorker('idle'), samplePod.status, 9],
   quantityMilliValue: () => [quantity('1')],
   quantityOf: () => [5, 'BinarySI'],
   quantityText: () => [quantity('1')],
   quantityValue: () => [quantity('1')],
   rankPods: () => [[samplePod], new Map([['uid-1', podStats]]), 'memory.available', { dedicatedImageFs: false, splitContainerFs: false }],
+  recordOfPull: () => [pulledRecord, 'example.com/app:1', 'sha256:2', pullCredentials, 9],
+  skipMissedTicks: () => [probeWorker('idle'), 9],
+  stopProbeWorker: () => [probeWorker('idle')],
   subtractQuantities: () => [quantity('1'), quantity('2Ki')],
+  triggerProbe: () => [probeWorker('idle', 'readiness'), 9],
   untoleratedTaint: () => [[{ key: 'a', effect: 'NoExecute' }], [{ key: 'a', operator: 'Exists' }], ['NoExecute']],
+  withPressures: () => ['node-1', conditions, { memory: true, disk: false, pid: false }, 9],
+  withReady: () => [
+    'node-1',
+    conditions,
+    { runtime: ['down'], network: [], storage: [], shuttingDown: true, capacity: amounts, localStorageCapacityIsolation: true, softRequirements: 'x' },
+    9,
+  ],
 };
 
 /** Parts of the agent as a machine: driven by the kernel, whose types say what goes in. */

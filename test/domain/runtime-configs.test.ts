@@ -2,10 +2,11 @@
 import t from 'tap';
 import type { ContainerRequest } from '../../src/domain/containers/container-config.js';
 import type { NodeFacts } from '../../src/domain/containers/node-facts.js';
+import { portMappings } from '../../src/domain/containers/port-mappings.js';
 import { runtimeConfigs } from '../../src/domain/containers/runtime-configs.js';
 import { normalSysctlName } from '../../src/domain/containers/sysctl-name.js';
 import { restorePod } from '../../src/domain/pod-sync/restored-pod.js';
-import type { Container } from '../../src/ports/model/container.js';
+import type { Container, ContainerPort } from '../../src/ports/model/container.js';
 import type { ContainerConfig } from '../../src/ports/model/container-config.js';
 import type { Pod, PodSpec } from '../../src/ports/model/pod.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../src/ports/model/runtime-status.js';
@@ -189,4 +190,60 @@ t.test('hosts files', async (t) => {
   t.equal(hosts(podOf(), []), null, 'none without an address');
   t.equal(hosts(podOf({ hostname: 'Not valid' }), ['10.0.0.4']), null, 'none without a name');
   t.match(hosts(podOf({ hostNetwork: true }), []), /\(host network\)\.\n127\.0\.0\.1 localhost\n$/, "the node's own on the host network");
+});
+
+t.test('ports that the network is told of', async (t) => {
+  const rows: readonly (readonly [sentence: string, ports: readonly ContainerPort[], told: readonly string[]])[] = [
+    ['without a host port, too', [{ containerPort: 80 }], ['TCP 80 0 -']],
+    ['with an address', [{ containerPort: 80, hostPort: 8080, hostIP: '10.0.0.1', protocol: 'UDP' }], ['UDP 80 8080 10.0.0.1']],
+    ['SCTP', [{ containerPort: 80, protocol: 'SCTP' }], ['SCTP 80 0 -']],
+    ['a protocol that nobody knows is TCP', [{ containerPort: 80, protocol: 'ICMP' as 'TCP' }], ['TCP 80 0 -']],
+    ['the same port twice', [{ containerPort: 80 }, { containerPort: 80 }], ['TCP 80 0 -']],
+    ['an empty name is none', [{ containerPort: 80, name: '' }, { containerPort: 80 }], ['TCP 80 0 -']],
+    ['no host port is host port 0', [{ containerPort: 80, hostPort: 0 }, { containerPort: 80 }], ['TCP 80 0 -']],
+    ['another port', [{ containerPort: 80 }, { containerPort: 81 }], ['TCP 80 0 -', 'TCP 81 0 -']],
+    [
+      'another host port',
+      [
+        { containerPort: 80, hostPort: 1 },
+        { containerPort: 80, hostPort: 2 },
+      ],
+      ['TCP 80 1 -', 'TCP 80 2 -'],
+    ],
+    ['another protocol', [{ containerPort: 53 }, { containerPort: 53, protocol: 'UDP' }], ['TCP 53 0 -', 'UDP 53 0 -']],
+    [
+      'another address',
+      [{ containerPort: 80, hostIP: '::1' }, { containerPort: 80, hostIP: '127.0.0.1' }, { containerPort: 80 }],
+      ['TCP 80 0 ::1', 'TCP 80 0 127.0.0.1', 'TCP 80 0 -'],
+    ],
+    [
+      'two ports of one name: the first',
+      [
+        { name: 'web', containerPort: 80 },
+        { name: 'web', containerPort: 81 },
+      ],
+      ['TCP 80 0 -'],
+    ],
+    ['a name makes it another port', [{ name: 'web', containerPort: 80 }, { containerPort: 80 }], ['TCP 80 0 -', 'TCP 80 0 -']],
+  ];
+  for (const [sentence, ports, told] of rows) {
+    const mappings = portMappings(podOf({ containers: [{ ...container, ports }], initContainers: [{ ...container, ports: [{ containerPort: 9 }] }] }));
+    t.strictSame(
+      mappings.map(({ protocol, containerPort, hostPort, hostIp }) => `${protocol} ${containerPort} ${hostPort} ${hostIp || '-'}`),
+      told,
+      sentence,
+    );
+  }
+  t.equal(
+    portMappings(
+      podOf({
+        containers: [
+          { ...container, ports: [{ containerPort: 80 }] },
+          { ...container, ports: [{ containerPort: 80 }] },
+        ],
+      }),
+    ).length,
+    2,
+    'of each container',
+  );
 });

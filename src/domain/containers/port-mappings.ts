@@ -3,7 +3,6 @@
 import type { ContainerPort } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PortMapping } from '../../ports/model/sandbox-config.js';
-import { ipFamily, parseIp } from '../values/ip-address.js';
 
 export function portMappings(pod: Pod): readonly PortMapping[] {
   return pod.spec.containers.flatMap((container) => uniquePorts(container.ports ?? []).map(mapping));
@@ -19,12 +18,9 @@ function uniquePorts(ports: readonly ContainerPort[]): readonly ContainerPort[] 
   return [...byKey.values()];
 }
 
-function keyOf(port: ContainerPort): string {
-  if (port.name !== undefined && port.name !== '') return port.name;
-  const hostIp = port.hostIP ?? '';
-  const parsed = hostIp === '' ? null : parseIp(hostIp);
-  const family = hostIp === '' ? 'any' : parsed !== null && ipFamily(parsed) === 6 ? 'v6' : 'v4';
-  return `${family}-${port.protocol ?? ''}-${hostIp}:${port.containerPort}:${port.hostPort ?? 0}`;
+/** Names of ports have no colon, so that no name is another port's key. */
+function keyOf({ name = '', protocol = '', hostIP = '', containerPort, hostPort = 0 }: ContainerPort): string {
+  return name === '' ? `${protocol}-${hostIP}:${containerPort}:${hostPort}` : name;
 }
 
 function mapping(port: ContainerPort): PortMapping {

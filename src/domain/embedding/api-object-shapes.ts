@@ -11,7 +11,12 @@ const requiredFields: Readonly<Record<string, readonly string[]>> = {
   Container: ['name'],
   EphemeralContainer: ['name'],
   Volume: ['name'],
+  DownwardAPIVolumeFile: ['path'],
   EnvVar: ['name'],
+  ObjectFieldSelector: ['fieldPath'],
+  ResourceFieldSelector: ['resource'],
+  KeyToPath: ['key', 'path'],
+  ServiceAccountTokenProjection: ['path'],
   PodOS: ['name'],
   Sysctl: ['name'],
   NodeSelectorRequirement: ['key', 'operator'],
@@ -21,6 +26,8 @@ const requiredFields: Readonly<Record<string, readonly string[]>> = {
 };
 
 const resourceList = dictionaryOf(quantityInText);
+
+export { resourceList as resourceListShape };
 export const resourceRequirements = recordOf({}, { requests: resourceList, limits: resourceList });
 
 const mapping = recordOf({ containerName: text, resourceName: text });
@@ -43,7 +50,7 @@ function stateShape(value: unknown, path: string): string | null {
 }
 
 /** The wire has null for a time that isn't set. */
-function timeShape(value: unknown, path: string): string | null {
+export function timeShape(value: unknown, path: string): string | null {
   return value === null ? null : text(value, path);
 }
 
@@ -113,6 +120,12 @@ export const podStatusShape: Shape = sharedStructShape('PodStatus');
 
 /** core/v1 Container, as it stands in a pod's spec. */
 export const containerShape: Shape = remembered(structShape('Container'));
+
+/** core/v1 Volume, as it stands in a pod's spec. */
+export const volumeShape: Shape = sharedStructShape('Volume');
+
+/** core/v1 Probe. */
+export const probeShape: Shape = sharedStructShape('Probe');
 
 export const taintShape: Shape = recordOf({ key: text, effect: text }, { value: text });
 

@@ -13,7 +13,7 @@ import { checkArgument, micros, nullable, recordOf, someMap, text, wholeNumber }
 const delay = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 /** Entries are written by the functions here; looking at each on every call would make a call cost what all pods cost. */
 const tableShape = recordOf({ initial: delay, max: delay, entries: someMap });
-const pullTableShape = recordOf({ delays: tableShape, lastProblems: someMap });
+export const pullTableShape = recordOf({ delays: tableShape, lastProblems: someMap });
 
 /**
  * The table of CrashLoopBackOff delays: 10 s, doubled with each crash, up to the maximum; forgotten after twice the maximum (KEP-4603).

@@ -34,6 +34,10 @@ export const integer: Shape = (value, path) => (typeof value === 'number' && Num
 /** Microseconds since the epoch, or of a duration. */
 export const micros: Shape = (value, path) => (typeof value === 'number' && Number.isSafeInteger(value) ? null : expected(path, 'an integer number of microseconds', value));
 
+/** A moment that the API can write: microseconds since the epoch, up to the end of the year 9999. */
+export const moment: Shape = (value, path) =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? null : expected(path, 'microseconds since the epoch', value);
+
 /** A count that the kernel or the runtime measured. */
 export const measured: Shape = (value, path) => (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? null : expected(path, 'an integer from 0 up', value));
 
@@ -45,6 +49,9 @@ export const quantityInText: Shape = (value, path) => {
   const parsed = parseQuantity(value);
   return parsed.ok ? null : `${path}: ${shown(value)}: ${parsed.error}`;
 };
+
+/** Another realm's Uint8Array will do. */
+export const bytes: Shape = (value, path) => (Object.prototype.toString.call(value) === '[object Uint8Array]' ? null : expected(path, 'bytes (a Uint8Array)', value));
 
 export function oneOf(words: readonly string[]): Shape {
   return (value, path) => (typeof value === 'string' && words.includes(value) ? null : expected(path, `one of ${words.join(', ')}`, value));

@@ -73,6 +73,10 @@ export function generationName(now: Micros, digits: string): string {
   return `..${formatRfc3339(now).slice(0, 'yyyy-mm-ddThh:mm:ss'.length).replace(/[-T:]/g, '_')}.${digits}`;
 }
 
+export function isGenerationName(name: string): boolean {
+  return generationPattern.test(name);
+}
+
 /** The paths whose present content `planAtomicWrite` wants to know; empty for a payload that it will refuse. */
 export function comparedPaths(payload: VolumePayload): readonly string[] {
   const checked = checkedPayload(payload);
@@ -84,7 +88,7 @@ export function comparedPaths(payload: VolumePayload): readonly string[] {
  * @param fsGroup group that the new files are given; null for none
  */
 export function planAtomicWrite(payload: VolumePayload, directory: VolumeDirectory, generation: string, fsGroup: number | null): AtomicWritePlan {
-  assert(generationPattern.test(generation) && !directory.entries.has(generation), 'a new generation has a name of its own');
+  assert(isGenerationName(generation) && !directory.entries.has(generation), 'a new generation has a name of its own');
   const checked = checkedPayload(payload);
   if (!checked.ok) return { kind: 'refused', message: checked.message };
   const files = new Map([...checked.payload].sort(([a], [b]) => byCodeUnits(a, b)));

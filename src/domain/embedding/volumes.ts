@@ -1,0 +1,134 @@
+// Volumes for embedders: where they are, whether a host path is what its type says, what volumes of API data show, and how that is written.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { Volume } from '../../ports/model/volume.js';
+import type { MountedVolume } from '../containers/mounts.js';
+import { AssertionFailed } from '../kernel/assert.js';
+import type { ApiDataFacts } from '../volumes/api-data-volume.js';
+import * as apiData from '../volumes/api-data-volume.js';
+import type { AtomicWritePlan, VolumeDirectory } from '../volumes/atomic-writer.js';
+import * as atomicWriter from '../volumes/atomic-writer.js';
+import type { HostPathCheck, HostPathEntry } from '../volumes/host-path-type.js';
+import * as hostPaths from '../volumes/host-path-type.js';
+import * as nodeVolumes from '../volumes/node-volumes.js';
+import type { PayloadResult, VolumePayload } from '../volumes/volume-payload.js';
+import { labelsShape, podShape, resourceListShape, volumeShape } from './api-object-shapes.js';
+import {
+  bytes,
+  checkArgument,
+  dictionaryOf,
+  expected,
+  flag,
+  isRecord,
+  listOf,
+  mapOf,
+  measured,
+  moment,
+  nullable,
+  oneOf,
+  recordOf,
+  type Shape,
+  text,
+  wholeNumber,
+} from './shape.js';
+
+const metadata = recordOf({}, { name: text, namespace: text, labels: labelsShape, annotations: labelsShape });
+const texts = dictionaryOf(text);
+/** Of an object that was asked for. */
+function lookupOf(object: Shape): Shape {
+  return (value, path) => {
+    const problem = recordOf({ kind: oneOf(['found', 'absent', 'failed']) })(value, path);
+    if (problem !== null || !isRecord(value)) return problem;
+    return value.kind === 'found' ? object(value.object, `${path}.object`) : value.kind === 'failed' ? text(value.message, `${path}.message`) : null;
+  };
+}
+const tokenShape: Shape = (value, path) => (isRecord(value) && value.ok === false ? recordOf({ message: text })(value, path) : recordOf({ ok: flag, token: text })(value, path));
+const factsShape = recordOf({
+  secrets: mapOf(lookupOf(recordOf({ metadata }, { type: text, data: texts }))),
+  configMaps: mapOf(lookupOf(recordOf({ metadata }, { data: texts, binaryData: texts }))),
+  ...{ tokens: listOf(tokenShape), nodeAllocatable: resourceListShape, fsGroup: nullable(measured), fsUser: nullable(measured) },
+});
+const modeShape = wholeNumber(0, 0o7777);
+const payloadShape = mapOf(recordOf({ bytes, mode: modeShape, fsUser: nullable(measured) }));
+const entryShape: Shape = (value, path) =>
+  isRecord(value) && value.kind === 'symlink' ? recordOf({ target: text })(value, path) : recordOf({ kind: oneOf(['file', 'directory', 'other', 'symlink']) })(value, path);
+const readingShape: Shape = (value, path) => {
+  const problem = recordOf({ kind: oneOf(['file', 'absent', 'failed']) })(value, path);
+  if (problem !== null || !isRecord(value)) return problem;
+  return value.kind === 'file' ? bytes(value.bytes, `${path}.bytes`) : value.kind === 'failed' ? text(value.message, `${path}.message`) : null;
+};
+const directoryShape = recordOf({ path: text, entries: mapOf(entryShape), generationPaths: nullable(listOf(text)), readings: mapOf(readingShape) });
+const digitsShape: Shape = (value, path) => (typeof value === 'string' && /^[0-9]{1,20}$/.test(value) ? null : expected(path, 'up to 20 decimal digits', value));
+
+/**
+ * What containers see of a pod's volumes that need nothing but the node: where each is on the host, and how it may be mounted.
+ * @param rootDirectory the kubelet's, e.g. `/var/lib/kubelet`
+ * @returns by the volume's name; those that no container uses, or that need more than the node, are left out
+ * @throws AssertionFailed where an argument has another type
+ */
+export function mountedVolumes(pod: Pod, rootDirectory: string): Readonly<Record<string, MountedVolume>> {
+  checkArgument('pod', pod, podShape);
+  checkArgument('rootDirectory', rootDirectory, text);
+  return nodeVolumes.mountedVolumes(pod, rootDirectory);
+}
+
+/**
+ * Whether a path of the host is what a hostPath volume's `type` asks for, or what has to be made there.
+ * @param type of the volume; null or `''`: nothing is asked for
+ * @param entry what is at the path, links followed
+ * @returns a refusal has the message that a kubelet gives
+ * @throws AssertionFailed where an argument has another type
+ */
+export function checkHostPath(path: string, type: string | null, entry: HostPathEntry): HostPathCheck {
+  checkArgument('path', path, text);
+  checkArgument('type', type, nullable(text));
+  checkArgument('entry', entry, oneOf(['absent', 'directory', 'file', 'socket', 'char-device', 'block-device', 'other']));
+  return hostPaths.checkHostPath(path, type, entry);
+}
+
+/**
+ * The files of a secret, configMap, downwardAPI or projected volume, by their paths in it; or everything that is wrong, and then none.
+ * @param volume one of those four
+ * @param facts the objects of the pod's namespace by name, and the tokens in the order of the volume's sources
+ * @throws AssertionFailed where an argument has another type, or the volume another source
+ */
+export function apiDataPayload(volume: Volume, pod: Pod, facts: ApiDataFacts): PayloadResult {
+  checkArgument('volume', volume, volumeShape);
+  checkArgument('pod', pod, podShape);
+  checkArgument('facts', facts, factsShape);
+  if (apiData.apiDataSource(volume) === null) throw new AssertionFailed('volume: expected a secret, configMap, downwardAPI or projected volume');
+  const wanted = apiData.tokenRequests(volume, pod).length;
+  if (facts.tokens.length < wanted) throw new AssertionFailed(`facts.tokens: expected ${wanted}, got ${facts.tokens.length}`);
+  return apiData.apiDataPayload(volume, pod, facts);
+}
+
+/**
+ * The name of the directory that a new payload is written to, as the kubelet's atomic writer names it.
+ * @param now microseconds since the epoch
+ * @param digits decimal digits that tell payloads of one second apart
+ * @throws AssertionFailed where an argument has another type
+ */
+export function generationName(now: Micros, digits: string): string {
+  checkArgument('now', now, moment);
+  checkArgument('digits', digits, digitsShape);
+  return atomicWriter.generationName(now, digits);
+}
+
+/**
+ * The file operations that make a volume's directory show a payload, all of it at one moment: readers see the old files or the new ones.
+ * Carried out up to any step, they leave one whole payload.
+ * @param directory the directory as it is, with what its files hold
+ * @param generation of `generationName`; not there yet
+ * @param fsGroup group id of the new files; null: none
+ * @returns the steps, or why nothing may be touched
+ * @throws AssertionFailed where an argument has another type
+ */
+export function planAtomicWrite(payload: VolumePayload, directory: VolumeDirectory, generation: string, fsGroup: number | null): AtomicWritePlan {
+  checkArgument('payload', payload, payloadShape);
+  checkArgument('directory', directory, directoryShape);
+  checkArgument('generation', generation, text);
+  checkArgument('fsGroup', fsGroup, nullable(measured));
+  if (!atomicWriter.isGenerationName(generation)) throw new AssertionFailed('generation: expected a name of generationName');
+  if (directory.entries.has(generation)) throw new AssertionFailed('generation: expected one that the directory does not have');
+  return atomicWriter.planAtomicWrite(payload, directory, generation, fsGroup);
+}
