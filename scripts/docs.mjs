@@ -16,7 +16,20 @@ const entry = readFileSync(entries[0], 'utf8');
 const stateTypes = readdirSync(agentDirectory)
   .flatMap((name) => [...readFileSync(join(agentDirectory, name), 'utf8').matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, type]) => type))
   .filter((type) => mentions(agentState, type) && !mentions(entry, type));
-const otherTypes = ['PodCache', 'PodConfigState', 'Pleg', 'SyncRun', 'StartFailure', 'StatusRecord', 'PodWorkers', 'FileSourceState', 'UrlSourceState', 'KernelData'];
+const otherTypes = [
+  'PodCache',
+  'PodConfigState',
+  'Pleg',
+  'SyncRun',
+  'StartFailure',
+  'StatusRecord',
+  'PodWorkers',
+  'FileSourceState',
+  'UrlSourceState',
+  'KernelData',
+  'VolumeTeardown',
+  'ProbeRegistry',
+];
 
 function mentions(text, type) {
   return new RegExp(`\\b${type}\\b`).test(text);

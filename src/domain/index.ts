@@ -3,16 +3,14 @@
 // The single decisions look at their arguments and fail with AssertionFailed, which names the argument, where one is wrong.
 export type { Admission, Rejection } from './admission/admission-result.js';
 export type { PredicateInput, PredicateResult } from './admission/predicates.js';
-export { agentMachine } from './agent/agent.js';
-export { type AgentEvent, type AgentState, newAgentState } from './agent/agent-state.js';
-export { type KubeletEvent, type KubeletOperations, type KubeletPorts, type KubeletSettings, type KubeletState, kubeletMachine, newKubeletState } from './agent/kubelet.js';
+export type { AgentEvent, AgentState } from './agent/agent-state.js';
+export type { KubeletEvent, KubeletOperations, KubeletPorts, KubeletSettings, KubeletState } from './agent/kubelet.js';
 export { type AgentSettings, defaultSettings } from './agent/settings.js';
 export type { CrashLoopDecision } from './backoff/crash-loop-backoff.js';
 export type { ImagePullBackoff, PullProblem } from './backoff/image-pull-backoff.js';
 export type { BackoffEntry, KeyedBackoff } from './backoff/keyed-backoff.js';
 export type { CgroupDriver } from './cgroups/cgroup-name.js';
 export type { CgroupVersion, MemoryQosFacts, SwapFacts } from './cgroups/resource-facts.js';
-export { nodeFacts } from './containers/default-node-facts.js';
 export type { MountedVolume } from './containers/mounts.js';
 export type { NodeFacts, RuntimeHandlerFacts } from './containers/node-facts.js';
 export { type CpuOptionGates, type CpuOptionsParse, noCpuOptions, type StaticPolicyOptions } from './cpu-manager/cpu-options.js';
@@ -24,6 +22,17 @@ export { assignCpus, discoverCpuTopology, parseCpuOptions } from './embedding/cp
 export { cpuSetDifference, cpuSetIntersection, cpuSetOf, cpuSetUnion, formatCpuSet, parseCpuSet } from './embedding/cpu-sets.js';
 export { observePressure, observeSignals, parseEvictionThresholds, rankPods } from './embedding/eviction.js';
 export { advanceEnsureImage, beginEnsureImage, defaultPullPolicy, mustPullToVerify, recordOfPull } from './embedding/images.js';
+export {
+  agentMachine,
+  canonicalJson,
+  hashText,
+  kubeletMachine,
+  newAgentState,
+  newKubeletState,
+  nodeFacts,
+  parseCanonicalJson,
+  podsOfManifest,
+} from './embedding/machine.js';
 export { nodeResources, withPressures, withReady } from './embedding/node-status.js';
 export { apiPodStatus, computePodActions, isTerminalPhase } from './embedding/pod-sync.js';
 export { isCriticalPod, oomScoreAdj, podLimits, podQosClass, podRequests } from './embedding/pods.js';
@@ -70,16 +79,16 @@ export type {
   VerificationPolicy,
 } from './images/pull-records.js';
 export { AssertionFailed } from './kernel/assert.js';
-export { canonicalJson, hashText, parseCanonicalJson } from './kernel/canonical.js';
 export { type Divergence, outputText, type RecordedStep, replay } from './kernel/flight-recorder.js';
 export { type Input, Kernel, type LogLine, type Output } from './kernel/kernel.js';
 export type { Address, Command, CommandFor, LogFields, LogLevel, Machine, Reply, ReplyFor, Turn, Wake } from './kernel/machine.js';
+export type { LogRotationPolicy } from './logs/log-rotation.js';
 export type { CapacityFacts, DeviceResources, HugePages, MachineFacts } from './node-status/node-capacity.js';
 export type { ConditionsUpdate, Pressures, ReadinessFacts } from './node-status/node-conditions.js';
 export type { NodeEvent } from './node-status/node-event.js';
 export type { ManifestContext } from './pod-sources/decode-manifest.js';
 export type { FileSourceSettings } from './pod-sources/file-source.js';
-export { type ManifestPods, podsOfManifest } from './pod-sources/manifest-pods.js';
+export type { ManifestPods } from './pod-sources/manifest-pods.js';
 export type { PodSource } from './pod-sources/pod-config.js';
 export type { ManifestOrigin } from './pod-sources/static-pod-defaults.js';
 export type { UrlSourceSettings } from './pod-sources/url-source.js';

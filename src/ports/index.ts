@@ -2,6 +2,7 @@
 export type { AgentQueries, HealthCheck, PodList } from './inbound/agent-queries.js';
 export type { Micros } from './micros.js';
 export type { ApiName, ApiObject, ApiResource, ApiSelection, PatchKind } from './model/api-object.js';
+export type { ConfigMap, Secret } from './model/config-objects.js';
 export type {
   AppArmorProfile,
   Container,
@@ -96,8 +97,10 @@ export type {
 export type { DownwardAPIVolumeFile, KeyToPath, Volume, VolumeDevice, VolumeMount, VolumeProjection } from './model/volume.js';
 export type { Call, CancelSignal, Flattened, Operation, OperationNames, PortOf } from './operation.js';
 export type { ApiClient, ApiList, ApiReaderOperations, ApiWatchEvent, ApiWatchEvents, ApiWatchRequest, ApiWriterOperations } from './outbound/apiserver.js';
+export type { ContainerLogOperations } from './outbound/container-logs.js';
 export type {
   ContainerOperations,
+  ExecResult,
   ImageOperations,
   PullCredentials,
   RuntimeCondition,
@@ -141,5 +144,6 @@ export type {
   VolumeLeftovers,
   VolumeSetUp,
 } from './outbound/pod-volumes.js';
+export type { GrpcHealthReply, GrpcHealthRequest, HttpGetAnswer, HttpGetRequest, ProbingOperations, TcpAnswer, TcpRequest } from './outbound/probing.js';
 export type { RuntimeEvent, RuntimeEventSource } from './outbound/runtime-events.js';
 export { type Outcome, PortError, type PortErrorKind, type PortFailure } from './port-error.js';
