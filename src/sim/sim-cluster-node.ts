@@ -8,6 +8,7 @@ import { outputText, type RecordedStep } from '../domain/kernel/flight-recorder.
 import { Kernel, type KernelData, type Output } from '../domain/kernel/kernel.js';
 import { clonePlain } from '../domain/kernel/plain-clone.js';
 import { streamOf } from '../domain/kernel/random.js';
+import { nodeSettings } from '../domain/node-status/node-settings.js';
 import type { Micros } from '../ports/micros.js';
 import type { Pod } from '../ports/model/pod.js';
 import type { PodStatus } from '../ports/model/pod-status.js';
@@ -53,11 +54,13 @@ export function newNodeData(name: string, options: SimClusterOptions, now: Micro
 }
 
 function freshAgent(name: string, options: SimClusterOptions): KubeletState {
-  const agent = { ...defaultSettings, ...options.settings, nodeName: name, runtimeTellsChanges: options.runtimeTellsChanges === true };
+  const inCluster = options.node !== undefined;
+  const agent = { ...defaultSettings, apiserver: inCluster, ...options.settings, nodeName: name, runtimeTellsChanges: options.runtimeTellsChanges === true };
   const source = { nodeName: name, preventApiReferences: true, checkPeriod: options.fileCheckPeriod ?? defaultFileCheckPeriod };
   const fileSource = { ...source, path: manifestDirectory };
   const urlSource = options.manifestUrl === undefined ? null : { ...source, url: options.manifestUrl, headers: {} };
-  return newKubeletState({ agent, fileSource, urlSource }, nodeFacts(options.facts));
+  const node = options.node === undefined ? null : nodeSettings(name, options.node);
+  return newKubeletState({ agent, node, fileSource, urlSource }, nodeFacts(options.facts));
 }
 
 export class SimClusterNode {

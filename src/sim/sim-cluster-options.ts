@@ -4,6 +4,7 @@ import type { KubeletEvent, KubeletOperations, KubeletState } from '../domain/ag
 import type { AgentSettings } from '../domain/agent/settings.js';
 import type { NodeFacts } from '../domain/containers/node-facts.js';
 import type { LogLevel, Machine } from '../domain/kernel/machine.js';
+import type { NodeSettings } from '../domain/node-status/node-settings.js';
 import type { Micros } from '../ports/micros.js';
 import type { ApiserverSettings } from './apiserver/apiserver-settings.js';
 import type { AnyChecker } from './checkers/checker.js';
@@ -24,6 +25,8 @@ export interface SimClusterOptions {
   readonly settings?: Partial<Omit<AgentSettings, 'nodeName' | 'sources' | 'runtimeTellsChanges'>>;
   /** The nodes have an apiserver in common, with these settings. */
   readonly apiserver?: Partial<Omit<ApiserverSettings, 'seed'>>;
+  /** Each node is one of the cluster: it registers with that apiserver, keeps its lease, and has its pods from there. */
+  readonly node?: Partial<Omit<NodeSettings, 'nodeName'>>;
   /** A second source of static pods beside the manifest directory; nothing answers there until a node's `manifests` serve it. */
   readonly manifestUrl?: string;
   readonly facts?: Partial<NodeFacts>;

@@ -42,6 +42,7 @@ export function kubeletSettings(loaded: LoadedConfiguration, profile: DaemonProf
       allowedSysctls: allowedSysctls(c.allowedUnsafeSysctls ?? []),
       cgroupsPerQos: c.cgroupsPerQOS,
     },
+    node: null,
     fileSource: c.staticPodPath === '' ? null : { ...manifests, path: c.staticPodPath, checkPeriod: micros(c.fileCheckFrequency) },
     urlSource: c.staticPodURL === '' ? null : { ...manifests, url: c.staticPodURL, headers: c.staticPodURLHeader, checkPeriod: micros(c.httpCheckFrequency) },
   };

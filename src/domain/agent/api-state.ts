@@ -24,6 +24,14 @@ export function ownNode(api: ApiState | null): Node | null {
   return api === null ? null : (cachedObject(api, 'node', '', api.nodeName) as Node | null);
 }
 
+/** The same, with what is known of its absence. */
+export function watchedNode(api: ApiState | null): { readonly node: Node | null; readonly absentUpTo: number | null } {
+  const node = ownNode(api);
+  const reflector = api?.reflectors.get('node');
+  const absentUpTo = node === null && reflector?.synced === true && reflector.resourceVersion !== null ? Number(reflector.resourceVersion) : null;
+  return { node, absentUpTo };
+}
+
 /** `services` is null where there is no API to have services in. */
 export function servicesOf(api: ApiState): { readonly services: readonly Service[] | null; readonly servicesSynced: boolean } {
   const reflector = api.reflectors.get('services');

@@ -7,6 +7,8 @@
 // | `manifests-changed`               | the file source                                             |
 // | `withdraw-pods`                   | the agent, as a source without pods; so from then on always |
 // | answers and wake-ups of a source  | that source                                                 |
+// | answers and wake-ups of the node, | the node as one of a cluster, if it is one                  |
+// | its lease and its events          |                                                             |
 // | everything else                   | the agent                                                   |
 
 import type { Pod } from '../../ports/model/pod.js';
@@ -15,11 +17,13 @@ import type { ManifestDirectoryOperations, ManifestOperations, ManifestsChanged,
 import type { AgentOperations, OutboundOperations, OutboundPorts } from '../../ports/outbound/outbound-ports.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
+import type { NodeSettings } from '../node-status/node-settings.js';
 import { type FileSourceSettings, type FileSourceState, fileSourceAddress, fileSourceReplied, manifestsChanged, newFileSource, runFileSource } from '../pod-sources/file-source.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
 import { newUrlSource, runUrlSource, type UrlSourceSettings, type UrlSourceState, urlSourceAddress, urlSourceReplied } from '../pod-sources/url-source.js';
 import { type AgentInput, agentMachine } from './agent.js';
 import { type AgentEvent, type AgentState, newAgentState } from './agent-state.js';
+import { Cluster, type ClusterState, newClusterState } from './cluster.js';
 import type { AgentSettings } from './settings.js';
 
 export type KubeletOperations = AgentOperations & ManifestOperations;
@@ -34,6 +38,8 @@ export type KubeletPortName = keyof OutboundOperations | 'manifestDirectory' | '
 export interface KubeletSettings {
   /** Its `sources` follow from the two below, and from whether there is an apiserver. */
   readonly agent: Omit<AgentSettings, 'sources'>;
+  /** null: the node is not one of a cluster. */
+  readonly node: NodeSettings | null;
   /** null: there is no manifest path. */
   readonly fileSource: FileSourceSettings | null;
   /** null: there is no manifest URL. */
@@ -42,6 +48,8 @@ export interface KubeletSettings {
 
 export interface KubeletState {
   readonly agent: AgentState;
+  /** null: the node is not one of a cluster. */
+  readonly cluster: ClusterState | null;
   readonly fileSource: FileSourceState | null;
   readonly urlSource: UrlSourceState | null;
   /** Every pod is to go: what the sources find no longer counts. */
@@ -57,6 +65,7 @@ export function newKubeletState(settings: KubeletSettings, nodeFacts: NodeFacts)
   if (settings.agent.apiserver) sources.push('api');
   return {
     agent: newAgentState({ ...settings.agent, sources }, nodeFacts),
+    cluster: settings.node === null ? null : newClusterState(settings.node),
     fileSource: settings.fileSource === null ? null : newFileSource(settings.fileSource),
     urlSource: settings.urlSource === null ? null : newUrlSource(settings.urlSource),
     withdrawn: false,
@@ -70,16 +79,29 @@ export function kubeletMachine(state: KubeletState): Machine<KubeletState, Kubel
   const agent = agentMachine(state.agent);
   return {
     step(_given: KubeletState, input: KubeletInput, turn: Turn<KubeletOperations>): void {
-      const toAgent = (event: AgentInput): void => agent.step(state.agent, event, turn as Turn<AgentOperations>);
+      const outer = turn as Turn<AgentOperations>;
+      const toAgent = (event: AgentInput): void => agent.step(state.agent, withOverlay(state, event), cluster?.turn ?? outer);
+      const cluster = state.cluster === null ? null : new Cluster(state.cluster, state.agent, outer, toAgent);
       const sources = new Sources(state, turn as Turn<ManifestOperations>, toAgent);
       if (input.type === 'withdraw-pods') {
         sources.withdraw();
         return;
       }
-      if (!sources.take(input)) toAgent(input as AgentInput);
-      if (input.type === 'start') sources.run();
+      const isReplyOrWake = input.type === 'reply' || input.type === 'wake';
+      const isTaken = sources.take(input) || (isReplyOrWake && cluster?.take(input as Reply<AgentOperations> | Wake) === true);
+      if (!isTaken) toAgent(input as AgentInput);
+      if (input.type === 'start') {
+        cluster?.start();
+        sources.run();
+      }
+      cluster?.end();
     },
   };
+}
+
+/** What the host says of addresses and resources counts until the Node says it. */
+function withOverlay({ cluster }: KubeletState, event: AgentInput): AgentInput {
+  return event.type === 'nodeFacts' && cluster?.overlay != null ? { ...event, facts: { ...event.facts, ...cluster.overlay } } : event;
 }
 
 /** The two sources during one step. */

@@ -19,6 +19,7 @@ export function runtimeReplied(context: AgentContext, reply: Reply<AgentOperatio
   if (reply.op === 'runtime.version') {
     if (reply.outcome.ok) {
       state.readiness.name = reply.outcome.value.runtimeName;
+      state.readiness.version = reply.outcome.value.runtimeVersion;
       syncPods(context, state.pods.pods.keys());
     } else turn.log('error', 'Container runtime version failed', { err: reply.outcome.error.message });
     return;

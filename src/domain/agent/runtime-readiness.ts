@@ -15,12 +15,15 @@ export interface RuntimeReadiness {
   /** What it said is wrong with its network; null: nothing. Stops only pods that need the network. */
   networkProblem: string | null;
   handlers: readonly RuntimeHandler[];
+  /** null: the runtime has not said. */
+  supplementalGroupsPolicy: boolean | null;
   /** The runtime's name, the prefix of container ids in the API. */
   name: string;
+  version: string;
 }
 
 export function newRuntimeReadiness(): RuntimeReadiness {
-  return { lastGood: null, runtimeProblem: null, networkProblem: 'network state unknown', handlers: [], name: '' };
+  return { lastGood: null, runtimeProblem: null, networkProblem: 'network state unknown', handlers: [], supplementalGroupsPolicy: null, name: '', version: '' };
 }
 
 /** Takes a status in. Returns whether the runtime is ready for the first time. */
@@ -33,6 +36,7 @@ export function statusReported(readiness: RuntimeReadiness, health: RuntimeHealt
   const first = readiness.lastGood === null;
   readiness.runtimeProblem = null;
   readiness.handlers = [...health.handlers].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  readiness.supplementalGroupsPolicy = health.supplementalGroupsPolicy;
   readiness.lastGood = now;
   return first;
 }

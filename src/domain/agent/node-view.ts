@@ -1,0 +1,38 @@
+// What the agent knows of itself that its Node tells of, and what it takes over from the Node in turn.
+import type { Node, NodeAddress as StatusAddress } from '../../ports/model/node.js';
+import { canonicalJson } from '../kernel/canonical.js';
+import type { NodeView } from '../node-status/node-facts-of.js';
+import { plegProblem } from '../pleg/pleg.js';
+import type { AgentState } from './agent-state.js';
+import { runtimeProblemList } from './runtime-readiness.js';
+
+/** Nothing on this node plugs devices in yet. */
+const noDevices: NodeView['devices'] = { capacity: {}, allocatable: {}, removed: [] };
+/** Nobody measures yet whether the node is short of anything. */
+const noPressures: NodeView['pressures'] = { memory: false, disk: false, pid: false };
+
+export function nodeView({ readiness, pleg }: AgentState, now: number): NodeView {
+  return {
+    runtimeProblems: runtimeProblemList(readiness, plegProblem(pleg, now), now),
+    networkProblems: readiness.networkProblem === null ? [] : [readiness.networkProblem],
+    shuttingDown: false,
+    pressures: noPressures,
+    runtime: readiness.name === '' ? null : { name: readiness.name, version: readiness.version },
+    runtimeHandlers: readiness.handlers,
+    supplementalGroupsPolicy: readiness.supplementalGroupsPolicy,
+    devices: noDevices,
+    volumesInUse: [],
+  };
+}
+
+/** What pods are told of their node is what its Node says. */
+export interface NodeOverlay {
+  nodeAddresses: readonly StatusAddress[];
+  allocatable: Readonly<Record<string, string>>;
+}
+
+/** The overlay by this Node; the same one when nothing of it has changed. */
+export function overlayOf(overlay: NodeOverlay | null, { status = {} }: Node): NodeOverlay {
+  const fresh = { nodeAddresses: status.addresses ?? [], allocatable: status.allocatable ?? {} };
+  return overlay !== null && canonicalJson(overlay) === canonicalJson(fresh) ? overlay : fresh;
+}

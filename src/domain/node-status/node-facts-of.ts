@@ -1,0 +1,76 @@
+// The facts that a node's status is made from, out of what was read of the machine, what was set, and what the agent knows at this moment.
+// Invariant: pure; nothing is remembered here.
+import type { RuntimeHandler } from '../../ports/outbound/container-runtime.js';
+import { machineCapacity, nodeReservation } from '../cgroups/node-allocatable.js';
+import { resourceListOf } from '../qos/pod-resources.js';
+import { parseIp } from '../values/ip-address.js';
+import type { DeviceResources } from './node-capacity.js';
+import type { Pressures } from './node-conditions.js';
+import { imagesBySize, nodeImages } from './node-images.js';
+import type { NodeReporter } from './node-reporter-state.js';
+import type { NodeSettings } from './node-settings.js';
+import type { NodeFacts } from './node-status.js';
+
+/** What the agent knows of itself at the moment of a report. */
+export interface NodeView {
+  /** Why the runtime can't be worked with, why the network isn't up; each in order, empty: nothing is wrong. */
+  readonly runtimeProblems: readonly string[];
+  readonly networkProblems: readonly string[];
+  readonly shuttingDown: boolean;
+  readonly pressures: Pressures;
+  readonly runtime: { readonly name: string; readonly version: string } | null;
+  readonly runtimeHandlers: readonly RuntimeHandler[];
+  readonly supplementalGroupsPolicy: boolean | null;
+  readonly devices: DeviceResources;
+  /** null: volumes were not looked at yet since the start. */
+  readonly volumesInUse: readonly string[] | null;
+}
+
+export function factsOf({ settings, machine, addresses, images }: NodeReporter, view: NodeView): NodeFacts {
+  const { hostname, nodeIps, externalCloudProvider, localStorageCapacityIsolation } = settings;
+  const { interfaceIps = [], dnsAddresses = [], defaultRoute = { ipv4: null, ipv6: null } } = addresses ?? {};
+  return {
+    nodeName: settings.nodeName,
+    architecture: settings.architecture,
+    addresses: { hostname, nodeIps, externalCloudProvider, interfaceIps, dnsAddresses, defaultRoute },
+    capacity: capacityFacts(settings, machine, view.devices),
+    machineIds: machine,
+    versions: { kernelVersion: machine?.kernelVersion ?? null, osRelease: machine?.osRelease ?? null, runtime: view.runtime, kubeletVersion: settings.kubeletVersion },
+    kubeletPort: settings.kubeletPort,
+    images: { ok: true, images: nodeImages(imagesBySize(images), settings.nodeStatusMaxImages) },
+    runtimeHandlers: view.runtimeHandlers,
+    supplementalGroupsPolicy: view.supplementalGroupsPolicy,
+    pressures: view.pressures,
+    readiness: { runtime: view.runtimeProblems, network: view.networkProblems, storage: [], shuttingDown: view.shuttingDown, softRequirements: null },
+    localStorageCapacityIsolation,
+    volumesInUse: view.volumesInUse,
+    declaredFeatures: settings.declaredFeatures,
+  };
+}
+
+/** Whether nothing keeps the node from being ready. */
+export function isReady({ runtimeProblems, networkProblems, shuttingDown }: NodeView): boolean {
+  return runtimeProblems.length === 0 && networkProblems.length === 0 && !shuttingDown;
+}
+
+/** The name to be looked up for the node's address; null: something else says it. */
+export function nameToResolve({ nodeName, hostname, nodeIps, externalCloudProvider }: NodeSettings): string | null {
+  const [first = null] = nodeIps;
+  if (externalCloudProvider && first === null) return null;
+  const isSpecified = first !== null && first !== '0.0.0.0' && first !== '::';
+  return isSpecified || parseIp(hostname) !== null ? null : nodeName;
+}
+
+function capacityFacts(settings: NodeSettings, machine: NodeReporter['machine'], devices: DeviceResources): NodeFacts['capacity'] {
+  const { maxPods, podsPerCore } = settings;
+  const disk = settings.localStorageCapacityIsolation ? (machine?.rootFilesystemBytes ?? null) : null;
+  const limits = { maxPods, podsPerCore, devices, ephemeralStorage: disk === null ? null : String(disk) };
+  if (machine === null) return { ...limits, machine: null, reservation: {} };
+  const { cpus, memoryBytes, hugePages, maxPids } = machine;
+  const capacity = machineCapacity({ cpus, memoryBytes: BigInt(memoryBytes), hugePages, maxPids, ephemeralStorageBytes: disk === null ? null : BigInt(disk) });
+  return {
+    ...limits,
+    machine: { cpus, memoryBytes, hugePages: hugePages.map(({ pageSizeKiB, count }) => ({ pageSizeKiB, numPages: count })) },
+    reservation: resourceListOf(nodeReservation(capacity, settings.reservation)),
+  };
+}

@@ -1,0 +1,61 @@
+// The node's registration and reports as data.
+import type { Micros } from '../../ports/micros.js';
+import type { Node } from '../../ports/model/node.js';
+import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
+import type { AddressReading, MachineReading } from '../../ports/outbound/machine.js';
+import type { NodeEvent } from './node-event.js';
+import type { NodeSettings } from './node-settings.js';
+import { type NodeStatusMemory, newNodeStatusMemory } from './node-status.js';
+import { newStatusReport, type StatusReport } from './status-report.js';
+
+/** What it is doing; see the table of node-reporter. */
+export type ReporterPhase = 'resting' | 'looking' | 'holding-registration' | 'registering' | 'reading' | 'patching' | 'pausing';
+
+export interface NodeReporter {
+  readonly settings: NodeSettings;
+  phase: ReporterPhase;
+  /** null: not read yet. */
+  machine: MachineReading | null;
+  addresses: AddressReading | null;
+  images: readonly RuntimeImage[];
+  imagesListedAt: Micros | null;
+  registered: boolean;
+  /** Tries of the registration under way. */
+  registrationTries: number;
+  /** The Node as some answer had it last: newer than the watched copy for a while after each write. */
+  answered: Node | null;
+  /** What the report or registration under way starts from, and makes of it. */
+  base: Node | null;
+  made: Node | null;
+  readonly report: StatusReport;
+  readonly memory: NodeStatusMemory;
+  /** Told when what they follow from has been written. */
+  pendingEvents: NodeEvent[];
+  /** The range of pod addresses that the runtime was told of. */
+  podCidr: string;
+  startedAt: Micros;
+  /** From the start until the node has been reported ready once, or two minutes: becoming ready is told at once. */
+  starting: boolean;
+}
+
+export function newNodeReporter(settings: NodeSettings): NodeReporter {
+  return {
+    settings,
+    phase: 'resting',
+    machine: null,
+    addresses: null,
+    images: [],
+    imagesListedAt: null,
+    registered: false,
+    registrationTries: 0,
+    answered: null,
+    base: null,
+    made: null,
+    report: newStatusReport(settings.reportFrequency),
+    memory: newNodeStatusMemory(),
+    pendingEvents: [],
+    podCidr: '',
+    startedAt: 0,
+    starting: true,
+  };
+}
