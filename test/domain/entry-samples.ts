@@ -159,6 +159,7 @@ function probeWorker(state: 'idle' | 'probing', kind: 'liveness' | 'readiness' =
 const { sources: _sources, ...agentSettings } = domain.defaultSettings;
 const kubeletSettings = {
   agent: agentSettings,
+  node: null,
   fileSource: { nodeName: 'node-1', preventApiReferences: true, checkPeriod: 20_000_000, path: '/m' },
   urlSource: { nodeName: 'node-1', preventApiReferences: true, checkPeriod: 20_000_000, url: 'http://a/', headers: { a: ['b'] } },
 };
