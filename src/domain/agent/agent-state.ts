@@ -28,6 +28,7 @@ import { newPodWorkers, type PodWorkers } from '../pod-workers/pod-worker-record
 import { newProbeRegistry, type ProbeRegistry } from '../probes/probe-registry.js';
 import type { StartFailure } from '../status/container-statuses.js';
 import type { StatusRecord } from '../status/status-manager.js';
+import { type AdoptionState, newAdoption } from './adoption-state.js';
 import { type ApiState, newApiState } from './api-state.js';
 import { type LogRotationState, newLogRotation } from './log-rotation-state.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
@@ -112,6 +113,7 @@ export interface AgentState {
   readonly prepared: PreparedState;
   /** Pods that lived when the runtime was first looked at, until they are found dead: UID -> full name. */
   readonly inherited: Map<string, string>;
+  readonly adoption: AdoptionState;
   readonly readiness: RuntimeReadiness;
   readonly statuses: Map<string, StatusRecord>;
   /** What the kept status was computed from, to tell by identity that it still holds. */
@@ -152,6 +154,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     relist: { listing: false, due: false, looks: new Map(), requests: new Map(), newest: null },
     prepared: { pods: new Map(), lookPlanned: false, lookAskedAt: null },
     inherited: new Map(),
+    adoption: newAdoption(),
     readiness: newRuntimeReadiness(),
     statuses: new Map(),
     computed: new Map(),

@@ -4,6 +4,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { assert } from '../kernel/assert.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
 import { mergeSet } from '../pod-sources/pod-config.js';
+import { adopted, releasedSets } from './adopted-pods.js';
 import { AgentContext } from './agent-context.js';
 import type { AgentEvent, AgentState } from './agent-state.js';
 import { apiReplied, apiSaw, apiWoken, beginApiObjects } from './api-objects.js';
@@ -73,8 +74,10 @@ function take(context: AgentContext, input: AgentInput): void {
   }
 }
 
-function podSet(context: AgentContext, { source, pods }: Extract<AgentEvent, { type: 'podSet' }>): void {
-  const { deliveries, events } = mergeSet(context.state.config, source, pods, context.turn.now);
+function podSet(context: AgentContext, { source, pods }: Pick<Extract<AgentEvent, { type: 'podSet' }>, 'source' | 'pods'>): void {
+  const run = adopted(context, source, pods);
+  if (run === null) return;
+  const { deliveries, events } = mergeSet(context.state.config, source, run, context.turn.now);
   for (const event of events) context.turn.tell('events.record', event);
   deliver(context, deliveries);
 }
@@ -87,6 +90,7 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
       return;
     case 'relist':
       relistReplied(context, reply);
+      for (const [source, pods] of releasedSets(context)) podSet(context, { source, pods });
       drain(context);
       return;
     case 'runtime':

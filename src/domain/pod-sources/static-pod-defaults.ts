@@ -1,7 +1,6 @@
 // What makes a decoded manifest a static pod of this node: uid, name, namespace, node, hash annotation, toleration, phase.
 // Invariant: a generated uid depends on nothing but the defaulted object and where it came from, so that a restart finds the same pod again.
-import { fnv1aHash128Hex } from '../values/fnv.js';
-import { utf8Encode } from '../values/utf8.js';
+import { generatedUid } from '../values/generated-uid.js';
 import type { PodDraft } from './draft.js';
 
 /** The uid the kubelet gave the static pod; a mirror pod with another hash is outdated. */
@@ -11,7 +10,7 @@ export const configHashAnnotation = 'kubernetes.io/config.hash';
 export type ManifestOrigin = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'http'; readonly url: string };
 
 export function applyStaticPodDefaults(pod: PodDraft, origin: ManifestOrigin, nodeName: string): void {
-  const uid = pod.metadata.uid ?? generateUid(pod, origin, nodeName);
+  const uid = pod.metadata.uid ?? uidFromContent(pod, origin, nodeName);
   pod.metadata.uid = uid;
   pod.metadata.name = `${pod.metadata.name}-${nodeName.toLowerCase()}`;
   pod.metadata.namespace ??= 'default';
@@ -21,10 +20,10 @@ export function applyStaticPodDefaults(pod: PodDraft, origin: ManifestOrigin, no
   pod.status = { ...pod.status, phase: 'Pending' };
 }
 
-/** 32 hex digits. The node's name takes part for files, which nodes often share; a URL is usually made for one node. */
-function generateUid(pod: PodDraft, origin: ManifestOrigin, nodeName: string): string {
+/** The node's name takes part for files, which nodes often share; a URL is usually made for one node. */
+function uidFromContent(pod: PodDraft, origin: ManifestOrigin, nodeName: string): string {
   const place = origin.kind === 'file' ? `host:${nodeName}file:${origin.path}` : `url:${origin.url}`;
-  return fnv1aHash128Hex(utf8Encode(canonicalJson(pod) + place));
+  return generatedUid(canonicalJson(pod) + place);
 }
 
 /** JSON with sorted keys: the order in which a person wrote the fields doesn't matter. */
