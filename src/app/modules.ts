@@ -9,6 +9,7 @@ import { NetworkProbing } from '../adapters/probes/index.js';
 import { FileContainerLogs, FilePodDirectories, FilePodLogs, FilePodVolumes, FileSubPaths } from '../adapters/storage/index.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
 import { nodeAllocatableCgroup } from '../domain/cgroups/pod-cgroup-name.js';
+import { featureEnabled } from '../domain/configuration/feature-gates.js';
 import { Kernel } from '../domain/kernel/kernel.js';
 import { type Binder, bindTo, type Resolver } from './bind-to.js';
 import { agentQueries } from './daemon/agent-queries.js';
@@ -39,10 +40,14 @@ const runtimeModule = module((bind) => {
     teardown.add('image service connection', () => imageService.close());
     return { imageService };
   });
-  bind.to(tokens.runtime, [tokens.runtimeService, tokens.clock], ({ runtimeService }, clock) => new CriRuntimeState(runtimeService, () => clock.now()));
+  bind.to(tokens.runtime, [tokens.runtimeService, tokens.clock, tokens.configuration], ({ runtimeService }, clock, { gates }) => {
+    return new CriRuntimeState(runtimeService, () => clock.now(), { streamLists: featureEnabled(gates, 'CRIListStreaming') });
+  });
   bind.to(tokens.sandboxes, [tokens.runtimeService], ({ runtimeService }) => new CriSandboxes(runtimeService));
   bind.to(tokens.containers, [tokens.runtimeService], ({ runtimeService }) => new CriContainers(runtimeService));
-  bind.to(tokens.images, [tokens.imageService], ({ imageService }) => new CriImages(imageService));
+  bind.to(tokens.images, [tokens.imageService, tokens.configuration], ({ imageService }, { gates }) => {
+    return new CriImages(imageService, { streamLists: featureEnabled(gates, 'CRIListStreaming') });
+  });
   bind.to(tokens.notices, [tokens.runtimeService, tokens.teardown], ({ runtimeService }, teardown) => {
     const notices = new RuntimeNotices(new CriRuntimeEvents(runtimeService));
     teardown.add('runtime notices', () => notices.stop());

@@ -5,13 +5,49 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { SandboxConfig } from '../../src/ports/model/sandbox-config.js';
 import { type GoPod, goContainerMetadata, goSandboxMetadata } from '../go-kubelet-fixture.js';
-import { call } from '../ports/container-runtime.contract.js';
+import { call, type RuntimePortsUnderTest } from '../ports/container-runtime.contract.js';
 import { criClient } from '../ports/cri-harness.js';
 import { idOf, isRunning, nodeName, pausing, scripted, statusOf } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';
-import { testNode } from './test-node.js';
+import { type TestNode, testNode } from './test-node.js';
 
 t.setTimeout(240_000);
+
+/** Containers with their commands; without one it is the pause image. */
+type Left = Readonly<Record<string, readonly string[]>>;
+
+async function leavePod({ containerd, kubelet }: TestNode, ports: RuntimePortsUnderTest, pod: GoPod, containers: Left): Promise<void> {
+  const { uid } = pod;
+  const directory = `${pod.namespace}_${pod.name}_${uid}`;
+  for (const container of Object.keys(containers)) mkdirSync(join(kubelet.podLogs, directory, container), { recursive: true });
+  for (const part of ['volumes', 'plugins']) mkdirSync(join(kubelet.root, 'pods', uid, part), { recursive: true, mode: 0o750 });
+  const config: SandboxConfig = {
+    metadata: { ...pod, attempt: 0 },
+    logDirectory: join(kubelet.podLogs, directory),
+    ...goSandboxMetadata(pod),
+    linux: { cgroupParent: `${containerd.cgroupRoot}/kubepods/besteffort/pod${uid}`, securityContext: { namespaceOptions: { network: 'NODE', pid: 'CONTAINER', ipc: 'POD' } } },
+  };
+  const { sandboxId } = await ports.sandboxes.run({ config, runtimeHandler: '' }, call());
+  for (const [container, command] of Object.entries(containers)) {
+    const image = command.length === 0 ? containerd.images.pause : containerd.images.busybox;
+    const made = await ports.containers.create(
+      {
+        sandboxId,
+        sandboxConfig: config,
+        config: {
+          metadata: { name: container, attempt: 2 },
+          image: { image },
+          ...(command.length === 0 ? {} : { command }),
+          logPath: `${container}/2.log`,
+          ...goContainerMetadata(pod, { name: container, image, restartCount: 2, gracePeriodSeconds: 1 }),
+          linux: { resources: { oomScoreAdj: 1000 }, securityContext: { namespaceOptions: { network: 'NODE', pid: 'CONTAINER', ipc: 'POD' } } },
+        },
+      },
+      call(),
+    );
+    await ports.containers.start({ containerId: made.containerId }, call());
+  }
+}
 
 t.test('pods of another kubelet go on running', { skip: skipWithoutContainerd() }, async (t) => {
   const node = await testNode(t, false);
@@ -19,38 +55,7 @@ t.test('pods of another kubelet go on running', { skip: skipWithoutContainerd() 
   const { connection, ports } = criClient(containerd.endpoint);
   t.teardown(() => connection.close());
 
-  const leave = async (name: string, uid: string, containers: Readonly<Record<string, readonly string[]>>): Promise<void> => {
-    const pod: GoPod = { name: `${name}-${nodeName}`, namespace: 'default', uid };
-    const directory = `${pod.namespace}_${pod.name}_${uid}`;
-    for (const container of Object.keys(containers)) mkdirSync(join(kubelet.podLogs, directory, container), { recursive: true });
-    for (const part of ['volumes', 'plugins']) mkdirSync(join(kubelet.root, 'pods', uid, part), { recursive: true, mode: 0o750 });
-    const config: SandboxConfig = {
-      metadata: { ...pod, attempt: 0 },
-      logDirectory: join(kubelet.podLogs, directory),
-      ...goSandboxMetadata(pod),
-      linux: { cgroupParent: `${containerd.cgroupRoot}/kubepods/besteffort/pod${uid}`, securityContext: { namespaceOptions: { network: 'NODE', pid: 'CONTAINER', ipc: 'POD' } } },
-    };
-    const { sandboxId } = await ports.sandboxes.run({ config, runtimeHandler: '' }, call());
-    for (const [container, command] of Object.entries(containers)) {
-      const image = command.length === 0 ? containerd.images.pause : containerd.images.busybox;
-      const made = await ports.containers.create(
-        {
-          sandboxId,
-          sandboxConfig: config,
-          config: {
-            metadata: { name: container, attempt: 2 },
-            image: { image },
-            ...(command.length === 0 ? {} : { command }),
-            logPath: `${container}/2.log`,
-            ...goContainerMetadata(pod, { name: container, image, restartCount: 2, gracePeriodSeconds: 1 }),
-            linux: { resources: { oomScoreAdj: 1000 }, securityContext: { namespaceOptions: { network: 'NODE', pid: 'CONTAINER', ipc: 'POD' } } },
-          },
-        },
-        call(),
-      );
-      await ports.containers.start({ containerId: made.containerId }, call());
-    }
-  };
+  const leave = (name: string, uid: string, containers: Left) => leavePod(node, ports, { name: `${name}-${nodeName}`, namespace: 'default', uid }, containers);
   const script = 'while :; do echo alive; sleep 1; done';
   await leave('generated', '6287591835d55682e8af25e213704261', { main: [], side: ['sh', '-c', script] });
   await leave('fixed', '6f1d0a52-3c5e-4b6e-8a57-000000000001', { main: [] });

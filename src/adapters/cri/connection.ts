@@ -116,6 +116,36 @@ export class CriConnection {
     return this.client.makeServerStreamRequest(method.path, method.requestSerialize, method.responseDeserialize, request, new Metadata(), {});
   }
 
+  /** All answers of a stream that ends by itself, within the time of one call. Rejects with PortError, and then nothing of it counts. */
+  collect<Request, Response>(method: UnaryMethod<Request, Response>, request: Request, call: Call, target: CallTarget): Promise<Response[]> {
+    const { operation, subject } = target;
+    if (call.signal.aborted) return Promise.reject(cutOff(false, operation, subject));
+    const timeout = shorter(target.deadlineMicros, call.timeoutMicros);
+    const options = timeout === null ? {} : { deadline: Date.now() + Math.ceil(timeout / 1_000) };
+    const startedMs = performance.now();
+    const rpc = this.client.makeServerStreamRequest(method.path, method.requestSerialize, method.responseDeserialize, request, new Metadata(), options);
+    const abort = () => rpc.cancel();
+    call.signal.addEventListener('abort', abort);
+    return new Promise<Response[]>((resolve, reject) => {
+      const answers: Response[] = [];
+      let isSettled = false;
+      const settle = (error: ServiceError | null) => {
+        // The stream ends after an error, too.
+        if (isSettled) return;
+        isSettled = true;
+        call.signal.removeEventListener('abort', abort);
+        const durationMicros = Math.floor((performance.now() - startedMs) * 1_000);
+        this.observe({ operationType: operationTypeOf(method.path), durationMicros, failed: error !== null });
+        if (error === null) resolve(answers);
+        else if (call.signal.aborted) reject(cutOff(call.timeoutMicros !== null && durationMicros >= call.timeoutMicros - timerMicros, operation, subject));
+        else reject(portErrorOf(error, operation, subject));
+      };
+      rpc.on('data', (answer: Response) => answers.push(answer));
+      rpc.on('error', (error: ServiceError) => settle(error));
+      rpc.on('end', () => settle(null));
+    });
+  }
+
   /** Ends the connection; calls under way fail with `unavailable` or `cancelled`. */
   close(): void {
     this.client.close();

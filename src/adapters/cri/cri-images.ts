@@ -7,7 +7,14 @@ import type { ImageOperations, PullCredentials, RuntimeImage } from '../../ports
 import { absentIsSuccess } from './absent-is-success.js';
 import { imageSpecToCri, sandboxConfigToCri } from './config-to-cri.js';
 import { brokenAnswer, type CriConnection } from './connection.js';
-import { type Image, ImageServiceService } from './gen/cri-runtime-v1.js';
+import { type Image, ImageServiceService, type ListImagesRequest, ListImagesResponse } from './gen/cri-runtime-v1.js';
+import { type ListMethods, ListStreams } from './list-streams.js';
+
+const asBytes = { responseDeserialize: (bytes: Buffer) => bytes };
+const listImages: ListMethods<ListImagesRequest> = {
+  whole: { ...ImageServiceService.listImages, ...asBytes },
+  parts: { ...ImageServiceService.streamImages, ...asBytes },
+};
 
 interface PullRequest {
   readonly image: ImageSpec;
@@ -22,7 +29,15 @@ interface FilesystemUse {
 }
 
 export class CriImages implements PortOf<ImageOperations> {
-  constructor(private readonly connection: CriConnection) {}
+  private readonly streams: ListStreams;
+
+  /** With `streamLists` the list is asked for in parts, where the runtime offers that. */
+  constructor(
+    private readonly connection: CriConnection,
+    { streamLists = false }: { readonly streamLists?: boolean } = {},
+  ) {
+    this.streams = new ListStreams(connection, streamLists);
+  }
 
   async status({ image }: { readonly image: ImageSpec }, call: Call): Promise<RuntimeImage | null> {
     const target = this.target('images.status', image.image);
@@ -46,8 +61,8 @@ export class CriImages implements PortOf<ImageOperations> {
   }
 
   async list(_request: null, call: Call): Promise<readonly RuntimeImage[]> {
-    const { images } = await this.connection.unary(ImageServiceService.listImages, { filter: undefined }, call, this.target('images.list', ''));
-    return images.map(imageFromCri);
+    const bytes = await this.streams.list(listImages, { filter: undefined }, call, this.target('images.list', ''));
+    return ListImagesResponse.decode(bytes).images.map(imageFromCri);
   }
 
   async remove({ image }: { readonly image: ImageSpec }, call: Call): Promise<null> {

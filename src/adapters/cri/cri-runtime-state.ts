@@ -6,31 +6,43 @@ import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { RuntimeHealth, RuntimeStateOperations, RuntimeVersion } from '../../ports/outbound/container-runtime.js';
-import { brokenAnswer, type CriConnection, type UnaryMethod } from './connection.js';
+import { brokenAnswer, type CriConnection } from './connection.js';
 import { type ListContainersRequest, type ListPodSandboxRequest, RuntimeServiceService } from './gen/cri-runtime-v1.js';
 import { inspectListedPod } from './inspect-pod.js';
+import { type ListMethods, ListStreams } from './list-streams.js';
 import { PodListing } from './pod-listing.js';
 
 /** The version of the interface that a kubelet names in its handshake, and that the runtime has to answer with. */
 export const criVersion = '0.1.0';
 
 /** List answers are taken as bytes: most of them are not decoded. */
-const listSandboxes: UnaryMethod<ListPodSandboxRequest, Buffer> = { ...RuntimeServiceService.listPodSandbox, responseDeserialize: (bytes) => bytes };
-const listContainers: UnaryMethod<ListContainersRequest, Buffer> = { ...RuntimeServiceService.listContainers, responseDeserialize: (bytes) => bytes };
+const asBytes = { responseDeserialize: (bytes: Buffer) => bytes };
+const listSandboxes: ListMethods<ListPodSandboxRequest> = {
+  whole: { ...RuntimeServiceService.listPodSandbox, ...asBytes },
+  parts: { ...RuntimeServiceService.streamPodSandboxes, ...asBytes },
+};
+const listContainers: ListMethods<ListContainersRequest> = {
+  whole: { ...RuntimeServiceService.listContainers, ...asBytes },
+  parts: { ...RuntimeServiceService.streamContainers, ...asBytes },
+};
 
 /** Shares its connection with the roles that create sandboxes and containers. */
 export class CriRuntimeState implements PortOf<RuntimeStateOperations> {
+  private readonly streams: ListStreams;
   private readonly listing = new PodListing();
   private listingsAsked = 0;
   private newestListing = 0;
   /** When the listing that is kept was asked for, by the monotonic clock. */
   private listedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `now` is the wall clock. */
+  /** `now` is the wall clock; with `streamLists` lists are asked for in parts, where the runtime offers that. */
   constructor(
     private readonly connection: CriConnection,
     private readonly now: () => Micros,
-  ) {}
+    { streamLists = false }: { readonly streamLists?: boolean } = {},
+  ) {
+    this.streams = new ListStreams(connection, streamLists);
+  }
 
   /** Fails with `internal` when the runtime leaves a field out, with `failed-precondition` when it speaks another version. */
   async version(_request: null, call: Call): Promise<RuntimeVersion> {
@@ -112,10 +124,7 @@ export class CriRuntimeState implements PortOf<RuntimeStateOperations> {
     const labelSelector: Record<string, string> = uid === null ? {} : { [containerLabels.podUid]: uid };
     const sandboxFilter = uid === null ? undefined : { id: '', state: undefined, labelSelector };
     const containerFilter = uid === null ? undefined : { id: '', state: undefined, podSandboxId: '', labelSelector };
-    return Promise.all([
-      this.connection.unary(listSandboxes, { filter: sandboxFilter }, call, target),
-      this.connection.unary(listContainers, { filter: containerFilter }, call, target),
-    ]);
+    return Promise.all([this.streams.list(listSandboxes, { filter: sandboxFilter }, call, target), this.streams.list(listContainers, { filter: containerFilter }, call, target)]);
   }
 
   private decode(listing: PodListing, sandboxes: Buffer, containers: Buffer, operation: string): void {

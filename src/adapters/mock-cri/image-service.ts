@@ -1,21 +1,27 @@
 // The image service of the mock.
 import { type criProtocol, imageSpecFromCri } from '../cri/index.js';
-import { mapped, refusal, unary } from './rpc.js';
+import { inParts, mapped, refusal, unary } from './rpc.js';
 import type { MockRuntime } from './runtime-service.js';
 import { imageToCri, nanosOf } from './state-to-cri.js';
 
 export function imageService(mock: MockRuntime): Partial<criProtocol.ImageServiceServer> {
   const { runtime, time } = mock;
   const noImage = refusal('invalid-argument', 'image is not set');
+  const listed = (filter: criProtocol.ImageFilter | undefined) =>
+    mapped(mock.ask('images.list', null), (images) => {
+      const name = filter?.image?.image ?? '';
+      const only = name === '' ? null : runtime.images.find(name);
+      return (name === '' ? images : images.filter(({ id }) => id === only?.id)).map(imageToCri);
+    });
   return {
-    listImages: unary(time, ({ filter }) =>
-      mapped(mock.ask('images.list', null), (images) => {
-        const name = filter?.image?.image ?? '';
-        const only = name === '' ? null : runtime.images.find(name);
-        const wanted = name === '' ? images : images.filter(({ id }) => id === only?.id);
-        return { images: wanted.map(imageToCri) };
-      }),
-    ),
+    listImages: unary(time, ({ filter }) => mapped(listed(filter), (images) => ({ images }))),
+    ...(mock.offersListStreams && {
+      streamImages: inParts(
+        time,
+        ({ filter }: criProtocol.StreamImagesRequest) => listed(filter),
+        (images) => ({ images }),
+      ),
+    }),
     imageStatus: unary(time, ({ image }) =>
       image === undefined
         ? noImage

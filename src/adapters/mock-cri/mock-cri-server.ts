@@ -26,6 +26,8 @@ export interface MockCriOptions extends SimRuntimeOptions {
   readonly speed?: number;
   /** Whether GetContainerEvents is offered, as by containerd 2; else it is UNIMPLEMENTED, as by containerd 1.6. Offered unless said otherwise. */
   readonly offersEvents?: boolean;
+  /** Whether lists come in parts, too (StreamContainers and its like); else that is UNIMPLEMENTED. Not offered unless said otherwise. */
+  readonly offersListStreams?: boolean;
   readonly cgroupDriver?: 'cgroupfs' | 'systemd';
 }
 
@@ -41,6 +43,7 @@ export class MockCriServer implements MockRuntime {
   readonly time: RealTime;
   readonly files: ContainerFiles;
   readonly events: EventSubscribers | null;
+  readonly offersListStreams: boolean;
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
   /** Workloads asked over the network, which the pods' made-up addresses don't lead to. */
   readonly probing: PortOf<ProbingOperations> = new MockProbing(this);
@@ -57,6 +60,7 @@ export class MockCriServer implements MockRuntime {
     this.socket = socketPathOf(options.listen);
     this.endpoint = `unix://${this.socket}`;
     this.cgroupDriver = options.cgroupDriver ?? 'cgroupfs';
+    this.offersListStreams = options.offersListStreams === true;
     this.speed = options.speed ?? 1;
     this.time = new RealTime(this.speed);
     const state = emptyRuntimeState();

@@ -1,9 +1,12 @@
 // How the mock server's methods are written: a function from request to an answer and its delay; here it becomes a gRPC handler.
-import type { handleUnaryCall, ServerErrorResponse } from '@grpc/grpc-js';
+import type { handleServerStreamingCall, handleUnaryCall, ServerErrorResponse } from '@grpc/grpc-js';
 import type { Micros } from '../../ports/micros.js';
 import type { Outcome, PortErrorKind, PortFailure } from '../../ports/port-error.js';
 import { grpcCodeOf } from '../cri/index.js';
 import type { RealTime } from './real-time.js';
+
+/** Few, so that short lists come in several parts, too. */
+const itemsOfPart = 4;
 
 export interface Answer<T> {
   readonly after: Micros;
@@ -33,6 +36,26 @@ export function unary<Request, Response>(time: RealTime, answer: (request: Reque
       else callback(statusOf(outcome.error));
     });
     // Nobody waits any more; what was done stays done.
+    call.on('cancelled', withdraw);
+  };
+}
+
+/** A list that comes in parts of a few items. */
+export function inParts<Request, Item, Response>(
+  time: RealTime,
+  answer: (request: Request) => Answer<readonly Item[]>,
+  part: (items: Item[]) => Response,
+): handleServerStreamingCall<Request, Response> {
+  return (call) => {
+    const { after, outcome } = answer(call.request);
+    const withdraw = time.after(after, () => {
+      if (!outcome.ok) {
+        call.emit('error', statusOf(outcome.error));
+        return;
+      }
+      for (let at = 0; at < outcome.value.length; at += itemsOfPart) call.write(part(outcome.value.slice(at, at + itemsOfPart)));
+      call.end();
+    });
     call.on('cancelled', withdraw);
   };
 }

@@ -6,7 +6,7 @@ import { containerConfigFromCri, criProtocol, criVersion, resourcesFromCri, sand
 import type { ContainerFiles } from './container-files.js';
 import type { EventSubscribers } from './event-subscribers.js';
 import type { RealTime } from './real-time.js';
-import { type Answer, mapped, ready, refusal, unary } from './rpc.js';
+import { type Answer, inParts, mapped, ready, refusal, unary } from './rpc.js';
 import { containerState, containerStatus, listedContainer, listedSandbox, nanosOf, sandboxState, sandboxStatus } from './state-to-cri.js';
 
 /** What the services work with. */
@@ -16,6 +16,7 @@ export interface MockRuntime {
   readonly files: ContainerFiles;
   /** null: this runtime offers no events. */
   readonly events: EventSubscribers | null;
+  readonly offersListStreams: boolean;
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
   /** Asks the model; time and its happenings are taken care of. */
   ask<Name extends RuntimeOperationName>(op: Name, request: RuntimeOperations[Name]['request']): Answer<RuntimeOperations[Name]['reply']>;
@@ -72,16 +73,13 @@ function sandboxMethods(mock: MockRuntime): Service {
     }),
     stopPodSandbox: unary(time, ({ podSandboxId }) => mapped(mock.ask('sandboxes.stop', { sandboxId: fullId(sandboxes, podSandboxId) }), () => ({}))),
     removePodSandbox: unary(time, ({ podSandboxId }) => mapped(mock.ask('sandboxes.remove', { sandboxId: fullId(sandboxes, podSandboxId) }), () => ({}))),
-    listPodSandbox: unary(time, ({ filter }) => {
-      mock.settled();
-      const id = filter === undefined || filter.id === '' ? null : fullId(sandboxes, filter.id);
-      const wanted = [...sandboxes.values()].filter(
-        (sandbox) =>
-          (id === null || sandbox.id === id) &&
-          (filter?.state === undefined || filter.state.state === sandboxState(sandbox)) &&
-          hasLabels(sandbox.config.labels, filter?.labelSelector),
-      );
-      return ready({ items: wanted.map(listedSandbox) }, runtime.latencies.look);
+    listPodSandbox: unary(time, ({ filter }) => mapped(listedSandboxes(mock, filter), (items) => ({ items }))),
+    ...(mock.offersListStreams && {
+      streamPodSandboxes: inParts(
+        time,
+        ({ filter }: criProtocol.StreamPodSandboxesRequest) => listedSandboxes(mock, filter),
+        (podSandboxes) => ({ podSandboxes }),
+      ),
     }),
     podSandboxStatus: unary(time, ({ podSandboxId }) => {
       const now = mock.settled();
@@ -119,18 +117,13 @@ function containerMethods(mock: MockRuntime): Service {
         stderr: Buffer.from(stderr),
       })),
     ),
-    listContainers: unary(time, ({ filter }) => {
-      mock.settled();
-      const id = filter === undefined || filter.id === '' ? null : fullId(containers, filter.id);
-      const sandboxId = filter === undefined || filter.podSandboxId === '' ? null : fullId(sandboxes, filter.podSandboxId);
-      const wanted = [...containers.values()].filter(
-        (container) =>
-          (id === null || container.id === id) &&
-          (sandboxId === null || container.sandboxId === sandboxId) &&
-          (filter?.state === undefined || filter.state.state === containerState(container)) &&
-          hasLabels(container.config.labels, filter?.labelSelector),
-      );
-      return ready({ containers: wanted.map(listedContainer) }, runtime.latencies.look);
+    listContainers: unary(time, ({ filter }) => mapped(listedContainers(mock, filter), (containers) => ({ containers }))),
+    ...(mock.offersListStreams && {
+      streamContainers: inParts(
+        time,
+        ({ filter }: criProtocol.StreamContainersRequest) => listedContainers(mock, filter),
+        (containers) => ({ containers }),
+      ),
     }),
     containerStatus: unary(time, ({ containerId }) => {
       mock.settled();
@@ -153,6 +146,34 @@ function containerMethods(mock: MockRuntime): Service {
       }),
     ),
   };
+}
+
+function listedSandboxes(mock: MockRuntime, filter: criProtocol.PodSandboxFilter | undefined): Answer<criProtocol.PodSandbox[]> {
+  mock.settled();
+  const { state, latencies } = mock.runtime;
+  const id = filter === undefined || filter.id === '' ? null : fullId(state.sandboxes, filter.id);
+  const wanted = [...state.sandboxes.values()].filter(
+    (sandbox) =>
+      (id === null || sandbox.id === id) &&
+      (filter?.state === undefined || filter.state.state === sandboxState(sandbox)) &&
+      hasLabels(sandbox.config.labels, filter?.labelSelector),
+  );
+  return ready(wanted.map(listedSandbox), latencies.look);
+}
+
+function listedContainers(mock: MockRuntime, filter: criProtocol.ContainerFilter | undefined): Answer<criProtocol.Container[]> {
+  mock.settled();
+  const { state, latencies } = mock.runtime;
+  const id = filter === undefined || filter.id === '' ? null : fullId(state.containers, filter.id);
+  const sandboxId = filter === undefined || filter.podSandboxId === '' ? null : fullId(state.sandboxes, filter.podSandboxId);
+  const wanted = [...state.containers.values()].filter(
+    (container) =>
+      (id === null || container.id === id) &&
+      (sandboxId === null || container.sandboxId === sandboxId) &&
+      (filter?.state === undefined || filter.state.state === containerState(container)) &&
+      hasLabels(container.config.labels, filter?.labelSelector),
+  );
+  return ready(wanted.map(listedContainer), latencies.look);
 }
 
 /** Clients may shorten an id as long as it is the only one that begins so; what fits nothing stays as it is. */
