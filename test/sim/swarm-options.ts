@@ -55,8 +55,8 @@ const limited = ['runtime.version', 'runtime.status', 'runtime.listPods', 'runti
 const limitedToo = ['containers.create', 'containers.start', 'containers.stop', 'containers.remove', 'images.status'] as const;
 /** Operations with a time limit, whose answer may be lost. */
 export const hangingOperations: readonly string[] = [...limited, ...limitedToo];
-const files = ['podDirectories.*', 'podVolumes.*', 'hostPaths.*', 'subPaths.*', 'podLogs.*', 'podCgroups.*'] as const;
-const others = ['images.pull', ...files, 'events.record', 'manifestDirectory.*'] as const;
+const files = ['podDirectories.*', 'podVolumes.*', 'hostPaths.*', 'subPaths.*', 'podLogs.*', 'containerLogs.*', 'podCgroups.*'] as const;
+const others = ['images.pull', 'containers.reopenLog', ...files, 'events.record', 'manifestDirectory.*'] as const;
 /** Hooks wait for as long as it takes, so the answer to a command may fail or be late, but never be lost. */
 const asking = ['containers.execSync', 'probing.http', 'probing.tcp', 'probing.grpc'] as const;
 const kinds: readonly PortErrorKind[] = ['unavailable', 'internal', 'unknown', 'deadline-exceeded', 'resource-exhausted'];
@@ -65,6 +65,7 @@ export function swarmOptions(seed: number): SwarmOptions {
   const dice = new Dice(seed, 'options');
   const nodes = Array.from({ length: dice.of([1, 1, 1, 2]) }, (_, i) => `n${i}`);
   const settings = { runtimeRequestTimeout: dice.of([5, 20, 120]) * second, maxContainerRestartPeriod: dice.of([null, 5 * second, 60 * second]), cgroupsPerQos: dice.chance(0.8) };
+  const logRotation = { maxSizeBytes: 64 * 1024, maxFiles: 3, maxWorkers: 2, monitorInterval: 10 * second };
   const slow = dice.of([1, 1, 3, 20]);
   const latencies = { runSandbox: 150 * ms * slow, createContainer: 20 * ms * slow, startContainer: 60 * ms * slow, look: ms * slow };
   const runtime = { latencies, pullBytesPerSecond: dice.of([50_000_000, 2_000_000]) };
@@ -72,7 +73,7 @@ export function swarmOptions(seed: number): SwarmOptions {
   const cluster = {
     seed,
     nodes,
-    settings,
+    settings: { ...settings, logRotation },
     runtime,
     runtimeTellsChanges: dice.chance(0.5),
     faults: [...faultRules(dice), ...(probed ? faultRules(new Dice(seed, 'asking'), asking) : [])],
@@ -120,8 +121,56 @@ export interface SwarmPod {
 export function swarmPod(actions: Dice, file: number, version: number): SwarmPod {
   const made = plainPod(actions, file, version);
   // By what doesn't change under one uid.
-  const mounts = new Dice(file, made.pod.metadata.uid ?? String(version)).chance(0.3);
-  return mounts ? { ...made, pod: withVolumes(made.pod) } : made;
+  const key = made.pod.metadata.uid ?? String(version);
+  const featured = withFeatures(made, new Dice(file, `features of ${key}`));
+  const mounts = new Dice(file, key).chance(0.3);
+  return mounts ? { ...featured, pod: withVolumes(featured.pod) } : featured;
+}
+
+/** A pod with some of what else a spec may ask for. */
+function withFeatures({ pod, expected }: SwarmPod, dice: Dice): SwarmPod {
+  const { spec } = pod;
+  const env = [
+    { name: 'NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+    { name: 'LIMIT', valueFrom: { resourceFieldRef: { resource: 'limits.memory' } } },
+    { name: 'BOTH', value: '$(NAME)-$(LIMIT)' },
+  ];
+  const roll = dice.below(8);
+  switch (roll) {
+    case 0:
+      return { expected: 'ends', pod: { ...pod, spec: { ...spec, activeDeadlineSeconds: dice.between(1, 40) } } };
+    case 1:
+      return {
+        expected,
+        pod: {
+          ...pod,
+          spec: { ...spec, shareProcessNamespace: true, containers: spec.containers.map((container) => ({ ...container, env: [...(container.env ?? []), ...env] })) },
+        },
+      };
+    case 2:
+      return {
+        expected,
+        pod: { ...pod, spec: { ...spec, securityContext: { runAsUser: 1000, runAsNonRoot: true, supplementalGroups: [5] }, setHostnameAsFQDN: true, subdomain: 'sub' } },
+      };
+    case 3:
+      // A container that runs for good starts again whatever its pod's policy says.
+      return expected === 'runs' && spec.initContainers === undefined
+        ? { expected, pod: { ...pod, spec: { ...spec, restartPolicy: 'Never', containers: spec.containers.map((container) => ({ ...container, restartPolicy: 'Always' })) } } }
+        : { pod, expected };
+    case 4:
+      return expected === 'runs' ? { expected, pod: restartedWhole(pod) } : { pod, expected };
+    default:
+      return { pod, expected };
+  }
+}
+
+/** One container ends with a code that has all of them start again. */
+function restartedWhole({ metadata, spec }: Pod): Pod {
+  const [first, ...others] = spec.containers;
+  if (first === undefined) return { metadata, spec };
+  const rule = { action: 'RestartAllContainers' as const, exitCodes: { operator: 'In' as const, values: [42] } };
+  const annotations = { ...metadata.annotations, [`sim.kubelet-ts/${first.name}`]: 'run=3s,exit=42; run=forever' };
+  return { metadata: { ...metadata, annotations }, spec: { ...spec, containers: [{ ...first, restartPolicy: 'Always', restartPolicyRules: [rule] }, ...others] } };
 }
 
 /** Every container mounts every kind of volume that the node has, and a part of one. */
@@ -151,7 +200,7 @@ function plainPod(actions: Dice, file: number, version: number): SwarmPod {
     image,
     spec: { hostNetwork: dice.chance(0.2) },
   };
-  const stop = dice.of(['term=0s', 'term=1s', 'term=20s', 'ignore-term']);
+  const stop = dice.of(['term=0s', 'term=1s,log=40/s', 'term=20s', 'ignore-term']);
   switch (dice.below(6)) {
     case 0:
       return { expected: 'ends', pod: podOf(name, { ...common, policy: 'Never', containers: { c: `run=${dice.between(1, 20)}s,exit=${dice.below(2)}`, d: 'run=3s' } }) };

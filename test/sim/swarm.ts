@@ -184,16 +184,17 @@ class Swarm {
 function difference(node: SimClusterNode, uid: string, pod: SwarmPod['pod'], phase: PodPhase | undefined, expected: SwarmPod['expected']): string | null {
   const running = node.containers(uid).filter(({ state }) => state === 'running').length;
   const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always').length;
+  // A pod that is never restarted gets no second sandbox once a container was made in the first: what had not run by then never will.
+  const cutShort = pod.spec.restartPolicy === 'Never' && node.containers(uid).length > 0 && node.sandboxes(uid).every(({ state }) => state === 'notReady');
   switch (expected) {
     case 'ends':
-      // A pod that is never restarted gets no second sandbox once a container was made in the first: what had not run by then never will.
-      if (phase === 'Pending' && pod.spec.restartPolicy === 'Never' && node.containers(uid).length > 0 && node.sandboxes(uid).every(({ state }) => state === 'notReady'))
-        return null;
+      if (phase === 'Pending' && cutShort) return null;
       if (phase === undefined || !isTerminalPhase(phase)) return `is ${phase}, should have ended`;
       return running === 0 ? null : `has ended, and ${running} containers run`;
     case 'crashes':
       return phase === 'Running' && running >= 1 ? null : `is ${phase} and ${running} containers run, should crash on and on`;
     case 'runs': {
+      if ((phase === 'Running' || phase === 'Pending') && cutShort) return null;
       const all = pod.spec.containers.length + sidecars;
       return phase === 'Running' && running === all ? null : `is ${phase}, ${running} of ${all} containers run`;
     }

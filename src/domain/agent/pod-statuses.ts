@@ -7,6 +7,7 @@ import type { TerminationStatus } from '../pod-workers/pod-worker-record.js';
 import { probeVersionOf, probeViewOf } from '../probes/probe-registry.js';
 import { conditionTypes, podCondition, withCondition } from '../status/conditions.js';
 import { deadlineExceeded } from '../status/deadline.js';
+import { isTerminalPhase } from '../status/phase.js';
 import { apiPodStatus } from '../status/pod-status.js';
 import { applyStatusChange, type StatusChange } from '../status/status-manager.js';
 import type { AgentContext } from './agent-context.js';
@@ -22,9 +23,10 @@ const noFailures = new Map<string, { readonly reason: string; readonly message: 
 export function computeStatus(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, podIsTerminal: boolean): PodStatus {
   const { state, turn } = context;
   const uid = uidOf(pod);
-  const status = apiPodStatus({
+  const cached = state.statuses.get(uid)?.status ?? null;
+  const computed = apiPodStatus({
     pod,
-    cachedStatus: state.statuses.get(uid)?.status ?? null,
+    cachedStatus: cached,
     runtime,
     runtimeType: state.readiness.name,
     runtimeSupportsRecursiveReadOnly: state.readiness.handlers.some(({ name, recursiveReadOnlyMounts }) => name === '' && recursiveReadOnlyMounts),
@@ -36,8 +38,18 @@ export function computeStatus(context: AgentContext, pod: Pod, runtime: PodRunti
     podCgroup: noReading,
     now: turn.now,
   });
+  const status = keepingEnd(cached, computed);
   if (status.reason === deadlineExceeded.reason && status.phase === 'Failed') context.event(pod, null, 'Normal', deadlineExceeded.reason, deadlineExceeded.message);
   return status;
+}
+
+/** A pod that has ended has ended: the deadline that passes afterwards says nothing about it any more. */
+function keepingEnd(before: PodStatus | null, status: PodStatus): PodStatus {
+  const phase = before?.phase;
+  if (before === null || phase === undefined || !isTerminalPhase(phase) || phase === status.phase) return status;
+  const { reason: _reason, message: _message, ...rest } = status;
+  const { reason, message } = before;
+  return { ...rest, phase, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
 }
 
 /** What a killer says about the pod that it ends. */
