@@ -14,11 +14,13 @@ import { deletorReplied } from './dead-containers.js';
 import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
 import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotation } from './log-rotation.js';
 import { beginRelist, requestPodRelist } from './looks.js';
+import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
 import { operationHookReplied, operationReplied, operationWoken } from './pod-operations.js';
 import { probeReplied, probeWoken } from './probing.js';
 import { relistReplied } from './relist.js';
 import { pollStatus, runtimeReplied } from './runtime-poll.js';
+import { planStatusWrites, statusWriteReplied, statusWriteWoken } from './status-writes.js';
 import { deliver, drain, syncPods } from './sync-loop.js';
 import { withEffects } from './worker-effects.js';
 
@@ -36,6 +38,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       planCollection(context);
       planLogRotation(context);
       planCgroupLook(context);
+      planStatusWrites(context);
     },
   };
 }
@@ -75,6 +78,8 @@ function take(context: AgentContext, input: AgentInput): void {
 }
 
 function podSet(context: AgentContext, { source, pods }: Pick<Extract<AgentEvent, { type: 'podSet' }>, 'source' | 'pods'>): void {
+  // From the API itself changes come; a set of nothing withdraws its pods.
+  if (source === 'api' && context.state.api !== null) context.state.api.withdrawn = true;
   const run = adopted(context, source, pods);
   if (run === null) return;
   const { deliveries, events } = mergeSet(context.state.config, source, run, context.turn.now);
@@ -105,6 +110,12 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
       return;
     case 'reflector':
       apiReplied(context, key, reply);
+      return;
+    case 'status-write':
+      statusWriteReplied(context, key, reply);
+      return;
+    case 'mirror':
+      mirrorReplied(context, key, reply);
       return;
     case 'housekeeping':
       housekeepingReplied(context, reply);
@@ -142,6 +153,13 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case 'reflector':
       apiWoken(context, address.key);
+      return;
+    case 'status-write':
+    case 'status-writes':
+      statusWriteWoken(context, address);
+      return;
+    case 'mirror':
+      mirrorWoken(context, address.key);
       return;
     case 'relist':
       beginRelist(context);

@@ -21,6 +21,7 @@ import {
 import type { Reply, Turn } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
 import { apiPodsChanged } from './api-pods.js';
+import { reconcileAllMirrors } from './mirror-pods.js';
 import { servicesChanged } from './services.js';
 
 /** @param replaced it follows from a complete list */
@@ -83,4 +84,5 @@ function contextOf(context: AgentContext, reflector: ReflectorState): ReflectorC
 function nodeChanged(context: AgentContext, _reflector: ReflectorState, _changes: readonly ObjectChange[], replaced: boolean): void {
   const { nodeName } = context.state.settings;
   if (replaced) watchObjects(context, 'pods', { resource: core('pods'), namespace: null, fieldSelector: `spec.nodeName=${nodeName}`, labelSelector: null });
+  reconcileAllMirrors(context);
 }

@@ -1,12 +1,24 @@
-// The node's pods in the API as a source of pods: what changed there goes to the pod config, at the cost of what changed.
+// The node's pods in the API as a source of pods: what changed there goes to the pod config, at the cost of what changed; what is written
+// there about pods is compared with what is shown.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
 import { mergeChanges } from '../pod-sources/pod-config.js';
 import type { AgentContext } from './agent-context.js';
+import { mirrorShown, mirrorsListed, reconcileAllMirrors } from './mirror-pods.js';
+import { apiPodShown } from './status-writes.js';
 import { deliver } from './sync-loop.js';
 
-export function apiPodsChanged(context: AgentContext, _reflector: ReflectorState, changes: readonly ObjectChange[]): void {
+export function apiPodsChanged(context: AgentContext, _reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
   const { state, turn } = context;
-  const pods = changes.map(({ type, object }) => ({ type, pod: object as Pod }));
-  deliver(context, mergeChanges(state.config, 'api', pods, turn.now).deliveries);
+  // Withdrawn: every pod is to go, whatever the API has.
+  if (state.api?.withdrawn !== true) {
+    const pods = changes.map(({ type, object }) => ({ type, pod: object as Pod }));
+    deliver(context, mergeChanges(state.config, 'api', pods, turn.now).deliveries);
+  }
+  if (replaced) mirrorsListed(context);
+  for (const { type, object } of changes) {
+    if (type === 'upsert') apiPodShown(context, object as Pod);
+    mirrorShown(context, object as Pod, type === 'delete');
+  }
+  if (replaced) reconcileAllMirrors(context);
 }

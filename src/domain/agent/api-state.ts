@@ -3,15 +3,21 @@ import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Node } from '../../ports/model/node.js';
 import type { Service } from '../../ports/model/service.js';
 import { objectKey, type ReflectorState } from '../api-cache/reflector.js';
+import { newStatusWrites, type StatusWrites } from '../status/status-write.js';
+import { type MirrorPods, newMirrorPods } from './mirror-pods-state.js';
 
 export interface ApiState {
   readonly nodeName: string;
   /** By name; the part up to the first `:` says whose they are (see api-objects). */
   readonly reflectors: Map<string, ReflectorState>;
+  readonly statusWrites: StatusWrites;
+  readonly mirrors: MirrorPods;
+  /** No pod is wanted any more, whatever the API has. */
+  withdrawn: boolean;
 }
 
 export function newApiState(nodeName: string): ApiState {
-  return { nodeName, reflectors: new Map() };
+  return { nodeName, reflectors: new Map(), statusWrites: newStatusWrites(), mirrors: newMirrorPods(), withdrawn: false };
 }
 
 /** The copy of an object; null: it isn't there, or nothing is known yet. */

@@ -15,10 +15,12 @@ import { isTerminalPhase } from '../status/phase.js';
 import { podFullName } from '../values/pod-references.js';
 import type { AgentContext } from './agent-context.js';
 import { orphanGraceSeconds } from './inherited-pods.js';
+import { deleteOrphanMirrors } from './mirror-pods.js';
 import { removeOrphanDirectory } from './orphan-directories.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { forgetUnknown } from './pod-statuses.js';
 import { removeProbes } from './probe-workers.js';
+import { forgetStatusWrites, queueStatusWrite } from './status-writes.js';
 import { activePods, loopProblem } from './sync-loop.js';
 import { dispatchUpdate, syncAddress, withEffects } from './worker-effects.js';
 
@@ -76,15 +78,21 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   const wanted = new Set(state.pods.pods.keys());
   let known = new Map<string, KnownPod>();
   // What nobody knows may be collected from the first pass on.
-  if (!state.workers.synced) state.collection.dirty = true;
+  const isFirst = !state.workers.synced;
+  if (isFirst) state.collection.dirty = true;
   const before = new Set(state.workers.records.keys());
   withEffects(context, (effects) => {
     known = syncKnownPods(state.workers, wanted, turn.now, effects);
   });
   for (const uid of before) if (!state.workers.records.has(uid)) letGo(context, uid);
-  forgetUnknown(state, (uid) => wanted.has(uid) || known.has(uid));
+  const isKnown = (uid: string): boolean => wanted.has(uid) || known.has(uid);
+  forgetUnknown(state, isKnown);
+  forgetStatusWrites(context, isKnown);
+  // Only now is it known that nothing of pods without a worker runs.
+  if (isFirst) for (const uid of state.statuses.keys()) queueStatusWrite(state, uid);
   const runningUids = new Set(running.map(({ uid }) => uid));
   removeDirectories(context, known, runningUids);
+  deleteOrphanMirrors(context);
   for (const pod of activePods(context)) {
     if (known.has(uidOf(pod))) continue;
     const { mirror } = podAndMirror(state.pods, pod);

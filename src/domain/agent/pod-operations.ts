@@ -17,11 +17,14 @@ import { podOfRunning } from '../pod-workers/update-pod.js';
 import { activeDeadline } from '../status/deadline.js';
 import { isTerminalPhase } from '../status/phase.js';
 import { byCodeUnits } from '../values/text-order.js';
+import { isStaticPod } from '../values/pod-kind.js';
 import type { AgentContext } from './agent-context.js';
 import { endPredecessors } from './inherited-pods.js';
+import { reconcileMirror } from './mirror-pods.js';
 import { computeStatus, refreshStatus, setStatus, terminateStatus, withTermination } from './pod-statuses.js';
 import { isPrepared, setUnprepared } from './prepared-pods.js';
 import { addProbes, removeProbes, stopRestartingProbes } from './probe-workers.js';
+import { queueStatusWrite } from './status-writes.js';
 import { missingFeature } from './unsupported.js';
 
 export function beginOperation(context: AgentContext, uid: string, operation: PodOperation, effects: PodWorkerEffect[]): void {
@@ -112,6 +115,7 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
     run.podIsTerminal = true;
     return [];
   }
+  if (isStaticPod(pod)) reconcileMirror(context, pod);
   const { networkProblem } = state.readiness;
   if (networkProblem !== null && pod.spec.hostNetwork !== true) {
     run.failure = `${networkNotReadyText}: ${networkProblem}`;
@@ -144,6 +148,8 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   turn.wakeAt({ machine: 'pod', key: run.uid }, null);
   if (run.operation.op !== 'syncPod') state.housekeeping.dirty = true;
   runFinished(state.workers, run.uid, conclude(context, run), turn.now, effects);
+  // What was held back while containers could run may be told now.
+  if (run.operation.op !== 'syncPod') queueStatusWrite(state, run.uid);
   const record = state.workers.records.get(run.uid);
   if (record?.finished !== true) return;
   // Why a start failed is said of this life of the pod only: another one under the same UID would otherwise be said to wait, having ended.

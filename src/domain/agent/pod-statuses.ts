@@ -15,6 +15,7 @@ import type { AgentState } from './agent-state.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { setUnprepared } from './prepared-pods.js';
 import { planProbes } from './probe-workers.js';
+import { queueStatusWrite } from './status-writes.js';
 
 const noReading = { cpuShares: null, cpuQuotaMicros: null, cpuPeriodMicros: null, memoryLimitBytes: null };
 const noFailures = new Map<string, { readonly reason: string; readonly message: string }>();
@@ -117,6 +118,7 @@ function changeStatus(context: AgentContext, pod: Pod, change: StatusChange): vo
   const next = applyStatusChange(known, change, { pod, mirrorStatus: mirror?.status ?? null, now: turn.now });
   if (next === null || next === known) return;
   state.statuses.set(uid, next);
+  queueStatusWrite(state, uid);
   planProbes(context, uid);
 }
 

@@ -1,0 +1,15 @@
+// What is remembered of requests about mirror pods until the watch of the node's pods shows what became of them.
+import type { Micros } from '../../ports/micros.js';
+
+export interface MirrorPods {
+  /** Full name -> uid of the mirror that was made and has not been seen yet. */
+  readonly made: Map<string, string>;
+  /** Full name -> uid of the mirror that was deleted and is still seen. */
+  readonly unmade: Map<string, string>;
+  /** Full name -> the pause after the last failure. */
+  readonly pauses: Map<string, Micros>;
+}
+
+export function newMirrorPods(): MirrorPods {
+  return { made: new Map(), unmade: new Map(), pauses: new Map() };
+}

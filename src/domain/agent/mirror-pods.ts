@@ -1,0 +1,148 @@
+// Keeps one mirror pod in the API for each static pod that runs, and deletes those that nothing stands behind any more. Looked at whenever
+// a static pod is synced, its mirror changes, or the node's object does; failures are tried again, and never keep a pod from running.
+//
+//   right -> at rest;  wrong -> delete -> create;  none -> create -> seen by the watch;  no node to own it -> waits for the node
+//
+// Invariants: deletions name the uid they mean and give no grace; no mirror is made before the API's pods have been read once, nor for a
+// pod that is on its way out; one request in flight a full name.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { Address, Reply } from '../kernel/machine.js';
+import { mirrorPlan, mirrorPod } from '../pod-sources/mirror-pod.js';
+import { isPodForMirrorPodTerminatingByFullName } from '../pod-workers/queries.js';
+import { isMirrorPod, isStaticPod } from '../values/pod-kind.js';
+import { podFullNameOf } from '../values/pod-references.js';
+import { isNewerVersion } from '../values/resource-version.js';
+import type { AgentContext } from './agent-context.js';
+import { cachedObject, ownNode } from './api-state.js';
+import { orphanMirrors, uidOf } from './pod-index.js';
+
+const timeout: Micros = 60_000_000;
+const shortestPause: Micros = 1_000_000;
+const longestPause: Micros = 60_000_000;
+const request = 'request';
+
+function addressOf(fullName: string): Address {
+  return { machine: 'mirror', key: fullName };
+}
+
+/** The node's object or the list of the API's pods has come: every static pod may get its mirror now. */
+export function reconcileAllMirrors(context: AgentContext): void {
+  for (const pod of context.state.pods.pods.values()) if (isStaticPod(pod)) reconcileMirror(context, pod);
+}
+
+/** A pod of the API came, changed or went that is a mirror. */
+export function mirrorShown(context: AgentContext, mirror: Pod, isGone: boolean): void {
+  const { api, pods } = context.state;
+  if (api === null || !isMirrorPod(mirror)) return;
+  const fullName = podFullNameOf(mirror);
+  if (api.mirrors.made.get(fullName) === uidOf(mirror)) api.mirrors.made.delete(fullName);
+  if (!isGone) api.mirrors.pauses.delete(fullName);
+  if (isGone && api.mirrors.unmade.get(fullName) === uidOf(mirror)) api.mirrors.unmade.delete(fullName);
+  const pod = pods.podsByFullName.get(fullName);
+  if (pod !== undefined && isStaticPod(pod)) reconcileMirror(context, pod);
+}
+
+/** Compares a static pod with its mirror and does the next thing about it. */
+export function reconcileMirror(context: AgentContext, pod: Pod): void {
+  const { state, turn } = context;
+  const { api, workers } = state;
+  const fullName = podFullNameOf(pod);
+  const record = workers.records.get(uidOf(pod));
+  if (api === null || api.reflectors.get('pods')?.synced !== true || record?.startedAt == null || record.terminatingAt !== null) return;
+  if (turn.inFlight(addressOf(fullName), request) || api.mirrors.made.has(fullName)) return;
+  const mirror = shownMirror(context, fullName);
+  const node = ownNode(api);
+  const plan = mirrorPlan(pod, mirror, node);
+  if (plan === 'delete' && mirror !== null) deleteMirror(context, mirror);
+  if (plan !== 'create' || node === null) return;
+  turn.log('info', 'Creating a mirror pod for static pod', { pod: fullName });
+  const { namespace = '' } = pod.metadata;
+  const object = mirrorPod(pod, node);
+  turn.ask('apiWriter.create', addressOf(fullName), request, { ...pods, namespace, name: null, subresource: null, object }, timeout);
+}
+
+/** Deletes the mirrors of static pods that are gone. Not before every source has been read. */
+export function deleteOrphanMirrors(context: AgentContext): void {
+  const { state, turn } = context;
+  if (state.api === null) return;
+  for (const mirror of orphanMirrors(state.pods)) {
+    const fullName = podFullNameOf(mirror);
+    if (isPodForMirrorPodTerminatingByFullName(state.workers, fullName) || turn.inFlight(addressOf(fullName), request)) continue;
+    if (shownMirror(context, fullName) !== null) deleteMirror(context, mirror);
+  }
+  const { made, unmade, pauses } = state.api.mirrors;
+  for (const kept of [made, unmade, pauses])
+    for (const fullName of kept.keys()) if (!state.pods.mirrorsByFullName.has(fullName) && !state.pods.podsByFullName.has(fullName)) kept.delete(fullName);
+}
+
+export function mirrorReplied(context: AgentContext, fullName: string, reply: Reply<AgentOperations>): void {
+  const { state, turn } = context;
+  const { api } = state;
+  if (api === null) return;
+  if (reply.op === 'apiWriter.create') {
+    if (!reply.outcome.ok) {
+      failed(context, fullName, 'Failed creating a mirror pod for', reply.outcome.error.message);
+      return;
+    }
+    const { uid = '', resourceVersion } = reply.outcome.value.metadata;
+    const seen = api.reflectors.get('pods')?.resourceVersion ?? undefined;
+    // The watch may have been faster.
+    if (seen !== resourceVersion && !isNewerVersion(seen, resourceVersion)) api.mirrors.made.set(fullName, uid);
+  } else if (reply.op === 'apiWriter.delete') {
+    const gone = reply.outcome.ok || reply.outcome.error.kind === 'not-found' || reply.outcome.error.kind === 'aborted';
+    if (!gone && !reply.outcome.ok) {
+      failed(context, fullName, 'Failed deleting a mirror pod', reply.outcome.error.message);
+      return;
+    }
+    // Not by us: the watch will show what is there now.
+    if (!reply.outcome.ok) return;
+    const mirror = shownMirror(context, fullName);
+    if (mirror !== null) api.mirrors.unmade.set(fullName, uidOf(mirror));
+  }
+  api.mirrors.pauses.delete(fullName);
+  turn.wakeAt(addressOf(fullName), null);
+  const pod = state.pods.podsByFullName.get(fullName);
+  if (pod !== undefined && isStaticPod(pod)) reconcileMirror(context, pod);
+}
+
+/** Time for another try. */
+export function mirrorWoken(context: AgentContext, fullName: string): void {
+  const pod = context.state.pods.podsByFullName.get(fullName);
+  if (pod !== undefined && isStaticPod(pod)) reconcileMirror(context, pod);
+  else context.state.housekeeping.dirty = true;
+}
+
+function failed({ state, turn }: AgentContext, fullName: string, what: string, err: string): void {
+  turn.log('error', what, { pod: fullName, err });
+  const pauses = state.api?.mirrors.pauses;
+  if (pauses === undefined) return;
+  const pause = Math.min(Math.max(2 * (pauses.get(fullName) ?? 0), shortestPause), longestPause);
+  pauses.set(fullName, pause);
+  turn.wakeAt(addressOf(fullName), turn.now + Math.floor(pause * (1 + 0.5 * turn.random('pause', fullName))));
+}
+
+const pods = { resource: { group: '', version: 'v1', plural: 'pods' }, client: 'main' } as const;
+
+function deleteMirror(context: AgentContext, mirror: Pod): void {
+  const { turn } = context;
+  const fullName = podFullNameOf(mirror);
+  const { name, namespace = '', uid = '' } = mirror.metadata;
+  turn.log('info', 'Deleting a mirror pod', { pod: fullName });
+  turn.ask('apiWriter.delete', addressOf(fullName), request, { ...pods, namespace, name, gracePeriodSeconds: 0, uid }, timeout);
+}
+
+/** The mirror that the API has, as far as is known; one that was just deleted counts no more. */
+function shownMirror({ state: { api } }: AgentContext, fullName: string): Pod | null {
+  const underscore = fullName.lastIndexOf('_');
+  const shown = cachedObject(api, 'pods', fullName.slice(underscore + 1), fullName.slice(0, underscore)) as Pod | null;
+  if (shown === null || !isMirrorPod(shown)) return null;
+  return api?.mirrors.unmade.get(fullName) === uidOf(shown) ? null : shown;
+}
+
+/** The node's pods have been listed: what was waited for is among them or never comes. */
+export function mirrorsListed({ state }: AgentContext): void {
+  state.api?.mirrors.made.clear();
+  state.api?.mirrors.unmade.clear();
+}

@@ -1,0 +1,188 @@
+// Writes what is known of pods to the API: a queue of pods with something to say, worked on a few at a time, one request in flight a pod.
+// Nothing is written by a clock: a pod gets into the queue when its status changes, when the API shows something else than was sent, or
+// when its worker comes to an end; what piled up meanwhile is one request.
+//
+//   queued -> read | patch | delete in flight -> queued, while there is more to say -> at rest
+//   a server that is gone or overloaded pauses the whole queue; any other refusal only the pod that met it
+//
+// Invariant: the pause is bounded and only delays; what is not sent stays queued.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { PortFailure } from '../../ports/port-error.js';
+import type { Address, Reply } from '../kernel/machine.js';
+import { configHashAnnotation } from '../pod-sources/static-pod-defaults.js';
+import { couldHaveRunningContainers } from '../pod-workers/queries.js';
+import { markSent, mayDeleteFromApi, needsReconcile } from '../status/status-manager.js';
+import { aim, newestPod, newStatusWrite, nextWriteStep, type StatusWrite, type WriteStep } from '../status/status-write.js';
+import { configMirrorAnnotation, isMirrorPod, isStaticPod } from '../values/pod-kind.js';
+import { podFullNameOf } from '../values/pod-references.js';
+import type { AgentContext } from './agent-context.js';
+import type { AgentState } from './agent-state.js';
+import { cachedObject } from './api-state.js';
+
+/** Pods whose status is being written side by side; more wait. */
+const maxWrites = 8;
+const writeTimeout: Micros = 60_000_000;
+/** How often at most a status that others tamper with is sent again, and how long a refusal is believed. */
+const repairPeriod: Micros = 10_000_000;
+const shortestPause: Micros = 1_000_000;
+const longestPause: Micros = 10_000_000;
+
+const pauseAddress: Address = { machine: 'status-writes', key: '' };
+
+function podAddress(uid: string): Address {
+  return { machine: 'status-write', key: uid };
+}
+
+/** Something about the pod may have to be told. */
+export function queueStatusWrite({ api, statuses }: AgentState, uid: string): void {
+  if (api !== null && statuses.has(uid)) api.statusWrites.queue.add(uid);
+}
+
+/** The API shows a pod of the node, new or changed. */
+export function apiPodShown(context: AgentContext, shown: Pod): void {
+  const { state, turn } = context;
+  const uid = isMirrorPod(shown) ? state.pods.podsByFullName.get(podFullNameOf(shown))?.metadata.uid : shown.metadata.uid;
+  const record = uid === undefined ? undefined : state.statuses.get(uid);
+  if (uid === undefined || record === undefined || state.api === null) return;
+  const write = state.api.statusWrites.pods.get(uid);
+  if (write === undefined || write.target !== shown.metadata.uid || write.sentVersion < record.version || mayDeleteFromApi(shown, record)) queueStatusWrite(state, uid);
+  // What is older than our own last request says nothing new.
+  else if (newestPod(write, shown) === shown && needsReconcile(shown, record)) turn.wakeAt(podAddress(uid), Math.max(turn.now, (write.wroteAt ?? 0) + repairPeriod));
+}
+
+/** Begins as many writes as may go on at once. Called at the end of each step. */
+export function planStatusWrites(context: AgentContext): void {
+  const { state, turn } = context;
+  const writes = state.api?.statusWrites;
+  if (writes === undefined || writes.queue.size === 0 || (writes.pausedUntil !== null && turn.now < writes.pausedUntil)) return;
+  // After a pause one goes ahead.
+  const most = writes.pause > 0 ? 1 : maxWrites;
+  for (const uid of writes.queue) {
+    if (writes.active >= most) return;
+    const write = writes.pods.get(uid) ?? newStatusWrite();
+    // It comes back with its answer.
+    if (write.sending !== null) continue;
+    writes.queue.delete(uid);
+    writes.pods.set(uid, write);
+    begin(context, uid, write);
+  }
+}
+
+export function statusWriteWoken(context: AgentContext, { machine, key }: Address): void {
+  const writes = context.state.api?.statusWrites;
+  if (writes === undefined) return;
+  if (machine === pauseAddress.machine) writes.pausedUntil = null;
+  else queueStatusWrite(context.state, key);
+}
+
+function begin(context: AgentContext, uid: string, write: StatusWrite): void {
+  const { state, turn } = context;
+  const record = state.statuses.get(uid);
+  if (record === undefined) return;
+  const watched = watchedPod(state, uid);
+  if (watched !== null) aim(write, watched);
+  const step = nextWriteStep(write, { record, watched, couldHaveRunningContainers: couldHaveRunningContainers(state.workers, uid), now: turn.now });
+  if (step.do === 'nothing' || watched === null) {
+    if (watched !== null) sent(state, uid, write, record.version);
+    return;
+  }
+  write.sending = record.version;
+  (state.api as NonNullable<typeof state.api>).statusWrites.active++;
+  ask(context, uid, step, watched);
+}
+
+function ask({ turn }: AgentContext, uid: string, step: Exclude<WriteStep, { do: 'nothing' }>, { metadata }: Pod): void {
+  const pod = { resource: { group: '', version: 'v1', plural: 'pods' }, namespace: metadata.namespace ?? '', name: metadata.name, client: 'main' } as const;
+  const address = podAddress(uid);
+  if (step.do === 'read') turn.ask('apiReader.get', address, 'request', { ...pod, resourceVersion: null }, writeTimeout);
+  else if (step.do === 'patch') turn.ask('apiWriter.patch', address, 'request', { ...pod, subresource: 'status', patch: 'strategic-merge-patch', body: step.body }, writeTimeout);
+  else turn.ask('apiWriter.delete', address, 'request', { ...pod, gracePeriodSeconds: 0, uid: metadata.uid ?? '' }, writeTimeout);
+}
+
+export function statusWriteReplied(context: AgentContext, uid: string, reply: Reply<AgentOperations>): void {
+  const { state, turn } = context;
+  const writes = state.api?.statusWrites;
+  const write = writes?.pods.get(uid);
+  if (writes === undefined || write === undefined) return;
+  const version = write.sending ?? 0;
+  writes.active--;
+  write.sending = null;
+  write.wroteAt = turn.now;
+  if (!reply.outcome.ok) {
+    failed(context, uid, write, reply.op, reply.outcome.error);
+    return;
+  }
+  writes.pause = 0;
+  if (reply.op === 'apiWriter.delete') {
+    write.deleted = true;
+    return;
+  }
+  write.readFirst = false;
+  write.answered = reply.outcome.value as Pod;
+  if (reply.op === 'apiWriter.patch') sent(state, uid, write, version);
+  // There may be a newer version, or nothing left but the deletion.
+  queueStatusWrite(state, uid);
+}
+
+function sent({ statuses, computed }: AgentState, uid: string, write: StatusWrite, version: number): void {
+  write.sentVersion = Math.max(write.sentVersion, version);
+  const record = statuses.get(uid);
+  if (record === undefined || record.version !== version || record.changedAt === null) return;
+  const marked = markSent(record, version);
+  statuses.set(uid, marked);
+  const from = computed.get(uid);
+  if (from?.record === record) computed.set(uid, { ...from, record: marked });
+}
+
+function failed(context: AgentContext, uid: string, write: StatusWrite, op: string, error: PortFailure): void {
+  const { state, turn } = context;
+  // Gone, or another pod by now: the watch will tell, and then there is nothing to write to.
+  if (error.kind === 'not-found' || (op === 'apiWriter.delete' && error.kind === 'aborted')) {
+    if (op === 'apiWriter.delete') write.deleted = true;
+    return;
+  }
+  turn.log('warn', 'Failed to update status for pod', { podUID: uid, err: error.message });
+  write.readFirst = true;
+  if (passing.has(error.kind)) {
+    pause(context, error.retryAfterMicros);
+    queueStatusWrite(state, uid);
+  } else turn.wakeAt(podAddress(uid), turn.now + (error.kind === 'aborted' ? shortestPause : repairPeriod));
+}
+
+const passing: ReadonlySet<PortFailure['kind']> = new Set(['unavailable', 'resource-exhausted', 'deadline-exceeded', 'unauthenticated']);
+
+function pause({ state, turn }: AgentContext, atLeast: Micros | null): void {
+  const writes = state.api?.statusWrites;
+  if (writes === undefined || (writes.pausedUntil !== null && writes.pausedUntil > turn.now)) return;
+  writes.pause = Math.min(Math.max(2 * writes.pause, shortestPause), longestPause);
+  const delay = Math.floor(writes.pause * (1 + 0.5 * turn.random('pause', 'status-writes')));
+  writes.pausedUntil = turn.now + Math.max(delay, atLeast ?? 0);
+  turn.wakeAt(pauseAddress, writes.pausedUntil);
+}
+
+/** The pod in the API that shows this one; null: there is none. */
+function watchedPod({ api, statuses, pods, workers }: AgentState, uid: string): Pod | null {
+  const record = statuses.get(uid);
+  if (record === undefined) return null;
+  const found = cachedObject(api, 'pods', record.podNamespace, record.podName) as Pod | null;
+  if (found === null || !isMirrorPod(found)) return found?.metadata.uid === uid ? found : null;
+  const pod = pods.pods.get(uid) ?? workers.records.get(uid)?.active?.pod ?? null;
+  const { annotations } = pod?.metadata ?? {};
+  // A mirror of an earlier or later self of the pod shows that one.
+  const isItsMirror = pod !== null && isStaticPod(pod) && found.metadata.annotations?.[configMirrorAnnotation] === annotations?.[configHashAnnotation];
+  return isItsMirror ? found : null;
+}
+
+/** Drops what is kept for pods that nobody has heard of any more. */
+export function forgetStatusWrites({ state, turn }: AgentContext, isKnown: (uid: string) => boolean): void {
+  const writes = state.api?.statusWrites;
+  if (writes === undefined) return;
+  for (const [uid, { sending }] of writes.pods) {
+    if (isKnown(uid) || sending !== null) continue;
+    writes.pods.delete(uid);
+    writes.queue.delete(uid);
+    turn.wakeAt(podAddress(uid), null);
+  }
+}

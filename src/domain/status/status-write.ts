@@ -1,0 +1,96 @@
+// Bringing one pod's status into the API: what the next request is. Asked anew before each, so that what was written last and what the API
+// shows now decide, never a plan of before.
+//
+// | what is so                                                              | next                               |
+// |-------------------------------------------------------------------------|------------------------------------|
+// | the outcome of the last request is unknown, or the API refused it        | read the pod                       |
+// | the pod in the API is another one, or is gone                           | nothing                            |
+// | the API shows something else than the merge of it and the newest status | patch                              |
+// | deleted, ended and terminal in the API, all of it released              | delete it, for good                |
+// | otherwise                                                               | nothing: the version has been sent |
+//
+// Invariants: a pod is deleted only after the API shows a terminal phase; a request names the uid that it is meant for; a status that was
+// built on an older version of the pod than we have seen is never sent.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { isNewerVersion } from '../values/resource-version.js';
+import { type PodStatusPatch, podStatusPatch } from './pod-status-patch.js';
+import { mayDeleteFromApi, type StatusRecord } from './status-manager.js';
+import { mergedStatus } from './status-merge.js';
+
+export interface StatusWrite {
+  /** The object in the API that all of this is about: the pod's own uid, or that of the mirror pod that shows it now; '': none yet. */
+  target: string;
+  /** The newest version of the record that the API is known to show; 0: none. */
+  sentVersion: number;
+  /** The pod as a request of ours last found or left it; null: none did. */
+  answered: Pod | null;
+  /** What the API has isn't known well enough: read it first. */
+  readFirst: boolean;
+  /** The final deletion has been accepted: finalizers may keep the object, we have nothing more to say. */
+  deleted: boolean;
+  /** Version of the record that the request in flight carries; null: none is in flight. */
+  sending: number | null;
+  /** When the last request was answered; null: never. */
+  wroteAt: Micros | null;
+}
+
+export function newStatusWrite(): StatusWrite {
+  return { target: '', sentVersion: 0, answered: null, readFirst: false, deleted: false, sending: null, wroteAt: null };
+}
+
+export interface StatusWrites {
+  readonly pods: Map<string, StatusWrite>;
+  /** UIDs of pods with something to say, in the order in which they came. */
+  readonly queue: Set<string>;
+  active: number;
+  /** The server can't be written to until then; null: it can. */
+  pausedUntil: Micros | null;
+  /** The pause before, grown while nothing succeeds; 0: none. */
+  pause: Micros;
+}
+
+export function newStatusWrites(): StatusWrites {
+  return { pods: new Map(), queue: new Set(), active: 0, pausedUntil: null, pause: 0 };
+}
+
+export type WriteStep = { readonly do: 'read' } | { readonly do: 'patch'; readonly body: PodStatusPatch } | { readonly do: 'delete' } | { readonly do: 'nothing' };
+
+export interface WriteSituation {
+  readonly record: StatusRecord;
+  /** The pod as it was last watched, of a static pod its mirror; null: the API has none. */
+  readonly watched: Pod | null;
+  /** Containers of the pod may still run. */
+  readonly couldHaveRunningContainers: boolean;
+  readonly now: Micros;
+}
+
+export function nextWriteStep(write: StatusWrite, { record, watched, couldHaveRunningContainers, now }: WriteSituation): WriteStep {
+  if (watched === null || write.deleted) return nothing;
+  if (write.readFirst) return { do: 'read' };
+  // Read as another pod than the watch still shows: it will see that soon.
+  if (write.answered !== null && write.answered.metadata.uid !== watched.metadata.uid) return nothing;
+  const base = newestPod(write, watched);
+  const status = mergedStatus({ apiPod: base, status: record.status, couldHaveRunningContainers, now });
+  const body = podStatusPatch(base, status);
+  if (body !== null) return { do: 'patch', body };
+  return mayDeleteFromApi(base, record) ? { do: 'delete' } : nothing;
+}
+
+/** Begins afresh where a pod is shown by another object than before. */
+export function aim(write: StatusWrite, { metadata: { uid = '' } }: Pod): void {
+  if (write.target === uid) return;
+  write.target = uid;
+  write.sentVersion = 0;
+  write.answered = null;
+  write.readFirst = false;
+  write.deleted = false;
+}
+
+const nothing: WriteStep = { do: 'nothing' };
+
+/** A watch may be behind our own requests. */
+export function newestPod({ answered }: StatusWrite, watched: Pod): Pod {
+  if (answered === null || answered.metadata.uid !== watched.metadata.uid) return watched;
+  return isNewerVersion(answered.metadata.resourceVersion, watched.metadata.resourceVersion) ? answered : watched;
+}
