@@ -113,8 +113,8 @@ export class AgentContext implements SyncContext {
     setPrepared(this.state, run.pod, this.turn.now);
   }
 
-  sandboxReady(_run: SyncRun): void {
-    // The condition PodReadyToStartContainers follows from the next status; it is published early once there is an API to tell.
+  sandboxReady(run: SyncRun): void {
+    if (this.state.api !== null) this.state.api.connected.set(run.uid, run.pod);
   }
 }
 

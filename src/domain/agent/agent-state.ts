@@ -28,6 +28,7 @@ import { newPodWorkers, type PodWorkers } from '../pod-workers/pod-worker-record
 import { newProbeRegistry, type ProbeRegistry } from '../probes/probe-registry.js';
 import type { StartFailure } from '../status/container-statuses.js';
 import type { StatusRecord } from '../status/status-manager.js';
+import { type AdmissionState, newAdmissionState } from './admission-state.js';
 import { type AdoptionState, newAdoption } from './adoption-state.js';
 import { type ApiState, newApiState } from './api-state.js';
 import { type LogRotationState, newLogRotation } from './log-rotation-state.js';
@@ -123,6 +124,7 @@ export interface AgentState {
   readonly probes: ProbeRegistry;
   /** null: standalone. */
   readonly api: ApiState | null;
+  readonly admission: AdmissionState;
   readonly crashLoop: KeyedBackoff;
   readonly imagePulls: ImagePullBackoff;
   readonly backlog: LoopBacklog;
@@ -161,6 +163,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     startFailures: new Map(),
     probes: newProbeRegistry(),
     api: settings.apiserver ? newApiState(settings.nodeName) : null,
+    admission: newAdmissionState(),
     crashLoop: newCrashLoopBackoff(settings.maxContainerRestartPeriod),
     imagePulls: newImagePullBackoff(),
     backlog: { deliveries: [], syncs: new Set(), housekeeping: false },

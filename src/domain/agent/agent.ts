@@ -16,12 +16,14 @@ import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotati
 import { beginRelist, requestPodRelist } from './looks.js';
 import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
+import { admissionReplied, takeMadeRoom } from './pod-admission.js';
 import { operationHookReplied, operationReplied, operationWoken } from './pod-operations.js';
+import { tellConnected } from './pod-statuses.js';
 import { probeReplied, probeWoken } from './probing.js';
 import { relistReplied } from './relist.js';
 import { pollStatus, runtimeReplied } from './runtime-poll.js';
 import { planStatusWrites, statusWriteReplied, statusWriteWoken } from './status-writes.js';
-import { deliver, drain, syncPods } from './sync-loop.js';
+import { admitAgain, deliver, drain, syncPods } from './sync-loop.js';
 import { withEffects } from './worker-effects.js';
 
 export type AgentInput = AgentEvent | Reply<AgentOperations> | Wake;
@@ -34,10 +36,12 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       assert(given === state, 'an agent is stepped with a state that is not its own');
       context.begin(turn);
       take(context, input);
+      for (const pod of takeMadeRoom(context)) admitAgain(context, pod);
       planHousekeeping(context);
       planCollection(context);
       planLogRotation(context);
       planCgroupLook(context);
+      tellConnected(context);
       planStatusWrites(context);
     },
   };
@@ -117,6 +121,9 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
     case 'mirror':
       mirrorReplied(context, key, reply);
       return;
+    case 'admission':
+      admitReplied(context, key, reply);
+      return;
     case 'housekeeping':
       housekeepingReplied(context, reply);
       return;
@@ -138,6 +145,11 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
     default:
       assert(false, `an answer came for an unknown address: ${machine}`);
   }
+}
+
+function admitReplied(context: AgentContext, uid: string, reply: Reply<AgentOperations>): void {
+  const pod = admissionReplied(context, uid, reply);
+  if (pod !== null) admitAgain(context, pod);
 }
 
 function woken(context: AgentContext, { address }: Wake): void {

@@ -1,6 +1,7 @@
 // What an agent with an apiserver keeps of the API, and what is read from it. An agent without one (standalone) has none of it.
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Node } from '../../ports/model/node.js';
+import type { Pod } from '../../ports/model/pod.js';
 import type { Service } from '../../ports/model/service.js';
 import { objectKey, type ReflectorState } from '../api-cache/reflector.js';
 import { newStatusWrites, type StatusWrites } from '../status/status-write.js';
@@ -12,12 +13,14 @@ export interface ApiState {
   readonly reflectors: Map<string, ReflectorState>;
   readonly statusWrites: StatusWrites;
   readonly mirrors: MirrorPods;
+  /** Pods whose sandbox and network came up in this step. */
+  readonly connected: Map<string, Pod>;
   /** No pod is wanted any more, whatever the API has. */
   withdrawn: boolean;
 }
 
 export function newApiState(nodeName: string): ApiState {
-  return { nodeName, reflectors: new Map(), statusWrites: newStatusWrites(), mirrors: newMirrorPods(), withdrawn: false };
+  return { nodeName, reflectors: new Map(), statusWrites: newStatusWrites(), mirrors: newMirrorPods(), connected: new Map(), withdrawn: false };
 }
 
 /** The copy of an object; null: it isn't there, or nothing is known yet. */

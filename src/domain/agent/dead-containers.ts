@@ -1,4 +1,5 @@
 // Removes what a crash loop leaves behind at once, so that it does not fill the node between two rounds of collection.
+import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { allDeadContainers, deadContainerQueueCapacity, deadContainersAfterDeath } from '../gc/dead-containers.js';
 import type { Reply } from '../kernel/machine.js';
@@ -11,12 +12,22 @@ import { isBeingRotated } from './log-rotation.js';
 export const deletorAddress = { machine: 'deletor', key: '' } as const;
 
 export function collectAfterDeath(context: AgentContext, uid: string, containerId: string): void {
+  const { workers, settings } = context.state;
+  const mayGo = shouldPodContentBeRemoved(workers, uid);
+  collect(context, uid, (status) => (mayGo ? allDeadContainers(status) : deadContainersAfterDeath(status, containerId, settings.containerGc.maxPerPodContainer)));
+}
+
+/** Removes all that is left of a pod's ended containers. */
+export function removeDeadContainers(context: AgentContext, uid: string): void {
+  collect(context, uid, allDeadContainers);
+}
+
+function collect(context: AgentContext, uid: string, choose: (status: PodRuntimeStatus) => readonly string[]): void {
   const { state, turn } = context;
   const cached = readPodCache(state.cache, uid);
   if (cached.kind !== 'status') return;
   const { status } = cached;
-  const mayGo = shouldPodContentBeRemoved(state.workers, uid);
-  const ids = new Set(mayGo ? allDeadContainers(status) : deadContainersAfterDeath(status, containerId, state.settings.containerGc.maxPerPodContainer));
+  const ids = new Set(choose(status));
   for (const container of status.containers) {
     if (!ids.has(container.id) || state.deleting.has(container.id) || state.deleting.size >= deadContainerQueueCapacity) continue;
     // Its turn comes at the next collection.

@@ -13,6 +13,7 @@ import { areAllSourcesReady } from '../pod-sources/pod-config.js';
 import { type KnownPod, syncKnownPods } from '../pod-workers/known-pods.js';
 import { isTerminalPhase } from '../status/phase.js';
 import { podFullName } from '../values/pod-references.js';
+import { activePods } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
 import { orphanGraceSeconds } from './inherited-pods.js';
 import { deleteOrphanMirrors } from './mirror-pods.js';
@@ -21,7 +22,7 @@ import { podAndMirror, uidOf } from './pod-index.js';
 import { forgetUnknown } from './pod-statuses.js';
 import { removeProbes } from './probe-workers.js';
 import { forgetStatusWrites, queueStatusWrite } from './status-writes.js';
-import { activePods, loopProblem } from './sync-loop.js';
+import { loopProblem } from './sync-loop.js';
 import { dispatchUpdate, syncAddress, withEffects } from './worker-effects.js';
 
 export const housekeepingAddress = { machine: 'housekeeping', key: '' } as const;
@@ -93,8 +94,8 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   const runningUids = new Set(running.map(({ uid }) => uid));
   removeDirectories(context, known, runningUids);
   deleteOrphanMirrors(context);
-  for (const pod of activePods(context)) {
-    if (known.has(uidOf(pod))) continue;
+  for (const pod of activePods(state)) {
+    if (known.has(uidOf(pod)) || state.admission.pending.has(uidOf(pod))) continue;
     const { mirror } = podAndMirror(state.pods, pod);
     dispatchUpdate(context, { type: 'create', pod, mirrorPod: mirror, runningPod: null, killOptions: null, startTime: turn.now });
   }

@@ -1,30 +1,134 @@
-// Whether a new pod may run on this node at all. One that may not is told of, ended as Failed, and never reaches a worker.
-// Only kernel parameters are judged yet: fit, ports, taints and managers come with the node's own figures.
-// Invariant: a pod that has ended, or is about to, is not judged any more.
+// Whether a pod that came may run here. Asked once, before it has a worker; a pod that is refused never gets one for running.
+//
+//   new -> admitted: it gets its worker
+//       -> refused: an event and a Failed status, nothing else
+//       -> pending: others are killed for it, or the node is read anew -> asked again
+//
+// Invariants: a pod that was refused counts for nothing from then on; one that waits has no worker, but counts, so that nobody takes the
+// room that is being made for it; mirror pods, and pods that are over or on their way out, are not asked about.
+import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
-import { type Rejection, rejectionStatusMessage } from '../admission/admission-result.js';
-import { admitSysctls, parseSysctlAllowlist } from '../admission/sysctl-gate.js';
-import { assert } from '../kernel/assert.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { type Rejection, rejectionMetricLabel, rejectionStatusMessage } from '../admission/admission-result.js';
+import { admitByPredicates } from '../admission/predicates.js';
+import { admitSysctls, parseSysctlAllowlist, type SysctlAllowlist } from '../admission/sysctl-gate.js';
+import type { Reply } from '../kernel/machine.js';
+import { preemptedConditionMessage, preemptingMessage, preemptingReason } from '../preemption/preemption.js';
 import { podQosClass } from '../qos/qos-class.js';
-import { isTerminalPhase } from '../status/phase.js';
+import { derived } from '../values/derived.js';
+import { activePods } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
+import { ownNode } from './api-state.js';
 import { uidOf } from './pod-index.js';
 import { setStatus } from './pod-statuses.js';
+import type { AgentSettings } from './settings.js';
+import { dispatchUpdate } from './worker-effects.js';
 
-/** False: the pod was refused, and its status says why. */
-export function admitPod(context: AgentContext, pod: Pod): boolean {
-  if (context.isTerminationRequested(uidOf(pod)) || isTerminalPhase(pod.status?.phase)) return true;
-  const rejection = rejectionOf(context, pod);
-  if (rejection === null) return true;
-  context.event(pod, null, 'Warning', rejection.reason, rejection.message);
-  setStatus(context, pod, { phase: 'Failed', reason: rejection.reason, message: rejectionStatusMessage(rejection), qosClass: podQosClass(pod) });
+const machine = 'admission';
+
+/** False: the pod gets no worker now. */
+export function isAdmitted(context: AgentContext, pod: Pod): boolean {
+  const { state } = context;
+  const uid = uidOf(pod);
+  const pending = state.admission.pending.get(uid);
+  state.admission.pending.delete(uid);
+  const sysctls = admitSysctls(pod, allowlistOf(state.settings));
+  if (sysctls.kind === 'rejected') return reject(context, pod, sysctls);
+  const otherPods = activePods(state).filter((other) => uidOf(other) !== uid);
+  // Without an API there is no newer node than our own.
+  const freshNode = state.api === null ? null : pending?.freshNode;
+  const result = admitByPredicates({ pod, otherPods, node: admissionNode(context), ...(freshNode === undefined ? {} : { freshNode }) });
+  switch (result.kind) {
+    case 'rejected':
+      return reject(context, pod, result);
+    case 'read-node':
+      readNode(context, uid);
+      return false;
+    case 'admitted':
+      if (result.preempted.length === 0) return true;
+      preempt(context, pod, result.preempted);
+      return false;
+  }
+}
+
+/** A pod changed or went that may wait for its admission. Returns whether it still waits. */
+export function isWaiting({ state: { admission } }: AgentContext, pod: Pod): boolean {
+  const uid = uidOf(pod);
+  if (pod.metadata.deletionTimestamp !== undefined) admission.pending.delete(uid);
+  return admission.pending.has(uid);
+}
+
+export function forgetAdmission({ state: { admission } }: AgentContext, uid: string): void {
+  admission.pending.delete(uid);
+  admission.rejected.delete(uid);
+}
+
+/** The node as it was read for a pod. Returns the pod to be asked about again; null: none waits for it. */
+export function admissionReplied({ state }: AgentContext, uid: string, reply: Reply<AgentOperations>): Pod | null {
+  const pending = state.admission.pending.get(uid);
+  if (pending === undefined || reply.op !== 'apiReader.get') return null;
+  pending.freshNode = reply.outcome.ok ? (reply.outcome.value as Node) : null;
+  return state.pods.pods.get(uid) ?? null;
+}
+
+/** Pods whose victims have all ended since this was last asked. */
+export function takeMadeRoom({ state: { admission, pods } }: AgentContext): Pod[] {
+  const ready: Pod[] = [];
+  for (const completion of admission.completed.splice(0)) {
+    if (!completion.startsWith(`${machine}/`)) continue;
+    const uid = completion.slice(machine.length + 1);
+    const pending = admission.pending.get(uid);
+    if (pending === undefined || --pending.victims > 0) continue;
+    const pod = pods.pods.get(uid);
+    if (pod !== undefined) ready.push(pod);
+  }
+  return ready;
+}
+
+function reject(context: AgentContext, pod: Pod, rejection: Rejection): false {
+  const { reason, message } = rejection;
+  context.state.admission.rejected.add(uidOf(pod));
+  context.turn.log('info', 'Pod rejected', { podUID: uidOf(pod), reason: rejectionMetricLabel(reason), message });
+  context.event(pod, null, 'Warning', reason, message);
+  setStatus(context, pod, { phase: 'Failed', reason, message: rejectionStatusMessage(rejection), qosClass: podQosClass(pod) });
   return false;
 }
 
-function rejectionOf(context: AgentContext, pod: Pod): Rejection | null {
-  if ((pod.spec.securityContext?.sysctls ?? []).length === 0) return null;
-  const allowlist = parseSysctlAllowlist(context.state.settings.allowedSysctls);
-  assert(allowlist.ok, 'the patterns of sysctls were checked at the start', allowlist.ok ? '' : allowlist.error);
-  const admission = admitSysctls(pod, allowlist.value);
-  return admission.kind === 'rejected' ? admission : null;
+function readNode({ state, turn }: AgentContext, uid: string): void {
+  state.admission.pending.set(uid, { victims: 0, freshNode: undefined });
+  const address = { machine, key: uid };
+  if (turn.inFlight(address, 'node')) return;
+  const request = { resource: { group: '', version: 'v1', plural: 'nodes' }, namespace: null, name: state.settings.nodeName, client: 'main', resourceVersion: null } as const;
+  turn.ask('apiReader.get', address, 'node', request, 10_000_000);
 }
+
+function preempt(context: AgentContext, pod: Pod, victims: readonly Pod[]): void {
+  const { state, turn } = context;
+  const uid = uidOf(pod);
+  state.admission.pending.set(uid, { victims: victims.length, freshNode: undefined });
+  const statusChange = { reason: preemptingReason, message: preemptingMessage, disruptionReason: 'TerminationByKubelet', disruptionMessage: preemptedConditionMessage };
+  for (const victim of victims) {
+    state.admission.pending.delete(uidOf(victim));
+    context.event(victim, null, 'Warning', preemptingReason, preemptingMessage);
+    const killOptions = { evict: true, gracePeriodOverride: null, statusChange, completion: `${machine}/${uid}` };
+    dispatchUpdate(context, { type: 'kill', pod: victim, mirrorPod: null, runningPod: null, killOptions, startTime: turn.now });
+  }
+}
+
+/** What isn't measured on this node is not held against a pod. */
+const unmeasured = String(2 ** 53 - 1);
+
+/** The node's own object, else what it would be registered as; how much there is to give this agent knows best. */
+function admissionNode({ state }: AgentContext): Node {
+  const { nodeFacts, settings } = state;
+  const own = ownNode(state.api);
+  const allocatable = { cpu: unmeasured, memory: unmeasured, pods: unmeasured, 'ephemeral-storage': unmeasured, ...own?.status?.allocatable, ...nodeFacts.allocatable };
+  if (own !== null) return { ...own, status: { ...own.status, allocatable } };
+  const labels = { 'kubernetes.io/hostname': settings.nodeName, 'kubernetes.io/os': 'linux' };
+  return { metadata: { name: settings.nodeName, labels }, status: { allocatable } };
+}
+
+const allowlistOf = derived(({ allowedSysctls }: AgentSettings): SysctlAllowlist => {
+  const parsed = parseSysctlAllowlist(allowedSysctls);
+  return parsed.ok ? parsed.value : { exact: new Map(), prefixes: new Map() };
+});

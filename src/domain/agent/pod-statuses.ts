@@ -5,7 +5,7 @@ import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import { deleteFromPodCache } from '../pod-cache/pod-cache.js';
 import type { TerminationStatus } from '../pod-workers/pod-worker-record.js';
 import { probeVersionOf, probeViewOf } from '../probes/probe-registry.js';
-import { conditionTypes, podCondition, withCondition } from '../status/conditions.js';
+import { conditionTypes, findCondition, podCondition, withCondition } from '../status/conditions.js';
 import { deadlineExceeded } from '../status/deadline.js';
 import { isTerminalPhase } from '../status/phase.js';
 import { apiPodStatus } from '../status/pod-status.js';
@@ -103,6 +103,19 @@ export function setProbed(context: AgentContext, pod: Pod, kind: 'readiness' | '
   const containerID = [...containerStatuses, ...initContainerStatuses].find(({ name }) => name === containerName)?.containerID;
   if (containerID === undefined) return;
   changeStatus(context, pod, kind === 'readiness' ? { kind, containerID, ready: isSuccess } : { kind, containerID, started: isSuccess });
+}
+
+/** Tells at once that pods are connected, before their images are pulled; everything else of the status stays as it is. */
+export function tellConnected(context: AgentContext): void {
+  const { api, statuses } = context.state;
+  if (api === null || api.connected.size === 0) return;
+  for (const [uid, pod] of api.connected) {
+    const status = statuses.get(uid)?.status;
+    if (status === undefined || findCondition(status.conditions, conditionTypes.podReadyToStartContainers)?.status === 'True') continue;
+    const condition = podCondition(conditionTypes.podReadyToStartContainers, 'True', pod.metadata.generation);
+    setStatus(context, pod, { ...status, conditions: withCondition(status.conditions ?? [], condition) });
+  }
+  api.connected.clear();
 }
 
 /** The last word about a pod: everything of it is released. */

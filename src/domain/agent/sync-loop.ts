@@ -1,15 +1,18 @@
 // What happens to pods when their configuration, the runtime or a clock says something. Everything passes one gate: while the runtime
 // can't be worked with, nothing is dispatched; what came meanwhile is kept in order and dispatched when it can.
 import type { Pod } from '../../ports/model/pod.js';
+import { evictedReason } from '../eviction/eviction.js';
 import { plegProblem } from '../pleg/pleg.js';
 import { areAllSourcesReady, markHandled, type PodDelivery } from '../pod-sources/pod-config.js';
 import type { PodUpdateType } from '../pod-workers/pod-worker-record.js';
 import { isPodTerminationRequested } from '../pod-workers/queries.js';
 import { isTerminalPhase } from '../status/phase.js';
+import { needsReadinessReconcile } from '../status/status-manager.js';
 import { isMirrorPod } from '../values/pod-kind.js';
 import { byCodeUnits } from '../values/text-order.js';
 import type { AgentContext } from './agent-context.js';
-import { admitPod } from './pod-admission.js';
+import { removeDeadContainers } from './dead-containers.js';
+import { forgetAdmission, isAdmitted, isWaiting } from './pod-admission.js';
 import { podAndMirror, putPod, removePod, uidOf } from './pod-index.js';
 import { runtimeProblems } from './runtime-readiness.js';
 import { dispatchUpdate } from './worker-effects.js';
@@ -51,14 +54,14 @@ export function drain(context: AgentContext): void {
   backlog.syncs.clear();
   for (const uid of syncs) {
     const pod = context.state.pods.pods.get(uid);
-    if (pod !== undefined) update(context, 'sync', pod);
+    if (pod !== undefined && !isWaiting(context, pod)) update(context, 'sync', pod);
   }
 }
 
 function handle(context: AgentContext, delivery: PodDelivery): void {
   switch (delivery.op) {
     case 'ADD':
-      for (const pod of [...delivery.pods].sort(byCreation)) add(context, pod);
+      for (const pod of inOrderOfAdmission(context, delivery.pods)) add(context, pod);
       return;
     case 'UPDATE':
     case 'DELETE':
@@ -68,7 +71,7 @@ function handle(context: AgentContext, delivery: PodDelivery): void {
       for (const pod of delivery.pods) remove(context, pod);
       return;
     case 'RECONCILE':
-      for (const pod of delivery.pods) putPod(context.state.pods, pod);
+      for (const pod of delivery.pods) reconcile(context, pod);
       return;
   }
 }
@@ -76,12 +79,29 @@ function handle(context: AgentContext, delivery: PodDelivery): void {
 function add(context: AgentContext, pod: Pod): void {
   putPod(context.state.pods, pod);
   if (isMirrorPod(pod)) update(context, 'update', pod);
-  else if (admitPod(context, pod)) update(context, 'create', pod);
+  else if (isOver(context, pod) || isAdmitted(context, pod)) update(context, 'create', pod);
+}
+
+/** What made its admission wait is over: others have made room, or the node was read. */
+export function admitAgain(context: AgentContext, pod: Pod): void {
+  if (isAdmitted(context, pod)) update(context, 'create', pod);
+}
+
+function isOver(context: AgentContext, pod: Pod): boolean {
+  return pod.metadata.deletionTimestamp !== undefined || isPodTerminationRequested(context.state.workers, uidOf(pod)) || isTerminalPhase(pod.status?.phase);
 }
 
 function change(context: AgentContext, pod: Pod): void {
   putPod(context.state.pods, pod);
-  update(context, 'update', pod);
+  if (!isWaiting(context, pod)) update(context, 'update', pod);
+}
+
+/** Only its status changed, by us or by others. */
+function reconcile(context: AgentContext, pod: Pod): void {
+  putPod(context.state.pods, pod);
+  if (isMirrorPod(pod)) return;
+  if (needsReadinessReconcile(pod)) update(context, 'sync', pod);
+  if (pod.status?.phase === 'Failed' && pod.status.reason === evictedReason) removeDeadContainers(context, uidOf(pod));
 }
 
 function remove(context: AgentContext, pod: Pod): void {
@@ -90,6 +110,7 @@ function remove(context: AgentContext, pod: Pod): void {
     update(context, 'update', pod);
     return;
   }
+  forgetAdmission(context, uidOf(pod));
   if (!areAllSourcesReady(context.state.config)) {
     context.turn.log('info', "skipping delete because sources aren't ready yet", { podUID: uidOf(pod) });
     return;
@@ -104,15 +125,10 @@ function update(context: AgentContext, type: PodUpdateType, given: Pod): void {
   dispatchUpdate(context, { type, pod, mirrorPod: mirror, runningPod: null, killOptions: null, startTime: context.turn.now });
 }
 
-/** Pods that count for admission and are started again after a restart: not ended, not ending by a terminal phase. */
-export function activePods(context: AgentContext): Pod[] {
-  const { pods, workers, statuses } = context.state;
-  return [...pods.pods.values()].filter((pod) => {
-    const uid = uidOf(pod);
-    if (workers.records.get(uid)?.terminatedAt != null) return false;
-    const ended = isTerminalPhase(pod.status?.phase) || isTerminalPhase(statuses.get(uid)?.status.phase);
-    return !ended || isPodTerminationRequested(workers, uid);
-  });
+/** What runs comes before what wants to: after a restart nothing that runs is refused for a newcomer. */
+function inOrderOfAdmission({ state: { pleg } }: AgentContext, pods: readonly Pod[]): Pod[] {
+  const runs = (pod: Pod): number => (pleg.records.get(uidOf(pod))?.listed?.containers.some(({ state }) => state === 'running') === true ? 0 : 1);
+  return [...pods].sort((a, b) => runs(a) - runs(b) || byCreation(a, b));
 }
 
 function byCreation(a: Pod, b: Pod): number {

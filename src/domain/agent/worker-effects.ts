@@ -61,6 +61,7 @@ function carryOutOne(context: AgentContext, effect: PodWorkerEffect, effects: Po
       return;
     case 'complete':
       state.housekeeping.dirty = true;
+      state.admission.completed.push(effect.completion);
       return;
     default:
       unreachable(effect);
