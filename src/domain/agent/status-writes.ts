@@ -89,6 +89,7 @@ function begin(context: AgentContext, uid: string, write: StatusWrite): void {
     return;
   }
   write.sending = record.version;
+  if (step.do === 'patch') write.patched = step.body;
   (state.api as NonNullable<typeof state.api>).statusWrites.active++;
   ask(context, uid, step, watched);
 }
@@ -122,6 +123,7 @@ export function statusWriteReplied(context: AgentContext, uid: string, reply: Re
   write.readFirst = false;
   write.answered = reply.outcome.value as Pod;
   if (reply.op === 'apiWriter.patch') sent(state, uid, write, version);
+  else write.patched = null;
   // There may be a newer version, or nothing left but the deletion.
   queueStatusWrite(state, uid);
 }

@@ -14,7 +14,7 @@ export function strategicMergePatch(before: JsonObject, after: JsonObject, merge
   for (const name of Object.keys(after)) {
     const value = after[name] ?? undefined;
     const old = before[name] ?? undefined;
-    if (value === undefined || isSame(old, value)) continue;
+    if (value === undefined || isSameJson(old, value)) continue;
     const key = mergeKeys[name];
     if (key !== undefined && Array.isArray(old) && Array.isArray(value)) Object.assign(patch, listPatch(name, key, old as JsonObject[], value as JsonObject[], mergeKeys));
     else if (isObject(old) && isObject(value)) patch[name] = strategicMergePatch(old, value, mergeKeys);
@@ -32,18 +32,18 @@ function listPatch(name: string, key: string, before: readonly JsonObject[], aft
   for (const item of after) {
     const old = before.find((candidate) => candidate[key] === item[key]);
     if (old === undefined) changed.push(item);
-    else if (!isSame(old, item)) changed.push({ ...strategicMergePatch(old, item, mergeKeys), [key]: item[key] });
+    else if (!isSameJson(old, item)) changed.push({ ...strategicMergePatch(old, item, mergeKeys), [key]: item[key] });
   }
   for (const old of before) if (!after.some((item) => item[key] === old[key])) changed.push({ $patch: 'delete', [key]: old[key] });
   return { [`$setElementOrder/${name}`]: after.map((item) => ({ [key]: item[key] })), ...(changed.length === 0 ? {} : { [name]: changed }) };
 }
 
 /** Deep equality; a member without a value is none, key order doesn't matter. */
-function isSame(a: Json, b: Json): boolean {
+export function isSameJson(a: Json, b: Json): boolean {
   if (a === b || (isAbsent(a) && isAbsent(b))) return true;
-  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSame(item, b[i]));
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSameJson(item, b[i]));
   if (!isObject(a) || !isObject(b)) return false;
-  for (const name of Object.keys(a)) if (!isSame(a[name], b[name])) return false;
+  for (const name of Object.keys(a)) if (!isSameJson(a[name], b[name])) return false;
   for (const name of Object.keys(b)) if (!isAbsent(b[name]) && isAbsent(a[name])) return false;
   return true;
 }

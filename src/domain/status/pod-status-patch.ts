@@ -1,11 +1,39 @@
 // What is sent to the status subresource of a pod: only what changed, for exactly this pod.
 // Invariant: the uid is always in it, so that a pod of the same name that came meanwhile is refused, not written to.
 import type { Pod } from '../../ports/model/pod.js';
-import type { PodStatus } from '../../ports/model/pod-status.js';
+import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
 import { type MergeKeys, strategicMergePatch } from '../api-cache/strategic-merge-patch.js';
+import { derived } from '../values/derived.js';
 
 /** As the API declares them; lists of container statuses are replaced whole. */
 const mergeKeys: MergeKeys = { conditions: 'type', podIPs: 'ip', hostIPs: 'ip', resourceClaimStatuses: 'name' };
+
+/** What the API's types hold by value: an empty one is as good as none, and servers keep it or don't. */
+const heldByValue: ReadonlySet<string> = new Set(['state', 'lastState', 'allocatedResources', 'limits', 'requests']);
+
+type Members = Readonly<Record<string, unknown>>;
+
+const sentStatus = derived((status: PodStatus): Members => {
+  const { containerStatuses, initContainerStatuses, ephemeralContainerStatuses, resources, ...rest } = status;
+  const lists = { containerStatuses, initContainerStatuses, ephemeralContainerStatuses };
+  const sent: Record<string, unknown> = withoutEmpty(rest);
+  for (const [name, list] of Object.entries(lists)) if (list !== undefined) sent[name] = list.map(sentContainer);
+  if (resources !== undefined) sent.resources = withoutEmpty(resources);
+  return sent;
+});
+
+const sentContainer = derived((status: ContainerStatus): Members => {
+  const { resources, ...rest } = status;
+  return { ...withoutEmpty(rest), ...(resources === undefined ? {} : { resources: withoutEmpty(resources) }) };
+});
+
+function withoutEmpty(members: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(members).filter(([name, value]) => value !== undefined && !(heldByValue.has(name) && isEmpty(value))));
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
 
 export interface PodStatusPatch {
   readonly metadata: { readonly uid: string };
@@ -14,6 +42,6 @@ export interface PodStatusPatch {
 
 /** null: nothing differs. @param base the pod as the API has it */
 export function podStatusPatch(base: Pod, status: PodStatus): PodStatusPatch | null {
-  const patch = strategicMergePatch((base.status ?? {}) as Readonly<Record<string, unknown>>, status as Readonly<Record<string, unknown>>, mergeKeys);
+  const patch = strategicMergePatch(sentStatus(base.status ?? {}), sentStatus(status), mergeKeys);
   return Object.keys(patch).length === 0 ? null : { metadata: { uid: base.metadata.uid ?? '' }, status: patch };
 }

@@ -13,6 +13,7 @@
 // built on an older version of the pod than we have seen is never sent.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
+import { isSameJson } from '../api-cache/strategic-merge-patch.js';
 import { isNewerVersion } from '../values/resource-version.js';
 import { type PodStatusPatch, podStatusPatch } from './pod-status-patch.js';
 import { mayDeleteFromApi, type StatusRecord } from './status-manager.js';
@@ -25,6 +26,8 @@ export interface StatusWrite {
   sentVersion: number;
   /** The pod as a request of ours last found or left it; null: none did. */
   answered: Pod | null;
+  /** The patch that `answered` came of; null: none did. */
+  patched: PodStatusPatch | null;
   /** What the API has isn't known well enough: read it first. */
   readFirst: boolean;
   /** The final deletion has been accepted: finalizers may keep the object, we have nothing more to say. */
@@ -36,7 +39,7 @@ export interface StatusWrite {
 }
 
 export function newStatusWrite(): StatusWrite {
-  return { target: '', sentVersion: 0, answered: null, readFirst: false, deleted: false, sending: null, wroteAt: null };
+  return { target: '', sentVersion: 0, answered: null, patched: null, readFirst: false, deleted: false, sending: null, wroteAt: null };
 }
 
 export interface StatusWrites {
@@ -73,7 +76,9 @@ export function nextWriteStep(write: StatusWrite, { record, watched, couldHaveRu
   const base = newestPod(write, watched);
   const status = mergedStatus({ apiPod: base, status: record.status, couldHaveRunningContainers, now });
   const body = podStatusPatch(base, status);
-  if (body !== null) return { do: 'patch', body };
+  // What a server was given and did not keep would be sent for ever.
+  const isKept = body === null || (base === write.answered && write.patched !== null && isSameJson(body, write.patched));
+  if (!isKept) return { do: 'patch', body };
   return mayDeleteFromApi(base, record) ? { do: 'delete' } : nothing;
 }
 
@@ -83,6 +88,7 @@ export function aim(write: StatusWrite, { metadata: { uid = '' } }: Pod): void {
   write.target = uid;
   write.sentVersion = 0;
   write.answered = null;
+  write.patched = null;
   write.readFirst = false;
   write.deleted = false;
 }
