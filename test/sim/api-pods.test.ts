@@ -10,8 +10,8 @@ t.setTimeout(600_000);
 function play(name: string, scene: (world: ApiWorld, t: Tap) => void, options: Partial<SimClusterOptions> = {}): void {
   t.test(name, { timeout: 300_000 }, async (t) => {
     for (const runtimeTellsChanges of [false, true]) {
-      const cluster = new SimCluster({ seed: 7, apiserver: {}, runtimeTellsChanges, ...options });
-      const world = new ApiWorld(cluster).addNodes().look();
+      const cluster = new SimCluster({ seed: 7, apiserver: {}, node: {}, runtimeTellsChanges, ...options });
+      const world = new ApiWorld(cluster).look();
       scene(world, t);
       t.strictSame(cluster.violations, [], 'no checker found anything');
       t.strictSame(world.problems(), [], 'no watcher saw a step back');

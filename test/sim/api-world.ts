@@ -8,7 +8,6 @@ import { type PodShape, podOf } from './sim-pods.js';
 
 const admin = { name: 'admin', groups: ['system:masters'] };
 export const podResource = { group: '', version: 'v1', plural: 'pods' };
-const nodeResource = { group: '', version: 'v1', plural: 'nodes' };
 
 /** What a watcher saw of a pod, oldest first. */
 export interface Seen {
@@ -23,22 +22,10 @@ export class ApiWorld {
 
   constructor(readonly cluster: SimCluster) {}
 
-  /** The Node objects, as they are there before anybody registers. */
-  addNodes(allocatable: Readonly<Record<string, string>> = { cpu: '16', memory: '64Gi', pods: '110', 'ephemeral-storage': '100Gi' }): this {
-    for (const name of this.cluster.nodeNames) {
-      const labels = { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' };
-      const body = { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } };
-      this.must('create', { resource: nodeResource, namespace: null, body });
-      const status = { capacity: allocatable, allocatable };
-      this.must('patch', { resource: nodeResource, namespace: null, name, subresource: 'status', body: { status } });
-    }
-    return this;
-  }
-
   create(name: string, shape: PodShape = {}, nodeName = this.cluster.node().name): Pod {
     const pod = podOf(name, shape);
     const { uid: _uid, ...metadata } = pod.metadata;
-    const body = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...pod.spec, nodeName } };
+    const body = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { automountServiceAccountToken: false, ...pod.spec, nodeName } };
     return this.must('create', { body }) as unknown as Pod;
   }
 

@@ -16,8 +16,8 @@ import { networkNotReadyText, type RunResult, runFinished } from '../pod-workers
 import { podOfRunning } from '../pod-workers/update-pod.js';
 import { activeDeadline } from '../status/deadline.js';
 import { isTerminalPhase } from '../status/phase.js';
-import { byCodeUnits } from '../values/text-order.js';
 import { isStaticPod } from '../values/pod-kind.js';
+import { byCodeUnits } from '../values/text-order.js';
 import type { AgentContext } from './agent-context.js';
 import { endPredecessors } from './inherited-pods.js';
 import { reconcileMirror } from './mirror-pods.js';
