@@ -3,16 +3,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { formatIp, parseIp } from '../../domain/values/ip-address.js';
 import { microsPerMillisecond } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';
-
-export interface CertificateFacts {
-  readonly notBefore: Micros;
-  readonly notAfter: Micros;
-  readonly commonName: string;
-  readonly organizations: readonly string[];
-  readonly dnsNames: readonly string[];
-  /** In their canonical form. */
-  readonly ipAddresses: readonly string[];
-}
+import type { CertificateFacts } from '../../ports/outbound/certificates.js';
 
 const block = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----/g;
 

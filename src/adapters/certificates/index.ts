@@ -1,4 +1,6 @@
 // The face of the certificates adapter: keys, requests, certificates, and the files that they are kept in.
-export { type CertificateFacts, certificatesOf, factsOf, pairProblem } from './certificate-facts.js';
+export { certificatesOf, factsOf, pairProblem } from './certificate-facts.js';
 export { certificateRequest, type ReadRequest, type RequestedCertificate, readCertificateRequest } from './certificate-request.js';
+export { FileCertificateStore, type KeyPair, type StoredPair, StoreRefusal } from './file-certificate-store.js';
+export { FileCertificates, type FileCertificatesOptions } from './file-certificates.js';
 export { type CertificateContents, type Issuer, issueCertificate } from './issue-certificate.js';

@@ -1,18 +1,27 @@
-// The daemon's way to the apiserver: what `--kubeconfig` says, as clients that the agent's ports stand on. Without one the node is standalone.
+// The daemon's way to the apiserver: what `--kubeconfig` and `--bootstrap-kubeconfig` say, as clients that the agent's ports stand on, and the
+// certificates that these clients, and the node's server, show. Without a kubeconfig the node is standalone.
 //
-// | the kubeconfig                                        | the start                                                    |
-// |-------------------------------------------------------|--------------------------------------------------------------|
-// | is not given                                          | goes on without an apiserver                                 |
-// | can't be read, has no context, no server, a bad field | is refused                                                   |
-// | holds authorities, a pair or files that can't be used | is refused                                                   |
-// | is fine, and the server is away, or says no           | goes on; the agent asks again, as for everything             |
-import { type ApiClients, type ClientConfig, KubeconfigError, loadKubeconfig, openApiClients, unusableCredentials } from '../../adapters/apiserver/index.js';
+// | the kubeconfig                                        | the start                                                     |
+// |-------------------------------------------------------|---------------------------------------------------------------|
+// | is not given                                          | goes on without an apiserver                                  |
+// | can't be used or shows no valid certificate, and there is a bootstrap kubeconfig | asks for a certificate: beside the agent with rotateCertificates, before it without |
+// | can't be read, has no context, no server, a bad field | is refused                                                    |
+// | holds authorities, a pair or files that can't be used | is refused                                                    |
+// | is fine, and the server is away, or says no           | goes on; the agent asks again, as for everything              |
+import { join } from 'node:path';
+import { type ApiClients, type ClientConfig, clientPairOf, openApiClients, type RequestRate, unusableCredentials } from '../../adapters/apiserver/index.js';
+import { certificatesOf, FileCertificateStore, factsOf, type KeyPair } from '../../adapters/certificates/index.js';
+import { bootstrapDecision } from '../../domain/certificates/bootstrap-decision.js';
+import { issueTimeout } from '../../domain/certificates/certificate-keeper.js';
+import { clientTemplate } from '../../domain/certificates/certificate-rules.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import { microsPerSecond } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { Logger } from '../../ports/outbound/logger.js';
 import { reportedVersion } from '../cli/version.js';
+import { nodeConfigOf, serverAnswers, stateOf, tryKubeconfig, writeKubeconfig } from './bootstrap.js';
+import { CertificateKeeping } from './certificate-keeping.js';
 import { micros } from './kubelet-settings.js';
 import { StartRefusal } from './start-refusal.js';
 
@@ -23,44 +32,175 @@ export interface ApiAccess {
 
 export interface ApiAccessOptions {
   readonly loaded: LoadedConfiguration;
+  readonly nodeName: string;
+  /** Where certificates are kept. */
+  readonly certificateDirectory: string;
   readonly logger: Logger;
   readonly clock: { now(): Micros };
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Takes what the agent's watches see. */
+  deliver(events: ApiWatchEvents): void;
+  /** To be stopped with the daemon. */
+  stopped(name: string, stop: () => void): void;
+  /** The daemon can't go on. */
+  end(error: unknown): void;
 }
 
-export function openApiAccess({ loaded, logger, clock, environment }: ApiAccessOptions, deliver: (events: ApiWatchEvents) => void): ApiAccess {
-  const { configuration: c, options } = loaded;
-  if (options.kubeconfig === '') return { clients: null };
-  const config = loadedKubeconfig(loaded);
-  const unusable = unusableCredentials(config);
-  if (unusable !== null) throw new StartRefusal(`failed to run Kubelet: failed to initialize kubelet client: ${unusable}`);
-  logger.log('info', 'Using kubeconfig', { path: config.path, server: config.server });
-  const clients = openApiClients({
-    config,
-    userAgent: userAgent(),
-    main: { perSecond: c.kubeAPIQPS, burst: c.kubeAPIBurst },
-    events: { perSecond: c.eventRecordQPS, burst: c.eventBurst },
-    heartbeatTimeoutMicros: heartbeatTimeout(micros(c.nodeStatusUpdateFrequency), c.nodeLeaseDurationSeconds * microsPerSecond),
-    environment,
-    now: () => clock.now(),
-    deliver,
-    problem: (err) => logger.log('error', 'Client credentials can not be used', { err }),
-  });
-  return { clients };
+const unlimited: RequestRate = { perSecond: -1, burst: 0 };
+const blockingTimeout: Micros = 3600 * microsPerSecond;
+
+export async function openApiAccess(options: ApiAccessOptions): Promise<ApiAccess> {
+  return options.loaded.options.kubeconfig === '' ? { clients: null } : { clients: await new Opening(options).open() };
 }
 
-function loadedKubeconfig({ configuration, options }: LoadedConfiguration): ClientConfig {
-  try {
-    return loadKubeconfig(options.kubeconfig);
-  } catch (error) {
-    if (!(error instanceof KubeconfigError)) throw error;
-    throw new StartRefusal(`failed to run Kubelet: ${configuration.rotateCertificates ? 'unable to load kubeconfig' : 'invalid kubeconfig'}: ${error.message}`);
+class Opening {
+  private keeping: CertificateKeeping | null = null;
+  private pair: KeyPair | null = null;
+
+  constructor(private readonly options: ApiAccessOptions) {}
+
+  async open(): Promise<ApiClients> {
+    const { loaded, clock, logger } = this.options;
+    const { kubeconfig, bootstrapKubeconfig } = loaded.options;
+    const { rotateCertificates } = loaded.configuration;
+    // Finishes a switch that was cut off, before anything looks for the pair.
+    this.store(null);
+    const found = tryKubeconfig(kubeconfig);
+    const bootstrap = bootstrapKubeconfig === '' ? null : tryKubeconfig(bootstrapKubeconfig);
+    const decision = bootstrapDecision(stateOf(found), rotateCertificates, bootstrap, clock.now());
+    if (decision.kind === 'refuse') throw new StartRefusal(`failed to run Kubelet: ${decision.error}`);
+    const asking = decision.kind === 'bootstrap' ? (bootstrap?.config ?? null) : null;
+    if (asking !== null) {
+      this.refuseUnusable(asking);
+      logger.log('info', 'Bootstrapping a client certificate', { bootstrapKubeconfig, server: asking.server });
+      return rotateCertificates ? this.rotating(nodeConfigOf(asking, kubeconfig, this.store(null).currentPath), asking) : this.blocking(asking);
+    }
+    const config = found.config as ClientConfig;
+    logger.log('info', 'Using kubeconfig', { path: config.path, server: config.server });
+    if (rotateCertificates && config.user.certificate !== null) return this.rotating(config, null);
+    if (rotateCertificates) logger.log('warn', 'There is no client certificate to rotate in the kubeconfig', { path: config.path });
+    this.refuseUnusable(config);
+    return this.clients(config);
   }
-}
 
-/** A heartbeat that takes longer than either is of no use. */
-function heartbeatTimeout(statusUpdate: Micros, lease: Micros): Micros {
-  return Math.min(statusUpdate, lease);
+  /** A certificate that is renewed beside the agent. @param asking who asks for the first one, where there is none yet */
+  private rotating(config: ClientConfig, asking: ClientConfig | null): ApiClients {
+    const material = config.user.certificate as NonNullable<ClientConfig['user']['certificate']>;
+    const files = material.certificate.kind === 'file' && material.key.kind === 'file' ? { certificate: material.certificate.path, key: material.key.path } : null;
+    const store = this.store(asking === null ? files : null);
+    if (asking !== null) writeKubeconfig(config, store.currentPath);
+    const embedded = files === null ? clientPairOf(config) : null;
+    if (asking === null) this.refuseUnusable(config);
+    const stored = store.current();
+    if (stored.kind === 'broken' && asking === null && embedded === null)
+      throw new StartRefusal(`failed to run Kubelet: failed to initialize kubelet client certificate manager: ${stored.reason}`);
+    const isSeeded = embedded !== null && !(stored.kind === 'found' && this.isValid(stored.pair));
+    if (isSeeded) store.update(embedded);
+    this.pair = isSeeded ? embedded : stored.kind === 'found' ? stored.pair : null;
+    const main = this.clients(config, () => this.pair);
+    const first = asking === null ? null : this.clients(asking);
+    this.keep(store, false, () => (first === null || (this.pair !== null && this.isValid(this.pair)) ? main : first), isSeeded);
+    return main;
+  }
+
+  /** The first certificate before anything else; none of it is renewed by this process. */
+  private async blocking(asking: ClientConfig): Promise<ApiClients> {
+    const { loaded, logger } = this.options;
+    const first = this.clients(asking);
+    const aborted = new AbortController();
+    this.options.stopped('bootstrap', () => aborted.abort());
+    if (!(await serverAnswers(first, aborted.signal))) logger.log('error', 'The apiserver does not answer, asking for a certificate all the same', { server: asking.server });
+    const store = this.store(null);
+    await new Promise<void>((resolve, reject) => {
+      const late = setTimeout(
+        () => reject(new StartRefusal('failed to run Kubelet: cannot create certificate signing request: timed out waiting for the condition')),
+        blockingTimeout / 1000,
+      );
+      aborted.signal.addEventListener('abort', () => {
+        clearTimeout(late);
+        reject(new StartRefusal('failed to run Kubelet: stopped while waiting for a client certificate'));
+      });
+      this.keep(
+        store,
+        true,
+        () => first,
+        false,
+        () => {
+          clearTimeout(late);
+          resolve();
+        },
+      );
+    });
+    writeKubeconfig(nodeConfigOf(asking, loaded.options.kubeconfig, store.currentPath), store.currentPath);
+    const { config, problem } = tryKubeconfig(loaded.options.kubeconfig);
+    if (config === null) throw new StartRefusal(`failed to run Kubelet: ${problem}`);
+    first.close();
+    return this.clients(config);
+  }
+
+  private keep(store: FileCertificateStore, once: boolean, clients: () => ApiClients, renews: boolean, done = (): void => {}): void {
+    const { nodeName, certificateDirectory, logger, clock } = this.options;
+    const keeping = new CertificateKeeping({
+      purpose: 'client',
+      issueTimeout: once ? blockingTimeout : issueTimeout,
+      once,
+      endsWithout: !once,
+      template: clientTemplate(nodeName),
+      store,
+      keptKeyPath: join(certificateDirectory, 'kubelet-client.key.tmp'),
+      logger,
+      clock,
+      clients,
+      changed: (pair) => {
+        this.pair = pair;
+        done();
+      },
+      giveUp: (reason) => {
+        logger.log('error', reason);
+        this.options.end(new Error(reason));
+      },
+      fatal: (error) => this.options.end(error),
+    });
+    this.keeping = keeping;
+    this.options.stopped('client certificate', () => keeping.stop());
+    keeping.begin(renews);
+  }
+
+  private clients(config: ClientConfig, rotated: (() => KeyPair | null) | null = null): ApiClients {
+    const { loaded, logger, clock, environment } = this.options;
+    const { configuration: c } = loaded;
+    const clients = openApiClients({
+      // A pair that is kept here counts alone: the files of the kubeconfig are where it comes from.
+      config: rotated === null ? config : { ...config, user: { ...config.user, certificate: null } },
+      userAgent: userAgent(),
+      main: c.kubeAPIQPS < 0 ? unlimited : { perSecond: c.kubeAPIQPS, burst: c.kubeAPIBurst },
+      events: { perSecond: c.eventRecordQPS, burst: c.eventBurst },
+      // A heartbeat that takes longer than either is of no use.
+      heartbeatTimeoutMicros: Math.min(micros(c.nodeStatusUpdateFrequency), c.nodeLeaseDurationSeconds * microsPerSecond),
+      environment,
+      now: () => clock.now(),
+      deliver: (events) => (events.watch.startsWith('certificate-') ? this.keeping?.saw(events) : this.options.deliver(events)),
+      problem: (err) => logger.log('error', 'Client credentials can not be used', { err }),
+      rotated,
+    });
+    this.options.stopped('apiserver connections', () => clients.close());
+    return clients;
+  }
+
+  private store(files: { readonly certificate: string; readonly key: string } | null): FileCertificateStore {
+    return new FileCertificateStore(this.options.certificateDirectory, 'kubelet-client', files);
+  }
+
+  private isValid({ certificate }: KeyPair): boolean {
+    const [leaf] = certificatesOf(certificate);
+    const now = this.options.clock.now();
+    return leaf !== undefined && factsOf(leaf).notBefore <= now && now < factsOf(leaf).notAfter;
+  }
+
+  private refuseUnusable(config: ClientConfig): void {
+    const unusable = unusableCredentials(config);
+    if (unusable !== null) throw new StartRefusal(`failed to run Kubelet: failed to initialize kubelet client: ${unusable}`);
+  }
 }
 
 /** As the reference's clients name themselves; servers take the part before the slash for the owner of fields. */

@@ -85,7 +85,7 @@ export function logNotes(loaded: LoadedConfiguration, logger: Logger): void {
 
 function unusedOptions({ options }: LoadedConfiguration): string[] {
   const given: readonly (readonly [string, boolean])[] = [
-    ['--bootstrap-kubeconfig', options.bootstrapKubeconfig !== ''],
+    ['--bootstrap-kubeconfig', options.bootstrapKubeconfig !== '' && options.kubeconfig === ''],
     ['--cloud-provider', options.cloudProvider !== ''],
     ['--image-credential-provider-config', options.imageCredentialProviderConfig !== ''],
     ['--image-credential-provider-bin-dir', options.imageCredentialProviderBinDir !== ''],

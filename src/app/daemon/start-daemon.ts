@@ -15,12 +15,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { runtimeCgroupDriver, validateServices } from '../../adapters/cri/index.js';
 import { hostAddresses, readHost } from '../../adapters/linux/index.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
+import type { ProcessOptions } from '../../domain/configuration/apply-flags.js';
 import type { AgentQueries } from '../../ports/inbound/agent-queries.js';
 import type { Resolver } from '../bind-to.js';
 import { daemonContainer } from '../modules.js';
 import { type Recording, tokens } from '../tokens.js';
 import { type ApiAccess, openApiAccess } from './api-access.js';
 import type { DaemonContext } from './daemon-context.js';
+import { type DaemonProfile, defaultRootDirectory } from './daemon-profile.js';
 import { FlightRecorder } from './flight-record.js';
 import { podsOnHost, strangers, strangersRefusal, uidsOfManifests, uidsOnHost } from './foreign-pods.js';
 import { nodeFactsOf, readPassingFacts, type SteadyFacts } from './host-node-facts.js';
@@ -111,7 +113,7 @@ class DaemonStart {
     const nodeName = nodeNameOf(options.hostnameOverride, hostname());
     nodeIpsOf(options.nodeIp);
     await lockRootDirectory(options.rootDir, native, this.teardown);
-    const access = this.openApi();
+    const access = await this.openApi(nodeName);
     const [cgroupDriver, tellsChanges] = await Promise.all([this.shakeHands(), this.resolver.get(tokens.notices).open()]);
     const tunables = checkHost(loaded, host, profile, logger);
     const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, access.clients !== null);
@@ -131,10 +133,20 @@ class DaemonStart {
     return this.begin(nodeName, steady, owned);
   }
 
-  private openApi(): ApiAccess {
+  private async openApi(nodeName: string): Promise<ApiAccess> {
+    const { loaded, profile, logger, clock, environment } = this.context;
     const inbox = this.resolver.get(tokens.inbox);
-    const access = openApiAccess(this.context, (events) => inbox.deliver(events));
-    this.teardown.add('apiserver connections', () => access.clients?.close());
+    const access = await openApiAccess({
+      loaded,
+      nodeName,
+      certificateDirectory: certificateDirectory(loaded.options, profile),
+      logger,
+      clock,
+      environment,
+      deliver: (events) => inbox.deliver(events),
+      stopped: (name, stop) => this.teardown.add(name, stop),
+      end: (error) => this.end({ kind: 'failed', error }),
+    });
     this.container.add((bind) => bind.toValue(tokens.apiAccess, access));
     return access;
   }
@@ -233,6 +245,11 @@ class DaemonStart {
     this.context.logger.log('error', 'The agent failed and ends', { err: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     this.end({ kind: 'failed', error });
   }
+}
+
+/** The default one is the node's kubelet's: an agent beside it keeps its certificates with its own files. */
+function certificateDirectory({ certDir, rootDir }: ProcessOptions, { ownsNode }: DaemonProfile): string {
+  return !ownsNode && certDir === `${defaultRootDirectory}/pki` ? `${rootDir}/pki` : certDir;
 }
 
 function onlineCount(online: string): number {

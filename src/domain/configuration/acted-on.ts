@@ -46,6 +46,7 @@ export const actedOn: ReadonlySet<string> = new Set([
   'podLogsDir',
   'protectKernelDefaults',
   'resolvConf',
+  'rotateCertificates',
   'runOnce',
   'runtimeRequestTimeout',
   'seccompDefault',

@@ -1,0 +1,85 @@
+// TLS bootstrap: from a kubeconfig that may ask for a certificate to one that shows it.
+import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ApiClients, type ClientConfig, clientPairOf, KubeconfigError, loadKubeconfig } from '../../adapters/apiserver/index.js';
+import { certificatesOf, factsOf, pairProblem } from '../../adapters/certificates/index.js';
+import { formatYaml } from '../../adapters/yaml/index.js';
+import type { KubeconfigState } from '../../domain/certificates/bootstrap-decision.js';
+import { PortError } from '../../ports/port-error.js';
+
+export type Loaded = { readonly config: ClientConfig; readonly problem: null } | { readonly config: null; readonly problem: string };
+
+/** Reads a kubeconfig; what is wrong with it is an answer. */
+export function tryKubeconfig(path: string): Loaded {
+  try {
+    return { config: loadKubeconfig(path), problem: null };
+  } catch (error) {
+    if (!(error instanceof KubeconfigError)) throw error;
+    return { config: null, problem: error.message };
+  }
+}
+
+/** What the decision about a bootstrap is made of. */
+export function stateOf({ config, problem }: Loaded): KubeconfigState {
+  if (config === null) return { kind: 'unusable', reason: problem };
+  if (config.user.certificate === null) return { kind: 'loaded', pair: null };
+  const pair = clientPairOf(config);
+  if (pair === null || pairProblem(pair.certificate, pair.key) !== null) return { kind: 'loaded', pair: 'broken' };
+  return { kind: 'loaded', pair: certificatesOf(pair.certificate).map(factsOf) };
+}
+
+/** The kubeconfig of a node whose pair is at `pemPath`, as a file and as what is read of it. */
+export function nodeConfigOf(bootstrap: ClientConfig, path: string, pemPath: string): ClientConfig {
+  const pem = { kind: 'file', path: pemPath } as const;
+  return { ...bootstrap, path, user: { certificate: { certificate: pem, key: pem }, token: null, basic: null, exec: null } };
+}
+
+/** Writes it as the reference does, whole or not at all, for its owner only. */
+export function writeKubeconfig({ path, server, serverName, insecure, authority, proxyUrl }: ClientConfig, pemPath: string): void {
+  const trust =
+    authority === null
+      ? {}
+      : authority.kind === 'file'
+        ? { 'certificate-authority': authority.path }
+        : { 'certificate-authority-data': Buffer.from(authority.pem).toString('base64') };
+  const cluster = {
+    ...trust,
+    ...(insecure ? { 'insecure-skip-tls-verify': true } : {}),
+    ...(proxyUrl === null ? {} : { 'proxy-url': proxyUrl }),
+    server,
+    ...(serverName === null ? {} : { 'tls-server-name': serverName }),
+  };
+  const text = formatYaml({
+    apiVersion: 'v1',
+    clusters: [{ cluster, name: 'default-cluster' }],
+    contexts: [{ context: { cluster: 'default-cluster', namespace: 'default', user: 'default-auth' }, name: 'default-context' }],
+    'current-context': 'default-context',
+    kind: 'Config',
+    users: [{ name: 'default-auth', user: { 'client-certificate': pemPath, 'client-key': pemPath } }],
+  });
+  mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+  const draft = `${path}.new`;
+  writeFileSync(draft, text, { mode: 0o600 });
+  chmodSync(draft, 0o600);
+  renameSync(draft, path);
+}
+
+const healthTries = 30;
+const healthPauseMillis = 2_000;
+const healthTimeoutMicros = 1_000_000;
+
+/** Waits up to a minute for a server that answers at all; what it says to those it doesn't know is an answer too. False: it didn't. */
+export async function serverAnswers({ reader }: ApiClients, signal: AbortSignal): Promise<boolean> {
+  const kubeSystem = { resource: { group: '', version: 'v1', plural: 'namespaces' }, namespace: null, name: 'kube-system', client: 'main', resourceVersion: '0' } as const;
+  for (let tries = 0; tries < healthTries; tries++) {
+    try {
+      await reader.get(kubeSystem, { signal, timeoutMicros: healthTimeoutMicros });
+      return true;
+    } catch (error) {
+      if (error instanceof PortError && error.kind !== 'unavailable' && error.kind !== 'deadline-exceeded') return true;
+    }
+    await delay(healthPauseMillis, undefined, { signal });
+  }
+  return false;
+}

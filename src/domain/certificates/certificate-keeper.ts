@@ -1,0 +1,355 @@
+// Keeps one certificate valid: asks for a new one in time, waits until it is approved and issued, and puts it in use.
+//
+// | phase      | waits for                              | then                                                                  |
+// |------------|----------------------------------------|-----------------------------------------------------------------------|
+// | `idle`     | `begin`                                | loads                                                                 |
+// | `loading`  | the pair in use                        | resting                                                               |
+// | `resting`  | the deadline, another template, a pause | making, when there is something to ask for                           |
+// | `making`   | a key and a request                    | creating                                                              |
+// | `creating` | the request in the API                 | looking; one that exists already is read and compared                 |
+// | `reading`  | the one that exists already            | comparing                                                             |
+// | `comparing`| whether it is ours                     | looking                                                               |
+// | `looking`  | a list of that one request             | storing when it is issued, else watching                              |
+// | `watching` | a change of it, or the watch's end     | storing, or looking again                                             |
+// | `storing`  | the pair on the disk                   | resting, with a new deadline                                          |
+// | `ending`   | the answer of an attempt that is over  | resting                                                               |
+//
+// Invariants: one request at a time; each attempt ends within its time; a template that changes ends the attempt for the old one; what failed is
+// tried again after 2, 4, 8 and 16 s, then every 32 s, for ever; a server whose certificates are of no use (a clock is wrong) is asked no faster.
+import type { Micros } from '../../ports/micros.js';
+import type { ApiObject } from '../../ports/model/api-object.js';
+import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
+import type { CertificateFacts, CertificateRequest, CertificateTemplate } from '../../ports/outbound/certificates.js';
+import type { PortFailure } from '../../ports/port-error.js';
+import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
+import { formatRfc3339, microsPerSecond } from '../values/time.js';
+import type { CertificateKeeper, CertificateKeeperEvent, CertificateKeeperOperations } from './certificate-keeper-state.js';
+import { covers, rotationDeadline, usages } from './certificate-rules.js';
+import { csrObject, csrResource, csrVerdict } from './signing-request.js';
+
+type Input = CertificateKeeperEvent | Reply<CertificateKeeperOperations> | Wake;
+type KeeperTurn = Turn<CertificateKeeperOperations>;
+
+/** As the reference waits; the blocking start waits an hour. */
+export const issueTimeout: Micros = 15 * 60 * microsPerSecond;
+/** How long a client may be without a certificate. */
+const withoutMax: Micros = 5 * 60 * microsPerSecond;
+const endCheckPeriod: Micros = 10 * microsPerSecond;
+const firstPause: Micros = 2 * microsPerSecond;
+const pauseMax: Micros = 32 * microsPerSecond;
+const pauseJitter = 0.1;
+const lookPause: Micros = microsPerSecond;
+const callTimeout: Micros = 30 * microsPerSecond;
+
+export const certificateKeeperMachine: Machine<CertificateKeeper, CertificateKeeperEvent, CertificateKeeperOperations> = {
+  step(state: CertificateKeeper, input: Input, turn: KeeperTurn): void {
+    new Step(state, turn).take(input);
+  },
+};
+
+class Step {
+  private readonly address;
+
+  constructor(
+    private readonly state: CertificateKeeper,
+    private readonly turn: KeeperTurn,
+  ) {
+    this.address = { machine: 'certificate', key: state.purpose };
+  }
+
+  take(input: Input): void {
+    const { state } = this;
+    switch (input.type) {
+      case 'begin':
+        state.startedAt = this.turn.now;
+        state.phase = 'loading';
+        this.turn.ask('certificates.current', this.address, 'certificate', { purpose: state.purpose });
+        return;
+      case 'template':
+        this.templated(input.template);
+        break;
+      case 'renew':
+        state.forced = true;
+        break;
+      case 'api-watch':
+        this.saw(input);
+        break;
+      case 'reply':
+        this.replied(input);
+        break;
+      case 'wake':
+        this.woken();
+        break;
+    }
+    this.plan();
+  }
+
+  private templated(template: CertificateTemplate | null): void {
+    const { state } = this;
+    if (JSON.stringify(template) === JSON.stringify(state.template)) return;
+    state.template = template;
+    state.pausedUntil = this.turn.now;
+    if (state.phase === 'idle' || state.phase === 'loading' || state.phase === 'resting' || state.phase === 'ending') return;
+    this.turn.log('info', 'Certificate template has changed', { purpose: state.purpose });
+    this.endAttempt();
+  }
+
+  /** The answer that is still to come is for nobody any more. */
+  private endAttempt(): void {
+    const isWaiting = this.turn.inFlight(this.address, 'certificate');
+    if (isWaiting) this.turn.cancel(this.address, 'certificate');
+    this.state.phase = isWaiting ? 'ending' : 'resting';
+  }
+
+  /** At rest: what is next, and when. */
+  private plan(): void {
+    const { state, turn } = this;
+    this.checkEnd();
+    if (state.phase !== 'resting' || state.isDone) return;
+    const due = this.dueAt();
+    if (due !== null && due <= turn.now) this.attempt();
+    else this.wakeAt(due);
+  }
+
+  /** null: not before something happens. */
+  private dueAt(): Micros | null {
+    const { template, facts, deadline, forced, pausedUntil } = this.state;
+    if (template === null) return null;
+    const isNow = forced || facts === null || deadline === null || !covers(facts, template);
+    return Math.max(isNow ? this.turn.now : deadline, pausedUntil);
+  }
+
+  private attempt(): void {
+    const { state, turn } = this;
+    state.phase = 'making';
+    state.attemptEnds = turn.now + state.issueTimeout;
+    state.version = 'v1';
+    turn.log('info', 'Rotating certificates', { purpose: state.purpose });
+    const template = state.template as CertificateTemplate;
+    turn.ask('certificates.request', this.address, 'certificate', { purpose: state.purpose, template, usages: usages[state.purpose], keepsKey: state.once }, callTimeout);
+    this.wakeAt(state.attemptEnds);
+  }
+
+  private replied(reply: Reply<CertificateKeeperOperations>): void {
+    const { state } = this;
+    if (reply.op === 'certificates.giveUp') return;
+    if (state.phase === 'ending') {
+      // A pair that is in use by now is in use.
+      if (reply.op === 'certificates.store' && reply.outcome.ok) this.stored(reply.outcome.value as CertificateFacts);
+      else state.phase = 'resting';
+      return;
+    }
+    if (!reply.outcome.ok) {
+      this.refused(reply.op, reply.outcome.error);
+      return;
+    }
+    switch (reply.op) {
+      case 'certificates.current':
+        this.loaded(reply.outcome.value as CertificateFacts | null);
+        return;
+      case 'certificates.request': {
+        const made = reply.outcome.value as CertificateRequest;
+        Object.assign(state, made);
+        this.create();
+        return;
+      }
+      case 'apiWriter.create':
+        state.serverHealthy = true;
+        this.created(reply.outcome.value as ApiObject);
+        return;
+      case 'apiReader.get':
+        this.compare(reply.outcome.value as ApiObject);
+        return;
+      case 'certificates.compare':
+        this.compared((reply.outcome.value as { readonly problem: string | null }).problem);
+        return;
+      case 'apiReader.list': {
+        const list = reply.outcome.value as { readonly items: readonly ApiObject[]; readonly resourceVersion: string };
+        state.serverHealthy = true;
+        state.resourceVersion = list.resourceVersion;
+        this.decide(list.items[0] ?? null, true);
+        return;
+      }
+      case 'apiReader.watch':
+        if (state.phase === 'storing') this.store();
+        else this.look(lookPause);
+        return;
+      case 'certificates.store':
+        this.stored(reply.outcome.value as CertificateFacts);
+        return;
+      default:
+        return;
+    }
+  }
+
+  private loaded(facts: CertificateFacts | null): void {
+    const { state } = this;
+    state.phase = 'resting';
+    // One that begins later is none yet; one that was just issued is taken as it is, since then it is a clock that is wrong.
+    state.facts = facts !== null && facts.notBefore > this.turn.now ? null : facts;
+    if (state.facts !== null) this.setDeadline(state.facts);
+  }
+
+  private setDeadline(facts: CertificateFacts): void {
+    const { state, turn } = this;
+    state.deadline = rotationDeadline(facts, turn.random('certificate-rotation', state.purpose));
+    turn.log('info', 'Certificate rotation deadline determined', { purpose: state.purpose, expiration: formatRfc3339(facts.notAfter), deadline: formatRfc3339(state.deadline) });
+  }
+
+  private create(): void {
+    const { state } = this;
+    state.phase = 'creating';
+    const object = csrObject(state.version, state.purpose, state.csr, state.once ? state.name : null);
+    const request = { resource: csrResource(state.version), namespace: null, client: 'main', name: null, subresource: null, object } as const;
+    this.turn.ask('apiWriter.create', this.address, 'certificate', request, callTimeout);
+  }
+
+  private created(csr: ApiObject): void {
+    const { state } = this;
+    state.name = csr.metadata.name ?? '';
+    state.uid = csr.metadata.uid ?? '';
+    this.look(0);
+  }
+
+  private compare(csr: ApiObject): void {
+    const { state } = this;
+    const { spec, status } = csr as unknown as { readonly spec?: { readonly request?: string }; readonly status?: { readonly certificate?: string } };
+    state.uid = csr.metadata.uid ?? '';
+    state.phase = 'comparing';
+    const certificate = status?.certificate ?? null;
+    this.turn.ask('certificates.compare', this.address, 'certificate', { request: state.request, csr: spec?.request ?? '', certificate }, callTimeout);
+  }
+
+  private compared(problem: string | null): void {
+    if (problem === null) this.look(0);
+    else this.failed(`retrieved csr is not compatible: ${problem}`);
+  }
+
+  /** Reads the request anew, after a pause. */
+  private look(pause: Micros): void {
+    const { state, turn } = this;
+    state.phase = 'looking';
+    if (pause > 0) {
+      this.wakeAt(Math.min(turn.now + pause, state.attemptEnds));
+      return;
+    }
+    const selection = { resource: csrResource(state.version), namespace: null, fieldSelector: `metadata.name=${state.name}`, labelSelector: null };
+    turn.ask('apiReader.list', this.address, 'certificate', { ...selection, resourceVersion: null, limit: null, continueToken: null }, callTimeout);
+    this.wakeAt(state.attemptEnds);
+  }
+
+  private watch(): void {
+    const { state, turn } = this;
+    state.phase = 'watching';
+    state.watches += 1;
+    const selection = { resource: csrResource(state.version), namespace: null, fieldSelector: `metadata.name=${state.name}`, labelSelector: null };
+    const timeoutSeconds = Math.max(1, Math.ceil((state.attemptEnds - turn.now) / microsPerSecond));
+    turn.ask('apiReader.watch', this.address, 'certificate', { ...selection, watch: this.watchName(), resourceVersion: state.resourceVersion, timeoutSeconds });
+    this.wakeAt(state.attemptEnds);
+  }
+
+  private watchName(): string {
+    return `certificate-${this.state.purpose}-${this.state.watches}`;
+  }
+
+  private saw({ watch, events }: ApiWatchEvents): void {
+    if (this.state.phase !== 'watching' || watch !== this.watchName()) return;
+    for (const event of events) {
+      if (event.type === 'BOOKMARK' || this.state.phase !== 'watching') continue;
+      this.decide(event.type === 'DELETED' ? null : event.object, false);
+    }
+  }
+
+  private decide(csr: ApiObject | null, isListed: boolean): void {
+    const { state } = this;
+    const verdict = csrVerdict(csr, state.uid);
+    if (verdict.kind === 'pending') {
+      if (isListed) this.watch();
+      return;
+    }
+    if (verdict.kind === 'refused') {
+      this.failed(verdict.reason);
+      return;
+    }
+    state.issued = verdict.certificate;
+    state.phase = 'storing';
+    // With a watch in flight, once that has ended.
+    if (isListed) this.store();
+    else this.turn.cancel(this.address, 'certificate');
+  }
+
+  private store(): void {
+    const { purpose, request, issued } = this.state;
+    this.turn.ask('certificates.store', this.address, 'certificate', { purpose, request, certificate: issued }, callTimeout);
+  }
+
+  private stored(facts: CertificateFacts): void {
+    const { state } = this;
+    Object.assign(state, { phase: 'resting', facts, forced: false, failures: 0, pausedUntil: this.turn.now + pauseMax, request: '', csr: '', issued: '' });
+    this.turn.log('info', 'Certificate is in use', { purpose: state.purpose, commonName: facts.commonName });
+    this.setDeadline(facts);
+    state.isDone = state.once;
+  }
+
+  private refused(op: string, error: PortFailure): void {
+    const { state } = this;
+    if (state.phase === 'storing' && op === 'apiReader.watch') {
+      this.store();
+      return;
+    }
+    if (op === 'apiWriter.create' || op === 'apiReader.list') state.serverHealthy = ['unauthenticated', 'permission-denied', 'not-found', 'already-exists'].includes(error.kind);
+    if (op === 'apiWriter.create' && error.kind === 'not-found' && state.version === 'v1') {
+      state.version = 'v1beta1';
+      this.create();
+    } else if (op === 'apiWriter.create' && error.kind === 'already-exists' && state.once) {
+      state.phase = 'reading';
+      this.turn.ask(
+        'apiReader.get',
+        this.address,
+        'certificate',
+        { resource: csrResource(state.version), namespace: null, name: state.name, client: 'main', resourceVersion: null },
+        callTimeout,
+      );
+    } else if (state.phase === 'looking' || state.phase === 'watching') this.look(lookPause);
+    else if (op === 'certificates.current') this.loaded(null);
+    else this.failed(error.message);
+  }
+
+  private failed(reason: string): void {
+    const { state, turn } = this;
+    turn.log('error', 'Failed while requesting a signed certificate from the control plane', { purpose: state.purpose, err: reason });
+    state.failures += 1;
+    const pause = Math.min(firstPause * 2 ** Math.min(state.failures - 1, 10), pauseMax);
+    state.pausedUntil = turn.now + Math.round(pause * (1 + pauseJitter * turn.random('certificate-pause', state.purpose)));
+    this.endAttempt();
+  }
+
+  private woken(): void {
+    const { state, turn } = this;
+    const isWaiting = state.phase !== 'resting' && state.phase !== 'idle' && state.phase !== 'loading' && state.phase !== 'ending';
+    if (!isWaiting) return;
+    if (turn.now >= state.attemptEnds && state.phase !== 'storing') this.failed('certificate request was not signed: timed out waiting for the condition');
+    else if (state.phase === 'looking' && !turn.inFlight(this.address, 'certificate')) this.look(0);
+  }
+
+  /** A client that nobody lets in is no use: its process manager is to start it anew, and with it the bootstrap. */
+  private checkEnd(): void {
+    const { state, turn } = this;
+    if (!state.endsWithout || state.gaveUp || state.phase === 'idle' || state.phase === 'loading') return;
+    const isExpired = state.facts !== null && turn.now >= state.facts.notAfter;
+    const isLacking = state.facts === null && turn.now - state.startedAt >= withoutMax;
+    if (!(isExpired || isLacking)) return;
+    const what = isExpired ? 'The currently active client certificate has expired' : 'No valid client certificate is found';
+    if (state.serverHealthy) {
+      turn.tell('certificates.giveUp', { reason: `${what} and the server is responsive, exiting.` });
+      state.gaveUp = true;
+    }
+  }
+
+  private wakeAt(at: Micros | null): void {
+    const { state, turn } = this;
+    const end = state.endsWithout && !state.gaveUp ? (state.facts === null ? state.startedAt + withoutMax : state.facts.notAfter) : null;
+    const check = end === null ? null : end > turn.now ? end : turn.now + endCheckPeriod;
+    turn.wakeAt(this.address, at === null ? check : check === null ? at : Math.min(at, check));
+  }
+}

@@ -1,0 +1,51 @@
+// The certificates that a kubelet has for itself: the one it shows to the apiserver, and the one of its own server. Keys never cross this port.
+import type { Micros } from '../micros.js';
+import type { Operation } from '../operation.js';
+
+export type CertificatePurpose = 'client' | 'server';
+
+/** Whom a certificate is to be for. */
+export interface CertificateTemplate {
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+  readonly dnsNames: readonly string[];
+  /** In their canonical form. */
+  readonly ipAddresses: readonly string[];
+}
+
+/** What a certificate says. */
+export interface CertificateFacts extends CertificateTemplate {
+  readonly notBefore: Micros;
+  readonly notAfter: Micros;
+}
+
+export interface CertificateRequest {
+  /** Names the key that the request was signed with, until a certificate is stored for it or another request is made. */
+  readonly request: string;
+  /** PEM. */
+  readonly csr: string;
+  /** A name that only this key asking for this can have; the same each time. */
+  readonly name: string;
+}
+
+export interface CertificateOperations {
+  /** The pair in use; null: there is none, or none that can be used (told in the log by the adapter). */
+  readonly current: Operation<{ readonly purpose: CertificatePurpose }, CertificateFacts | null>;
+  /**
+   * A request for a certificate, with a new key; with `keepsKey` that key is written down and used by every request until a certificate is stored
+   * for it. Errors: unavailable (the key can't be written).
+   */
+  readonly request: Operation<
+    { readonly purpose: CertificatePurpose; readonly template: CertificateTemplate; readonly usages: readonly string[]; readonly keepsKey: boolean },
+    CertificateRequest
+  >;
+  /** Why a request that is there already isn't that of `request`; null: it is. */
+  readonly compare: Operation<{ readonly request: string; readonly csr: string; readonly certificate: string | null }, { readonly problem: string | null }>;
+  /**
+   * Makes this certificate (PEM, with what comes after the leaf) and its key the pair in use, whole or not at all.
+   * Errors: failed-precondition (it isn't the key's), unavailable (it can't be written).
+   */
+  readonly store: Operation<{ readonly purpose: CertificatePurpose; readonly request: string; readonly certificate: string }, CertificateFacts>;
+  /** The agent can't go on: the process is to end, with this line. */
+  readonly giveUp: Operation<{ readonly reason: string }, null>;
+}
