@@ -64,7 +64,7 @@ const hostModule = module((bind) => {
     return directories;
   });
   bind.to(tokens.podVolumes, [tokens.configuration, tokens.native, tokens.teardown], ({ options }, native, teardown) => {
-    const volumes = FilePodVolumes.open({ rootDirectory: options.rootDir }, native.mounts);
+    const volumes = FilePodVolumes.open({ rootDirectory: options.rootDir }, native.mounts, native.openBeneath);
     teardown.add('pod volumes', () => volumes.close());
     return volumes;
   });

@@ -51,7 +51,7 @@ function real(t: Test): RealVolumes {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'pod-volumes-')));
   const rootDirectory = join(base, 'root');
   const directories = FilePodDirectories.open({ rootDirectory, podLogsDirectory: join(base, 'logs') });
-  const volumes = FilePodVolumes.open({ rootDirectory }, native.mounts);
+  const volumes = FilePodVolumes.open({ rootDirectory }, native.mounts, native.openBeneath);
   const subPaths = FileSubPaths.open({ rootDirectory }, native.mounts);
   mkdirSync(join(base, 'srv'));
   const pathOf = (volume: string): string => join(rootDirectory, 'pods/u1/volumes/kubernetes.io~empty-dir', volume);
@@ -203,6 +203,42 @@ t.test('the group of a payload: files, directories, then the volume itself', { s
   t.strictSame([file.mode & 0o7777, file.uid, file.gid], [0o440, 77, 4711]);
   t.strictSame([mode(join(path, 'g')), statSync(join(path, 'g')).gid], [0o2755, 4711]);
   t.strictSame([mode(path), statSync(path).gid], [0o2777, 4711]);
+});
+
+t.test('whole files are read, as far as they are within their volume', async (t) => {
+  const { volumes, pathOf, preparePod, base } = real(t);
+  await preparePod('u1');
+  await volumes.setUp(disk, quietCall);
+  const path = pathOf('work');
+  writeFileSync(join(path, 'real'), 'within');
+  writeFileSync(join(base, 'secret'), 'outside');
+  writeFileSync(join(path, 'large'), Buffer.alloc(1024 * 1024 + 1));
+  mkdirSync(join(path, 'sub'));
+  symlinkSync('../real', join(path, 'sub/link'));
+  symlinkSync(join(base, 'secret'), join(path, 'absolute'));
+  symlinkSync('../../../../../../secret', join(path, 'out'));
+  const rows: readonly (readonly [string, string | null])[] = [
+    ['real', 'within'],
+    ['sub/link', 'within'],
+    ['absent', null],
+    ['sub', null],
+    ['large', null],
+    ['absolute', null],
+    ['out', null],
+    ['../work/real', null],
+    ['', null],
+  ];
+  const { contents } = await volumes.readFiles({ files: rows.map(([name]) => ({ ...disk, path: name })) }, quietCall);
+  t.strictSame(
+    contents.map((bytes, i) => [rows[i]?.[0], bytes === null ? null : Buffer.from(bytes).toString()]),
+    rows.map((row) => [...row]),
+  );
+  t.strictSame(
+    await volumes.readFiles({ files: [{ ...disk, volume: 'none', path: 'x' }] }, quietCall),
+    { contents: [null] },
+    'nor is there anything in a volume that is not there',
+  );
+  t.equal(await kindOf(() => volumes.readFiles({ files: [{ ...disk, volume: '..', path: 'x' }] }, quietCall)), 'invalid-argument');
 });
 
 t.test('swap is kept away where the kernel can', async (t) => {

@@ -1,12 +1,12 @@
 // Volumes of the node itself on the file system: a directory, a tmpfs in it, and the payloads that are written there.
 // Invariants: nothing outside `<root>/pods/<uid>` is made, mounted or removed; what a container put into a volume is only ever removed,
 // never followed; a tmpfs is unmounted only where it is the volume's own.
-import { chmodSync, chownSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, constants, fstatSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { release } from 'node:os';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { MountOperations } from '../../ports/outbound/mounts.js';
 import type { PayloadWrite, PodVolumeOperations, VolumeAddress, VolumeContent, VolumeLeftovers, VolumeSetUp } from '../../ports/outbound/pod-volumes.js';
-import { parseMountinfo } from '../native-linux/index.js';
+import { type OpenBeneath, parseMountinfo } from '../native-linux/index.js';
 import { checkName, DirectoryHandle, making, using, walking } from './directory-handle.js';
 import { carryOut, FileRefusal } from './file-errors.js';
 import { isMountPoint as isMounted } from './file-sub-paths.js';
@@ -15,6 +15,8 @@ import { mountAtOrBelow, removeEverything, removeTree } from './remove-tree.js';
 import { removeVolumeTree } from './remove-volume-tree.js';
 
 const directoryMode = 0o750;
+/** Files that variables come from have some lines. */
+const readFileBytesMax = 1024 * 1024;
 const markerDirectory = ['plugins', 'kubernetes.io~empty-dir'] as const;
 const markerFile = 'ready';
 const markerMode = 0o640;
@@ -27,12 +29,13 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
     private readonly pods: DirectoryHandle,
     private readonly mounts: PortOf<MountOperations>,
     private readonly noSwap: boolean,
+    private readonly openBeneath: OpenBeneath,
   ) {}
 
   /** Makes the roots when they are absent. Throws what the kernel says. */
-  static open({ rootDirectory }: { readonly rootDirectory: string }, mounts: PortOf<MountOperations>): FilePodVolumes {
+  static open({ rootDirectory }: { readonly rootDirectory: string }, mounts: PortOf<MountOperations>, openBeneath: OpenBeneath): FilePodVolumes {
     const pods = using(DirectoryHandle.root(rootDirectory, directoryMode), (root) => root.ensure('pods', directoryMode));
-    return new FilePodVolumes(pods, mounts, knowsNoSwap(release(), readFileSync('/proc/self/uid_map', 'utf8')));
+    return new FilePodVolumes(pods, mounts, knowsNoSwap(release(), readFileSync('/proc/self/uid_map', 'utf8')), openBeneath);
   }
 
   close(): void {
@@ -79,6 +82,31 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
 
   read(request: VolumeAddress & { readonly paths: readonly string[] }, call: Call): Promise<VolumeContent> {
     return carryOut('podVolumes.read', subjectOf(request), call, () => this.inVolume(request, (directory) => readPayload(directory, request.paths)));
+  }
+
+  readFiles({ files }: PodVolumeOperations['readFiles']['request'], call: Call): Promise<PodVolumeOperations['readFiles']['reply']> {
+    const [first] = files;
+    return carryOut('podVolumes.readFiles', first === undefined ? '' : subjectOf(first), call, () => {
+      for (const file of files) checkAddress(file);
+      return { contents: files.map((file) => this.readFile(file)) };
+    });
+  }
+
+  /** What a container wrote is opened by its rules: no link leads out of the volume, and nothing makes the agent wait. */
+  private readFile({ uid, plugin, volume, path }: VolumeAddress & { readonly path: string }): Buffer | null {
+    return walking(this.pods, [uid, 'volumes', plugin, volume], (directory) => {
+      try {
+        const file = this.openBeneath(directory.where(), path, { flags: constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY, mode: 0, followSymlinks: true });
+        try {
+          const status = fstatSync(file.fd);
+          return status.isFile() && status.size <= readFileBytesMax ? readFileSync(file.fd) : null;
+        } finally {
+          file.close();
+        }
+      } catch {
+        return null;
+      }
+    });
   }
 
   write(request: PayloadWrite, call: Call): Promise<null> {

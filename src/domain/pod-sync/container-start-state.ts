@@ -19,6 +19,8 @@ export interface ContainerStart {
   pullStartedAt: Micros;
   restartCount: number;
   terminationFile: string;
+  /** What the files say that variables come from, by path; null where one can't be read. Null as a whole: nobody has looked yet. */
+  envFiles: ReadonlyMap<string, string | null> | null;
   subPaths: SubPathPreparation;
   containerId: string;
   /** The postStart hook under way. */
@@ -39,6 +41,7 @@ export function newContainerStart(container: Container, group: ContainerGroup): 
     pullStartedAt: 0,
     restartCount: 0,
     terminationFile: '',
+    envFiles: null,
     subPaths: newSubPathPreparation(),
     containerId: '',
     hook: null,

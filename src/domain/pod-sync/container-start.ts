@@ -9,7 +9,7 @@
 // | pulled       | images.status (size, user)   | count         |
 // | count        | podLogs.nextRestartCount     | files         |
 // | files        | podDirectories.*             | subPaths      |
-// | subPaths     | subPaths.*                   | create        |
+// | subPaths     | podVolumes.readFiles, subPaths.* | create    |
 // | create       | containers.create            | start         |
 // | start        | containers.start             | postStart     |
 // | postStart    | (the hook, if there is one)  | done, or kill |
@@ -29,6 +29,7 @@ import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
 import { mountedVolumes } from '../volumes/node-volumes.js';
 import { failed, succeeded } from './action-result.js';
 import type { ContainerStart } from './container-start-state.js';
+import { askEnvFiles, envFileSources, takeEnvFiles } from './env-file-reading.js';
 import { beginHook, hookAnswered } from './lifecycle-hook.js';
 import { applyPodKillReply, beginContainerKills, decidePodKill } from './pod-kill.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
@@ -57,6 +58,7 @@ export function decideContainerStart(start: ContainerStart, run: SyncRun, contex
     case 'files':
       return prepareFiles(start, run, context);
     case 'subPaths':
+      if (start.envFiles === null && askEnvFiles(start, run, context)) return 1;
       return prepareSubPaths(start, run, context);
     case 'create':
       return create(start, run, context);
@@ -113,6 +115,11 @@ export function applyContainerStartReply(start: ContainerStart, run: SyncRun, re
         start.phase = 'subPaths';
       } else fail(start, run, 'CreateContainerConfigError', reply.outcome.error.message, context);
       return;
+    case 'podVolumes.readFiles': {
+      const failure = takeEnvFiles(start, run, reply, context);
+      if (failure !== null) fail(start, run, 'CreateContainerConfigError', failure, context);
+      return;
+    }
     case 'subPaths.look':
     case 'subPaths.compare':
     case 'subPaths.carryOut': {
@@ -253,10 +260,11 @@ function prepareSubPaths(start: ContainerStart, run: SyncRun, context: SyncConte
   return create(start, run, context);
 }
 
-function requestOf({ container, restartCount, imageRef, imageStatus, terminationFile, subPaths }: ContainerStart, run: SyncRun, context: SyncContext): ContainerRequest {
+function requestOf(start: ContainerStart, run: SyncRun, context: SyncContext): ContainerRequest {
+  const { container, restartCount, imageRef, imageStatus, terminationFile, subPaths } = start;
   const volumes = mountedVolumes(run.pod, context.nodeFacts.rootDirectory);
   const { pod, status } = run;
-  const of = { pod, container, restartCount, podIps: status.ips, status, envSources: context.envSources(run) };
+  const of = { pod, container, restartCount, podIps: status.ips, status, envSources: { ...context.envSources(run), ...envFileSources(start, run, context) } };
   return { ...of, imageRef, image: imageStatus, terminationFile, volumes, subPathMounts: subPaths.targets };
 }
 

@@ -10,7 +10,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   images: { status: true, pull: true, list: true, remove: true, fsInfo: true },
   probing: { http: true, tcp: true, grpc: true },
   podDirectories: { prepare: true, prepareContainer: true, list: true, remove: true, writeHosts: true },
-  podVolumes: { setUp: true, read: true, write: true, tearDown: true, list: true },
+  podVolumes: { setUp: true, read: true, readFiles: true, write: true, tearDown: true, list: true },
   hostPaths: { inspect: true, make: true },
   subPaths: { look: true, compare: true, carryOut: true },
   podLogs: { nextRestartCount: true, link: true, removeContainerLogs: true, listDirectories: true, removeDirectory: true, removeDeadLinks: true },

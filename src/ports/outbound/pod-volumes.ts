@@ -104,6 +104,11 @@ export interface PodVolumeOperations {
   /** Makes the directory, mounts what it is kept in, marks it. Idempotent: a marked volume that is whole is left as it is. */
   readonly setUp: Operation<VolumeSetUp, null>;
   readonly read: Operation<VolumeAddress & { readonly paths: readonly string[] }, VolumeContent>;
+  /**
+   * Whole files within volumes, each by a path relative to its volume; links are followed as long as they stay within. Null for one that is absent, no
+   * regular file, leads out, or is too large.
+   */
+  readonly readFiles: Operation<{ readonly files: readonly (VolumeAddress & { readonly path: string })[] }, { readonly contents: readonly (Uint8Array | null)[] }>;
   /** Stops at the first step that fails. */
   readonly write: Operation<PayloadWrite, null>;
   /**

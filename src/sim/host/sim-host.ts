@@ -97,6 +97,8 @@ export class SimHost {
         return this.volumes.setUp(asked.request);
       case 'podVolumes.read':
         return this.volumes.read(asked.request);
+      case 'podVolumes.readFiles':
+        return this.volumes.readFiles(asked.request);
       case 'podVolumes.write':
         return this.volumes.write(asked.request);
       case 'podVolumes.tearDown':

@@ -17,6 +17,9 @@ import type { SimHostState, SimPodDirectory, SimVolume, SimVolumeNode } from './
 import { checkName, HostRefusal } from './refusal.js';
 import type { SimSubPaths } from './sim-sub-paths.js';
 
+/** As the real adapter has it. */
+const readFileBytesMax = 1024 * 1024;
+
 export class SimPodVolumes {
   constructor(
     private readonly state: SimHostState,
@@ -50,6 +53,16 @@ export class SimPodVolumes {
       return node.kind === 'file' ? { kind: 'file', bytes: node.bytes } : { kind: 'failed', message: `read ${directory}/${generation ?? ''}${path}: is a directory` };
     };
     return { entries, generationPaths, readings: request.paths.map((path) => [path, reading(path)]) };
+  }
+
+  /** Links are not followed here. */
+  readFiles({ files }: PodVolumeOperations['readFiles']['request']): PodVolumeOperations['readFiles']['reply'] {
+    return {
+      contents: files.map((file) => {
+        const node = this.pod(file)?.volumes.get(keyOf(file))?.nodes.get(file.path);
+        return node?.kind === 'file' && node.bytes.length <= readFileBytesMax ? node.bytes : null;
+      }),
+    };
   }
 
   write(request: PodVolumeOperations['write']['request']): null {
