@@ -12,6 +12,8 @@ export interface Grid<State> {
   readonly nameOf: (state: State) => string;
   /** Where an event is a mistake of the caller, and only there, it has to fail as one. */
   readonly refuses?: (state: State, event: string) => boolean;
+  /** Where there are more states than that, the walk ends there, having tried everything in so many. */
+  readonly enough?: number;
   /** What is wrong with a state, or with the way to it; nothing: all is well. */
   readonly problems: (after: State, before: State, event: string) => readonly string[];
 }
@@ -34,8 +36,10 @@ export function walkGrid<State>(grid: Grid<State>): Walked {
   }
   const problems: string[] = [];
   let cells = 0;
+  let walked = 0;
   // A Map's iteration goes on to what is added meanwhile.
   for (const [name, state] of found) {
+    if (grid.enough !== undefined && ++walked > grid.enough) break;
     for (const event of Object.keys(grid.events)) {
       cells++;
       const after = step(grid, name, state, event, problems);
@@ -43,9 +47,9 @@ export function walkGrid<State>(grid: Grid<State>): Walked {
       const next = grid.nameOf(after);
       if (!found.has(next)) found.set(next, after);
     }
-    if (problems.length > maxProblems || found.size > maxStates) break;
+    if (problems.length > maxProblems || (grid.enough === undefined && found.size > maxStates)) break;
   }
-  if (found.size > maxStates) problems.push(`more than ${maxStates} states: the walk has no end`);
+  if (grid.enough === undefined && found.size > maxStates) problems.push(`more than ${maxStates} states: the walk has no end`);
   return { states: [...found.keys()], cells, problems };
 }
 

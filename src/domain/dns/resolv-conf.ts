@@ -16,9 +16,8 @@ export function parseResolvConf(text: string): ResolvConfParse {
   let searches: readonly string[] = [];
   const options: string[] = [];
   for (const line of text.split('\n')) {
-    const trimmed = goTrimSpace(line);
-    if (trimmed.startsWith('#')) continue;
-    const [keyword, ...values] = trimmed.split(innerSpace).filter((field) => field !== '');
+    // A comment is a line whose first word is none of the three.
+    const [keyword, ...values] = goTrimSpace(line).split(innerSpace);
     switch (keyword) {
       case 'nameserver':
         // The blank at the end is where the reference prints an error it doesn't have.
