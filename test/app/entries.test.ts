@@ -9,7 +9,13 @@ const { name, exports } = JSON.parse(readFileSync(new URL('package.json', root),
 };
 
 /** One of what each entry is for. */
-const promised: Readonly<Record<string, string>> = { './domain': 'kubeletMachine', './ports': 'PortError', './sim': 'SimContainerRuntime', './mock-cri': 'startMockCri' };
+const promised: Readonly<Record<string, string>> = {
+  './domain': 'kubeletMachine',
+  './ports': 'PortError',
+  './sim': 'SimContainerRuntime',
+  './mock-cri': 'startMockCri',
+  './mock-apiserver': 'startMockApiserver',
+};
 
 t.test('every entry point is there, with types, under its name', async (t) => {
   t.same(Object.keys(exports).sort(), Object.keys(promised).sort());

@@ -11,11 +11,11 @@ import type { PortOf } from '../../ports/operation.js';
 import type { ProbingOperations } from '../../ports/outbound/probing.js';
 import { emptyRuntimeState, type RuntimeOperationName, type RuntimeOperations, SimContainerRuntime, type SimRuntimeEvent, type SimRuntimeOptions } from '../../sim/index.js';
 import { criProtocol, socketPathOf } from '../cri/index.js';
+import { RealTime } from '../time/index.js';
 import { ContainerFiles } from './container-files.js';
 import { EventSubscribers } from './event-subscribers.js';
 import { imageService } from './image-service.js';
 import { MockProbing } from './mock-probing.js';
-import { RealTime } from './real-time.js';
 import type { Answer } from './rpc.js';
 import { type MockRuntime, runtimeService } from './runtime-service.js';
 

@@ -5,7 +5,7 @@ import type { Call, PortOf } from '../../ports/operation.js';
 import type { GrpcHealthReply, GrpcHealthRequest, HttpGetAnswer, HttpGetRequest, ProbingOperations, TcpAnswer, TcpRequest } from '../../ports/outbound/probing.js';
 import { PortError } from '../../ports/port-error.js';
 import type { SimContainerRuntime } from '../../sim/index.js';
-import type { RealTime } from './real-time.js';
+import type { RealTime } from '../time/index.js';
 import type { Answer } from './rpc.js';
 
 export interface ProbedRuntime {

@@ -3,7 +3,7 @@ import type { handleServerStreamingCall, handleUnaryCall, ServerErrorResponse } 
 import type { Micros } from '../../ports/micros.js';
 import type { Outcome, PortErrorKind, PortFailure } from '../../ports/port-error.js';
 import { grpcCodeOf } from '../cri/index.js';
-import type { RealTime } from './real-time.js';
+import type { RealTime } from '../time/index.js';
 
 /** Few, so that short lists come in several parts, too. */
 const itemsOfPart = 4;

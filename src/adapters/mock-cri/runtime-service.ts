@@ -3,9 +3,9 @@
 import type { Micros } from '../../ports/micros.js';
 import type { RuntimeOperationName, RuntimeOperations, SimContainerRuntime } from '../../sim/index.js';
 import { containerConfigFromCri, criProtocol, criVersion, resourcesFromCri, sandboxConfigFromCri } from '../cri/index.js';
+import type { RealTime } from '../time/index.js';
 import type { ContainerFiles } from './container-files.js';
 import type { EventSubscribers } from './event-subscribers.js';
-import type { RealTime } from './real-time.js';
 import { type Answer, inParts, mapped, ready, refusal, unary } from './rpc.js';
 import { containerState, containerStatus, listedContainer, listedSandbox, nanosOf, sandboxState, sandboxStatus } from './state-to-cri.js';
 

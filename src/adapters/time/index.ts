@@ -1,2 +1,3 @@
 // The face of the time adapter.
+export { RealTime } from './real-time.js';
 export { type ClockSources, type ClockStep, clockJumpMin, hostClockSources, WallAnchoredClock } from './wall-anchored-clock.js';

@@ -5,9 +5,10 @@ import { nodeOf } from './access/access-request.js';
 import type { Authorizer } from './access/authorizer.js';
 import { checkNodeWrite } from './access/node-restriction.js';
 import type { TokenIssuer } from './access/tokens.js';
-import { type ApiRequest, type FieldValidation, wholeList } from './api-request.js';
-import { badRequest, methodNotAllowed, noSuchPath, notFound, refusal } from './api-status.js';
+import { type ApiRequest, type FieldValidation, type JsonDraft, wholeList } from './api-request.js';
+import { badRequest, invalidObject, methodNotAllowed, noSuchPath, notFound, refusal } from './api-status.js';
 import type { ApiserverSettings } from './apiserver-settings.js';
+import { afterUpdate, applied } from './apply/managed-fields.js';
 import type { IdSource } from './id-source.js';
 import type { ObjectDraft, WriteContext } from './kinds/kind-rules.js';
 import { checkNamespace } from './kinds/namespaces.js';
@@ -16,6 +17,7 @@ import { listObjects } from './object-lists.js';
 import { patchedObject } from './object-patcher.js';
 import { type ObjectStore, objectKey, type StoredObject } from './object-store.js';
 import { ObjectWriter, readBody } from './object-writer.js';
+import { plainCopy } from './patch/plain-copy.js';
 import { admitPod } from './pod-admission.js';
 import { apiVersionOf, findResourceType, type ResourceType, resourceKey, type Subresource } from './resource-types.js';
 import { type ReviewContext, review } from './reviews.js';
@@ -172,15 +174,42 @@ export class RequestHandler {
 
   private patch(type: ResourceType, request: ApiRequest, now: Micros, warnings: string[]): Handled {
     const { patch = 'merge-patch' } = request;
-    if (patch === 'apply-patch') throw badRequest('server-side apply is not there yet');
+    if (patch === 'apply-patch') return this.apply(type, request, now, warnings);
     const old = this.existing(type, request);
     const draft = patchedObject(old, patch, request.body, type, this.validationOf(request), warnings);
     return { code: 200, body: this.change(type, request, draft, old, now) };
   }
 
-  private change(type: ResourceType, request: ApiRequest, draft: ObjectDraft, old: StoredObject, now: Micros): StoredObject {
+  private apply(type: ResourceType, request: ApiRequest, now: Micros, warnings: string[]): Handled {
+    const { name, namespace, subresource, fieldManager, force = false } = request;
+    if ((fieldManager ?? '') === '') {
+      const field = 'fieldManager';
+      const message = `${field}: Required value: is required for apply patch`;
+      throw invalidObject({ group: 'meta.k8s.io' }, 'PatchOptions', '', [{ type: 'FieldValueRequired', field, message }]);
+    }
+    const config = readBody(request.body, type, type.kind, this.validationOf(request), warnings);
+    config.metadata.name ??= name ?? '';
+    if (namespace !== null) config.metadata.namespace ??= namespace;
+    if (config.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
+    const old = this.parts.store.get(resourceKey(type), objectKey(namespace, name ?? ''));
+    if (old === null && subresource !== null) throw notFound(type, name ?? '');
+    const writer = { manager: fieldManager ?? '', apiVersion: apiVersionOf(type), subresource, now };
+    const draft = plainCopy(applied(old as JsonDraft | null, config, type.kind, writer, force)) as ObjectDraft;
+    if (old === null) return { code: 201, body: this.createObject(type, request, draft, now) };
+    return { code: 200, body: this.change(type, request, draft, old, now, true) };
+  }
+
+  private change(type: ResourceType, request: ApiRequest, draft: ObjectDraft, old: StoredObject, now: Micros, isApply = false): StoredObject {
     this.restrict(request, type, 'update', old, draft);
+    if (!isApply) this.trackManagers(type, request, draft, old, now);
     return this.writer.update(draft, old, this.context(type, request, now), request.dryRun === true);
+  }
+
+  private trackManagers(type: ResourceType, { fieldManager, userAgent, subresource }: ApiRequest, draft: ObjectDraft, old: StoredObject, now: Micros): void {
+    if ((old.metadata as unknown as JsonDraft).managedFields === undefined) return;
+    const manager = fieldManager ?? (userAgent ?? '').split('/')[0] ?? '';
+    const tracked = afterUpdate(draft, old as unknown as JsonDraft, type.kind, { manager: manager === '' ? 'unknown' : manager, apiVersion: apiVersionOf(type), subresource, now });
+    draft.metadata.managedFields = (tracked.metadata as JsonDraft).managedFields;
   }
 
   private remove(type: ResourceType, request: ApiRequest, now: Micros): Handled {

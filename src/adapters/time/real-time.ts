@@ -1,4 +1,4 @@
-// The clock of the mock runtime: real time, or real time made faster. Invariant: it never goes back, whatever the wall clock does.
+// The clock of the mock servers: real time, or real time made faster. Invariant: it never goes back, whatever the wall clock does.
 import { microsPerMillisecond } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';
 
@@ -10,14 +10,14 @@ export class RealTime {
   private readonly startedMs = performance.now();
   private readonly timers = new Set<NodeJS.Timeout>();
 
-  /** `speed` is how many seconds of the runtime go by in a second. */
+  /** `speed` is how many seconds go by on it in a second. */
   constructor(private readonly speed: number) {}
 
   now(): Micros {
     return this.startMicros + Math.floor((performance.now() - this.startedMs) * microsPerMillisecond * this.speed);
   }
 
-  /** Calls once that much of the runtime's time has gone by (at once for 0), unless `stop` comes first. Returns how to withdraw it. */
+  /** Calls once that much of its time has gone by (at once for 0), unless `stop` comes first. Returns how to withdraw it. */
   after(micros: Micros, call: () => void): () => void {
     if (micros <= 0) {
       call();

@@ -1,0 +1,50 @@
+// Who asks: the holder of a client certificate of ours, of a token, or nobody in particular.
+import type { IncomingMessage } from 'node:http';
+import { TLSSocket } from 'node:tls';
+import { type ApiUser, refusal, type SimApiserver } from '../../sim/index.js';
+import { factsOf } from '../certificates/index.js';
+
+export const administrator: ApiUser = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
+const anonymous: ApiUser = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
+
+export interface AuthenticationOptions {
+  /** Whoever says nothing is somebody without a name, else refused. */
+  readonly anonymous: boolean;
+  /** Whoever comes without TLS and without a token is the administrator: for tests and scripts on this machine. */
+  readonly openWithoutTls: boolean;
+}
+
+/** null: 401. Throws 403 when somebody speaks for another who may not. */
+export function userOf(request: IncomingMessage, server: SimApiserver, options: AuthenticationOptions): ApiUser | null {
+  const user = ownUser(request, server, options);
+  const [name] = [request.headers['impersonate-user']].flat();
+  if (user === null || name === undefined) return user;
+  if (!user.groups.includes('system:masters')) {
+    throw refusal(
+      403,
+      'Forbidden',
+      `users ${JSON.stringify(name)} is forbidden: User ${JSON.stringify(user.name)} cannot impersonate resource "users" in API group "" at the cluster scope`,
+    );
+  }
+  const groups = [request.headers['impersonate-group'] ?? []].flat().flatMap((text) => text.split(', '));
+  return { name, groups: [...groups, 'system:authenticated'] };
+}
+
+function ownUser(request: IncomingMessage, server: SimApiserver, options: AuthenticationOptions): ApiUser | null {
+  const { socket, headers } = request;
+  if (socket instanceof TLSSocket) {
+    const certificate = socket.getPeerX509Certificate();
+    if (certificate !== undefined) {
+      if (!socket.authorized) return null;
+      const { commonName, organizations } = factsOf(certificate);
+      if (commonName !== '') return { name: commonName, groups: [...organizations, 'system:authenticated'] };
+    }
+  }
+  const bearer = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+  if (bearer !== undefined) {
+    const found = server.authenticate(bearer);
+    return typeof found === 'string' ? null : found.user;
+  }
+  if (!(socket instanceof TLSSocket) && options.openWithoutTls) return administrator;
+  return options.anonymous ? anonymous : null;
+}

@@ -1,0 +1,83 @@
+// The certificate authority of a mock apiserver: made anew with each one, it signs the server's own certificate, clients' and kubelets'.
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import type { Micros } from '../../ports/micros.js';
+import type { CertificateOrder, CertificateSigner, RequestedCertificate } from '../../sim/index.js';
+import { issueCertificate, readCertificateRequest } from '../certificates/index.js';
+
+const dayMs = 86_400_000;
+/** Clocks of clients may be a little behind. */
+const backdatedMs = 300_000;
+const authorityDays = 3650;
+const servingDays = 365;
+/** Who the server is to whom. */
+const serviceNames = ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local'];
+
+export interface KeyAndCertificate {
+  readonly key: string;
+  readonly certificate: string;
+}
+
+export interface ClientIdentity {
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+  /** How long it is good; a year unless said otherwise. Negative: it is over already. */
+  readonly seconds?: number;
+}
+
+export class Authority implements CertificateSigner {
+  /** PEM. */
+  readonly certificate: string;
+  private readonly subject = { commonName: 'kubernetes', organizations: [] };
+  private readonly key: KeyObject;
+
+  constructor() {
+    this.key = newKey();
+    this.certificate = issueCertificate(
+      { ...this.subject, dnsNames: [], ipAddresses: [], publicKey: createPublicKey(this.key), ...validity(authorityDays * dayMs, Date.now()), isAuthority: true, purposes: [] },
+      { ...this.subject, privateKey: this.key },
+    );
+  }
+
+  /** For the server itself, at these addresses. */
+  serving(hosts: readonly string[]): KeyAndCertificate {
+    const isAddress = (host: string): boolean => /^[\d.]+$/.test(host) || host.includes(':');
+    const ipAddresses = [...new Set(['127.0.0.1', '::1', ...hosts.filter(isAddress)])];
+    const dnsNames = [...new Set([...serviceNames, ...hosts.filter((host) => !isAddress(host))])];
+    return this.issue({ commonName: 'kube-apiserver', organizations: [], dnsNames, ipAddresses }, ['server'], servingDays * dayMs);
+  }
+
+  client({ commonName, organizations, seconds = servingDays * 86_400 }: ClientIdentity): KeyAndCertificate {
+    return this.issue({ commonName, organizations, dnsNames: [], ipAddresses: [] }, ['client'], seconds * 1000);
+  }
+
+  inspect(request: Uint8Array): RequestedCertificate | null {
+    try {
+      const { commonName, organizations, dnsNames, ipAddresses } = readCertificateRequest(Buffer.from(request).toString('utf8'));
+      return { commonName, organizations, dnsNames, ipAddresses };
+    } catch {
+      return null;
+    }
+  }
+
+  sign({ request, usages, expirationSeconds }: CertificateOrder, now: Micros): Uint8Array {
+    const { publicKey, commonName, organizations, dnsNames, ipAddresses } = readCertificateRequest(Buffer.from(request).toString('utf8'));
+    const purposes = (['client', 'server'] as const).filter((purpose) => usages.includes(`${purpose} auth`));
+    const contents = { commonName, organizations, dnsNames, ipAddresses, publicKey, isAuthority: false, purposes };
+    const pem = issueCertificate({ ...contents, ...validity(expirationSeconds * 1000, Math.floor(now / 1000)) }, { ...this.subject, privateKey: this.key });
+    return Buffer.from(pem, 'utf8');
+  }
+
+  private issue(wanted: RequestedCertificate, purposes: readonly ('client' | 'server')[], forMs: number): KeyAndCertificate {
+    const key = newKey();
+    const contents = { ...wanted, publicKey: createPublicKey(key), isAuthority: false, purposes, ...validity(forMs, Date.now()) };
+    return { key: key.export({ type: 'sec1', format: 'pem' }) as string, certificate: issueCertificate(contents, { ...this.subject, privateKey: this.key }) };
+  }
+}
+
+function newKey(): KeyObject {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+}
+
+function validity(forMs: number, nowMs: number): { readonly notBeforeMillis: number; readonly notAfterMillis: number } {
+  return { notBeforeMillis: nowMs - backdatedMs + Math.min(0, forMs), notAfterMillis: nowMs + forMs };
+}

@@ -1,0 +1,57 @@
+// What the server says about itself: that it lives, its version, what it has.
+import { aggregatedDiscovery, coreVersions, groupDocument, groupList, type JsonObject, openApiIndex, openApiV2, openApiV3, resourceList } from '../../sim/index.js';
+
+export interface ServerDocument {
+  readonly body: JsonObject | string;
+  readonly contentType?: string;
+}
+
+export const mockVersion = 'v1.36.2+mock';
+
+const version: JsonObject = {
+  major: '1',
+  minor: '36',
+  gitVersion: mockVersion,
+  gitCommit: '',
+  gitTreeState: 'clean',
+  buildDate: '2026-01-01T00:00:00Z',
+  goVersion: '',
+  compiler: '',
+  platform: 'linux/amd64',
+};
+const healthPaths: readonly string[] = ['/healthz', '/livez', '/readyz', '/ping'];
+
+/** null: there is nothing. `accept` decides between the forms of discovery. */
+export function documentAt(path: string, accept: string): ServerDocument | null {
+  if (healthPaths.some((health) => path === health || path.startsWith(`${health}/`))) return { body: 'ok' };
+  if (path === '/version') return { body: version };
+  if (path === '/') return { body: { paths: ['/api', '/apis', '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'] } };
+  if (path === '/openapi/v2') return { body: openApiV2() };
+  if (path === '/openapi/v3') return { body: openApiIndex() };
+  return discoveryAt(path, accept) ?? openApiAt(path);
+}
+
+function discoveryAt(path: string, accept: string): ServerDocument | null {
+  if (path === '/api' || path === '/apis') {
+    const form = /;v=(v2(?:beta1)?);as=APIGroupDiscoveryList/.exec(accept)?.[1];
+    if (form === undefined) return { body: path === '/api' ? coreVersions() : groupList() };
+    const contentType = `application/json;g=apidiscovery.k8s.io;v=${form};as=APIGroupDiscoveryList`;
+    return { body: aggregatedDiscovery(path === '/api', `apidiscovery.k8s.io/${form}`), contentType };
+  }
+  const [, root, group, groupVersion, ...more] = path.split('/');
+  if (more.length > 0) return null;
+  const body = root === 'api' && group === 'v1' ? resourceList('') : root === 'apis' ? groupBody(group ?? '', groupVersion) : null;
+  return body === null ? null : { body };
+}
+
+function groupBody(group: string, groupVersion: string | undefined): JsonObject | null {
+  if (group === '') return null;
+  if (groupVersion === undefined) return groupDocument(group);
+  return groupVersion === 'v1' ? resourceList(group) : null;
+}
+
+function openApiAt(path: string): ServerDocument | null {
+  const match = /^\/openapi\/v3\/(?:api\/v1|apis\/([^/]+)\/v1)$/.exec(path);
+  const body = match === null ? null : openApiV3(match[1] ?? '');
+  return body === null ? null : { body };
+}

@@ -1,0 +1,143 @@
+// One HTTP request to the mock apiserver: who asks, what for, and the answer in the form that is wanted.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  ApiRefusal,
+  type ApiRequest,
+  type ApiResponse,
+  type ApiTarget,
+  type ApiUser,
+  type ApiVerb,
+  findResourceType,
+  type JsonObject,
+  noSuchPath,
+  refusal,
+  type SimApiserver,
+} from '../../sim/index.js';
+import type { RealTime } from '../time/index.js';
+import { notAcceptable, sendJson, sendText, unauthorized, type WantedForm, wantedForm } from './answers.js';
+import { type AuthenticationOptions, userOf } from './authentication.js';
+import { documentAt } from './documents.js';
+import { inForm } from './object-forms.js';
+import { patchKindOf, readBody } from './request-body.js';
+import { readRequestPath } from './request-path.js';
+import { type RequestQuery, readQuery } from './request-query.js';
+import { WatchStream } from './watch-stream.js';
+
+const defaultWatchSeconds = 1800;
+
+export class HttpApi {
+  private watches = 0;
+
+  constructor(
+    private readonly server: SimApiserver,
+    private readonly time: RealTime,
+    private readonly options: AuthenticationOptions,
+  ) {}
+
+  /** Never rejects: what goes wrong is an answer, or the end of the connection. */
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await this.answer(request, response);
+    } catch (error) {
+      if (response.destroyed || response.headersSent) response.destroy();
+      else if (error instanceof ApiRefusal) sendJson(request, response, error.code, error.status);
+      else sendJson(request, response, 500, refusal(500, 'InternalError', `Internal error occurred: ${error instanceof Error ? error.message : String(error)}`).status);
+    }
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://server');
+    const user = userOf(request, this.server, this.options);
+    if (user === null) {
+      sendJson(request, response, 401, unauthorized());
+      return;
+    }
+    const path = readRequestPath(pathname);
+    if (path.kind === 'resource') await this.answerResource(request, response, user, path.target, searchParams);
+    else if (path.kind === 'document') this.answerDocument(request, response, user, path.path);
+    else throw noSuchPath();
+  }
+
+  private answerDocument(request: IncomingMessage, response: ServerResponse, user: ApiUser, path: string): void {
+    if (!this.server.authorizer.decidePath(user, path).allowed) {
+      throw refusal(403, 'Forbidden', `forbidden: User "${user.name}" cannot ${String(request.method).toLowerCase()} path "${path}"`, {});
+    }
+    const found = documentAt(path, String(request.headers.accept ?? ''));
+    if (found === null) throw noSuchPath();
+    if (typeof found.body === 'string') sendText(response, 200, found.body);
+    else sendJson(request, response, 200, found.body, found.contentType);
+  }
+
+  private async answerResource(request: IncomingMessage, response: ServerResponse, user: ApiUser, target: ApiTarget, parameters: URLSearchParams): Promise<void> {
+    const form = wantedForm(request.headers.accept);
+    if (form === 'unacceptable') {
+      sendJson(request, response, 406, notAcceptable());
+      return;
+    }
+    const query = readQuery(parameters);
+    const verb = verbOf(request.method, target);
+    if (query.watch && (verb === 'list' || verb === 'get')) this.watch(request, response, user, target, query, form);
+    else {
+      const asked = await this.requestOf(request, user, target, verb, query);
+      this.finish(request, response, target, this.server.handle(asked, this.time.now()), query, form);
+    }
+  }
+
+  private async requestOf(request: IncomingMessage, user: ApiUser, target: ApiTarget, verb: ApiVerb, query: RequestQuery): Promise<ApiRequest> {
+    const { dryRun, fieldValidation, fieldManager, force } = query;
+    const base = { ...target, user, verb, options: query, dryRun, fieldValidation, fieldManager, force, userAgent: String(request.headers['user-agent'] ?? '') };
+    const body = verb === 'get' || verb === 'list' ? undefined : await readBody(request);
+    if (verb === 'patch') return { ...base, body, patch: patchKindOf(request) };
+    const isDeletion = verb === 'delete' || verb === 'deletecollection';
+    if (isDeletion && body === undefined && query.gracePeriodSeconds !== null) return { ...base, body: { gracePeriodSeconds: query.gracePeriodSeconds } };
+    return { ...base, body };
+  }
+
+  private finish(request: IncomingMessage, response: ServerResponse, target: ApiTarget, answer: ApiResponse, query: RequestQuery, form: WantedForm): void {
+    const send = (): void => {
+      if (answer.lost) response.destroy();
+      else if (!response.destroyed) sendJson(request, response, answer.code, this.shaped(answer.body, target, query, form), 'application/json', answer.warnings);
+    };
+    if (answer.latencyMicros === 0) send();
+    else this.time.after(answer.latencyMicros, send);
+  }
+
+  private shaped(body: JsonObject, { resource }: ApiTarget, { includeObject }: RequestQuery, form: WantedForm): JsonObject {
+    const type = findResourceType(resource);
+    return type === null ? body : inForm(body, { form, type, includeObject, now: this.time.now() });
+  }
+
+  private watch(request: IncomingMessage, response: ServerResponse, user: ApiUser, target: ApiTarget, query: RequestQuery, form: WantedForm): void {
+    const owner = `http-${++this.watches}`;
+    const { fieldSelector, labelSelector, resourceVersion, bookmarks, sendInitialEvents, timeoutSeconds } = query;
+    const asked = { user, target, fieldSelector, labelSelector, resourceVersion, bookmarks, sendInitialEvents, timeoutSeconds: timeoutSeconds ?? defaultWatchSeconds };
+    const opened = this.server.watch(owner, asked, this.time.now());
+    if ('refused' in opened) {
+      this.finish(request, response, target, opened.refused, query, form);
+      return;
+    }
+    const type = findResourceType(target.resource);
+    if (type === null) throw noSuchPath();
+    new WatchStream(this.server, owner, opened.watch, response, { form, type, includeObject: query.includeObject, now: () => this.time.now() }).start();
+  }
+}
+
+function verbOf(method: string | undefined, { name, subresource }: ApiTarget): ApiVerb {
+  const hasName = name !== null;
+  switch (method) {
+    case 'GET':
+    case 'HEAD':
+      return hasName ? 'get' : 'list';
+    case 'POST':
+      if (hasName && subresource === null) throw refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'PATCH':
+      return 'patch';
+    case 'DELETE':
+      return hasName ? 'delete' : 'deletecollection';
+    default:
+      throw refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+  }
+}

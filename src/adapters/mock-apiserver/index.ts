@@ -1,0 +1,3 @@
+// An apiserver over HTTPS and HTTP, in memory.
+export type { KubeconfigUser } from './kubeconfig-text.js';
+export { MockApiserver, type MockApiserverOptions, startMockApiserver } from './mock-apiserver.js';

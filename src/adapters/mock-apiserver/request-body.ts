@@ -1,0 +1,71 @@
+// The body of a request: JSON, or YAML where the client says so. Invariant: a body that is too long is refused before it is kept.
+import type { IncomingMessage } from 'node:http';
+import { gunzipSync } from 'node:zlib';
+import type { PatchKind } from '../../ports/model/api-object.js';
+import { badRequest, refusal } from '../../sim/index.js';
+import { parseYaml } from '../yaml/index.js';
+import { objectOfProtobuf } from './protobuf-body.js';
+
+/** As the real server bounds it. */
+const maxBodyBytes = 3 * 1024 * 1024;
+
+const protobufType = 'application/vnd.kubernetes.protobuf';
+
+const patchKinds: Readonly<Record<string, PatchKind>> = {
+  'application/json-patch+json': 'json-patch',
+  'application/merge-patch+json': 'merge-patch',
+  'application/strategic-merge-patch+json': 'strategic-merge-patch',
+  'application/apply-patch+yaml': 'apply-patch',
+};
+
+function mediaType(request: IncomingMessage): string {
+  return (request.headers['content-type'] ?? 'application/json').split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/** Throws 415 for what is none. */
+export function patchKindOf(request: IncomingMessage): PatchKind {
+  const kind = patchKinds[mediaType(request)];
+  if (kind !== undefined) return kind;
+  const accepted = Object.keys(patchKinds).join(', ');
+  throw refusal(415, 'UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${accepted}`);
+}
+
+/** undefined: there is none. */
+export async function readBody(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxBodyBytes) throw refusal(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${maxBodyBytes}`);
+    chunks.push(chunk);
+  }
+  if (length === 0) return undefined;
+  const raw = Buffer.concat(chunks);
+  const bytes = request.headers['content-encoding'] === 'gzip' ? gunzipSync(raw, { maxOutputLength: maxBodyBytes }) : raw;
+  const type = mediaType(request);
+  if (type !== protobufType) return parsed(type, bytes.toString('utf8'));
+  const object = objectOfProtobuf(bytes);
+  if (object === null) throw unsupported();
+  return object;
+}
+
+function unsupported() {
+  return refusal(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml');
+}
+
+function parsed(type: string, text: string): unknown {
+  if (type === 'application/yaml' || type === 'application/apply-patch+yaml') return parsedYaml(text);
+  if (!type.startsWith('application/') || !type.endsWith('json')) throw unsupported();
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw badRequest(`the object provided is unrecognized: couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** YAML, of which JSON is a part. */
+function parsedYaml(text: string): unknown {
+  const document = parseYaml(text);
+  if (!document.ok) throw badRequest(`error decoding YAML: ${document.message}`);
+  return JSON.parse(JSON.stringify(document.value, (_key, value: unknown) => (typeof value === 'bigint' ? Number(value) : value))) as unknown;
+}

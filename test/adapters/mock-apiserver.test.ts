@@ -1,0 +1,208 @@
+// The mock apiserver over HTTP: who may come in, what forms it answers in, watches, its own coming and going. What objects do is tested where
+// they are kept.
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import t from 'tap';
+import { type MockApiserver, startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
+
+interface Answer {
+  readonly code: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly body: Record<string, unknown>;
+}
+interface Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  readonly pair?: { readonly cert: string; readonly key: string };
+}
+
+function ask(url: string, ca: string, { method = 'GET', headers = {}, body, pair }: Asked = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+    const sent = send(url, { method, headers, ca, agent: false, ...pair }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString('utf8');
+        const isJson = String(response.headers['content-type']).startsWith('application/json') && response.headers['content-encoding'] === undefined;
+        resolve({ code: response.statusCode ?? 0, headers: response.headers, text, body: isJson ? (JSON.parse(text) as Record<string, unknown>) : {} });
+      });
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+function pairOf(kubeconfig: string): { readonly cert: string; readonly key: string } {
+  const [user] = (JSON.parse(kubeconfig) as { users: { user: Record<string, string> }[] }).users;
+  const text = (name: string) => Buffer.from(user?.user[name] ?? '', 'base64').toString('utf8');
+  return { cert: text('client-certificate-data'), key: text('client-key-data') };
+}
+
+const configMaps = '/api/v1/namespaces/default/configmaps';
+const json = { 'content-type': 'application/json' };
+const bootstrapSecret = {
+  kind: 'Secret',
+  metadata: { name: 'bootstrap-token-abcdef' },
+  type: 'bootstrap.kubernetes.io/token',
+  stringData: { 'token-id': 'abcdef', 'token-secret': '0123456789abcdef', 'usage-bootstrap-authentication': 'true' },
+};
+
+async function withServer(work: (server: MockApiserver) => Promise<void>): Promise<void> {
+  const server = await startMockApiserver({ httpBind: '127.0.0.1:0', tokens: new Map([['secret', { name: 'tester', groups: ['system:masters'] }]]) });
+  try {
+    await work(server);
+  } finally {
+    await server.stop();
+  }
+}
+
+t.test('who may come in', (t) =>
+  withServer(async (server) => {
+    const { url, caCertificate: ca } = server;
+    const admin = pairOf(server.kubeconfig());
+    const create = (path: string, object: unknown) => ask(`${server.httpUrl}${path}`, '', { method: 'POST', headers: json, body: JSON.stringify(object) });
+    t.equal((await create('/api/v1/namespaces/kube-system/secrets', bootstrapSecret)).code, 201, 'without TLS everybody is the administrator');
+    const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+    const account = (await create('/api/v1/namespaces/default/serviceaccounts/default/token', { kind: 'TokenRequest', spec: {} })).body.status as { token: string };
+    const cases: readonly (readonly [string, string, Asked, number, RegExp])[] = [
+      ['the administrator', configMaps, { pair: admin }, 200, /ConfigMapList/],
+      ['a certificate that is over', configMaps, { pair: pairOf(server.kubeconfig({ commonName: 'a', organizations: ['system:masters'], seconds: -60 })) }, 401, /Unauthorized/],
+      ['a node', configMaps, { pair: pairOf(server.kubeconfig({ commonName: 'system:node:n', organizations: ['system:nodes'] })) }, 403, /User \\"system:node:n\\" cannot list/],
+      ['a static token', configMaps, bearer('secret'), 200, /ConfigMapList/],
+      ['a wrong token', configMaps, bearer('guess'), 401, /Unauthorized/],
+      ['a bootstrap token', '/apis/certificates.k8s.io/v1/certificatesigningrequests', bearer('abcdef.0123456789abcdef'), 200, /CertificateSigningRequestList/],
+      ['a bootstrap token elsewhere', configMaps, bearer('abcdef.0123456789abcdef'), 403, /User \\"system:bootstrap:abcdef\\" cannot list/],
+      ['a wrong bootstrap token', configMaps, bearer('abcdef.0123456789abcdee'), 401, /Unauthorized/],
+      ['a service account', configMaps, bearer(account.token), 403, /system:serviceaccount:default:default/],
+      ['nobody', configMaps, {}, 403, /User \\"system:anonymous\\" cannot list/],
+      ['nobody, for health', '/healthz', {}, 200, /^ok$/],
+      ['nobody, for discovery', '/apis', {}, 403, /cannot get path/],
+      ['the administrator for another', configMaps, { pair: admin, headers: { 'impersonate-user': 'x' } }, 403, /User \\"x\\" cannot list/],
+    ];
+    for (const [sentence, path, asked, code, text] of cases) {
+      const answer = await ask(`${url}${path}`, ca, asked);
+      t.equal(answer.code, code, sentence);
+      t.match(answer.text, text, sentence);
+    }
+  }),
+);
+
+t.test('forms of requests and answers', (t) =>
+  withServer(async (server) => {
+    const base = server.httpUrl ?? '';
+    const post = (body: string, type: string) => ask(`${base}${configMaps}`, '', { method: 'POST', headers: { 'content-type': type }, body });
+    t.equal((await post('metadata: {name: yaml}\ndata: {a: "1"}\n', 'application/yaml')).code, 201, 'YAML');
+    t.equal((await post('x', 'text/plain')).code, 415);
+    t.match(await post('{', 'application/json'), { code: 400, body: { message: /json parse error/ } });
+    t.equal((await post(JSON.stringify({ metadata: { name: 'big' }, data: { a: 'x'.repeat(4_000_000) } }), 'application/json')).code, 413);
+    // k8s\0, then an envelope with a Namespace that is named p.
+    const protobuf = Buffer.concat([Buffer.from('k8s\0'), Buffer.from('0a0f0a0276311209', 'hex'), Buffer.from('Namespace'), Buffer.from('12050a030a0170', 'hex')]);
+    t.match(await ask(`${base}/api/v1/namespaces`, '', { method: 'POST', headers: { 'content-type': 'application/vnd.kubernetes.protobuf' }, body: protobuf }), {
+      code: 201,
+      body: { metadata: { name: 'p' }, status: { phase: 'Active' } },
+    });
+    const get = (path: string, accept: string, more = {}) => ask(`${base}${path}`, '', { headers: { accept, ...more } });
+    t.equal((await get(configMaps, 'application/vnd.kubernetes.protobuf')).code, 406);
+    t.equal((await get(configMaps, 'application/vnd.kubernetes.protobuf, application/json')).code, 200);
+    t.match(await get(configMaps, 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json'), {
+      body: {
+        kind: 'Table',
+        columnDefinitions: [{ name: 'Name', format: 'name' }, { name: 'Data' }, { name: 'Age' }],
+        rows: [{ cells: ['kube-root-ca.crt', 1, /s$/] }, { cells: ['yaml', 1] }],
+      },
+    });
+    const [item] = (await get(configMaps, '')).body.items as object[];
+    t.notOk(item !== undefined && 'kind' in item, 'items of a list leave to the list what they are');
+    t.match(await get(`${configMaps}/yaml`, 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io'), {
+      body: { kind: 'PartialObjectMetadata', metadata: { name: 'yaml' } },
+    });
+    t.match(await get('/apis', 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'), {
+      headers: { 'content-type': 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList' },
+      body: { kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2' },
+    });
+    t.match(await get('/apis', ''), { body: { kind: 'APIGroupList' } });
+    t.match(await get('/apis/coordination.k8s.io', ''), { body: { kind: 'APIGroup', preferredVersion: { groupVersion: 'coordination.k8s.io/v1' } } });
+    t.match(await get('/version', ''), { body: { gitVersion: /^v1\.36\./ } });
+    t.equal((await get('/apis/coordination.k8s.io/v1beta1', '')).code, 404);
+    t.equal((await get('/apis/apps/v1/deployments', '')).code, 404);
+    await post(JSON.stringify({ metadata: { name: 'long' }, data: { a: 'x'.repeat(300_000) } }), 'application/json');
+    t.equal((await get(`${configMaps}/long`, '', { 'accept-encoding': 'gzip' })).headers['content-encoding'], 'gzip');
+    t.equal((await get(`${configMaps}/yaml`, '', { 'accept-encoding': 'gzip' })).headers['content-encoding'], undefined);
+    server.api.setFaults([{ operation: 'get.configmaps', trigger: { times: 1 }, action: { kind: 'error', code: 429, message: 'later', retryAfterSeconds: 2 } }], server.time.now());
+    t.match(await get(`${configMaps}/yaml`, ''), { code: 429, headers: { 'retry-after': '2' } });
+    server.api.setFaults([{ operation: '*', trigger: {}, action: { kind: 'lost' } }], server.time.now());
+    await t.rejects(get(`${configMaps}/yaml`, ''), 'an answer that is lost');
+  }),
+);
+
+/** Opens a watch; `lines` grows as events come. */
+function openWatch(url: string): { readonly lines: string[]; readonly ended: Promise<void>; until(count: number): Promise<void>; close(): void } {
+  const lines: string[] = [];
+  let told = (): void => {};
+  let end = (): void => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const sent = httpRequest(url, { agent: false }, (response) => {
+    let rest = '';
+    response.setEncoding('utf8');
+    response.on('data', (chunk: string) => {
+      const parts = `${rest}${chunk}`.split('\n');
+      rest = parts.pop() ?? '';
+      lines.push(...parts);
+      told();
+    });
+    response.on('close', end);
+    response.on('error', () => {});
+  });
+  sent.on('error', () => end());
+  sent.end();
+  const until = async (count: number): Promise<void> => {
+    while (lines.length < count) {
+      await new Promise<void>((resolve) => {
+        told = resolve;
+      });
+    }
+  };
+  return { lines, ended, until, close: () => sent.destroy() };
+}
+
+t.test('watches', (t) =>
+  withServer(async (server) => {
+    const base = server.httpUrl ?? '';
+    const create = (name: string) => ask(`${base}${configMaps}`, '', { method: 'POST', headers: json, body: JSON.stringify({ metadata: { name } }) });
+    const watch = openWatch(`${base}${configMaps}?watch=true&fieldSelector=metadata.name%21%3Dkube-root-ca.crt`);
+    await create('w1');
+    await create('w2');
+    await watch.until(2);
+    t.strictSame(
+      watch.lines.map((line) => {
+        const { type, object } = JSON.parse(line) as { type: string; object: { kind: string; metadata: { name: string } } };
+        return [type, object.kind, object.metadata.name];
+      }),
+      [
+        ['ADDED', 'ConfigMap', 'w1'],
+        ['ADDED', 'ConfigMap', 'w2'],
+      ],
+    );
+    const streamed = openWatch(`${base}${configMaps}?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan`);
+    await streamed.until(4);
+    t.match(JSON.parse(streamed.lines[3] ?? ''), { type: 'BOOKMARK', object: { metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } } } });
+    streamed.close();
+    server.api.store.compact();
+    const old = openWatch(`${base}${configMaps}?watch=true&resourceVersion=2`);
+    await old.ended;
+    const refused = await ask(`${base}${configMaps}?watch=true&resourceVersion=2`, '');
+    t.match(refused, { code: 410, body: { reason: 'Expired' } });
+    await server.goDown();
+    await watch.ended;
+    await t.rejects(create('w3'), 'nobody is there');
+    await server.comeBack();
+    t.equal((await create('w3')).code, 201, 'at the same address');
+    t.equal((await ask(`${base}${configMaps}/w1`, '')).code, 200, 'and nothing is lost');
+  }),
+);
