@@ -10,9 +10,11 @@ type MessageTable = Readonly<Record<number, string>>;
 
 const metadata = '1: metadata ObjectMeta';
 const messages: Readonly<Record<string, MessageTable>> = table({
-  ObjectMeta:
-    '1: name string, 2: generateName string, 3: namespace string, 5: uid string, 6: resourceVersion string, 7: generation int, ' +
-    '8: creationTimestamp time, 9: deletionTimestamp time, 10: deletionGracePeriodSeconds int, 11: labels map, 12: annotations map, 13: ownerReferences []OwnerReference, 14: finalizers []string',
+  ObjectMeta: [
+    '1: name string, 2: generateName string, 3: namespace string, 5: uid string, 6: resourceVersion string, 7: generation int',
+    '8: creationTimestamp time, 9: deletionTimestamp time, 10: deletionGracePeriodSeconds int, 11: labels map, 12: annotations map',
+    '13: ownerReferences []OwnerReference, 14: finalizers []string',
+  ].join(', '),
   OwnerReference: '1: kind string, 3: name string, 4: uid string, 5: apiVersion string, 6: controller bool, 7: blockOwnerDeletion bool',
   Namespace: `${metadata}, 2: spec NamespaceSpec`,
   NamespaceSpec: '1: finalizers []string',

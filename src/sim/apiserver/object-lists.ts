@@ -28,13 +28,11 @@ export function listObjects(store: ObjectStore, type: ResourceType, namespace: s
   const selection = readSelection(type, namespace, options.fieldSelector, options.labelSelector);
   const from = options.continueToken === null || options.continueToken === '' ? null : readToken(options.continueToken);
   const revision = from === null ? revisionOf(store, options, stale) : from.revision;
-  const ordered = store.ordered(resourceKey(type), revision);
-  if (ordered === null) {
+  const chosen = store.ordered(resourceKey(type), revision, (key, object) => (from === null || byCodeUnits(key, from.after) > 0) && isSelected(selection, object));
+  if (chosen === null) {
     if (from === null) throw expired(`too old resource version: ${revision} (${store.state.compacted})`);
     throw expired(tokenTooOld, { continue: writeToken(store.revision, from.after) });
   }
-  const rest = from === null ? ordered : ordered.filter(([key]) => byCodeUnits(key, from.after) > 0);
-  const chosen = rest.filter(([, object]) => isSelected(selection, object));
   const limit = options.limit === null || options.limit === 0 ? chosen.length : options.limit;
   const page = chosen.slice(0, limit);
   const left = chosen.length - page.length;

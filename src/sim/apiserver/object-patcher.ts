@@ -1,15 +1,18 @@
 // A patch to the whole object that it makes of another: the four kinds of it, and what each refuses.
 import type { PatchKind } from '../../ports/model/api-object.js';
 import type { FieldValidation, JsonDraft } from './api-request.js';
-import { badRequest, invalidObject } from './api-status.js';
+import { type ApiRefusal, badRequest, invalidObject } from './api-status.js';
 import type { ObjectDraft } from './kinds/kind-rules.js';
 import type { StoredObject } from './object-store.js';
-import { readBody, strictProblem } from './object-writer.js';
+import { readObject } from './object-writer.js';
 import { applyJsonPatch } from './patch/json-patch.js';
 import { applyMergePatch } from './patch/merge-patch.js';
 import { applyStrategicMergePatch } from './patch/strategic-merge-patch.js';
 import type { ResourceType } from './resource-types.js';
-import { decodeStruct, isObject, WrongType } from './schema/decode.js';
+import { isObject } from './schema/decode.js';
+
+/** Characters of a patch in a refusal. */
+const maxShownPatch = 400;
 
 /** The object as a draft, read strictly; unknown fields are told as the real server tells them of a patch. */
 export function patchedObject(
@@ -22,8 +25,12 @@ export function patchedObject(
 ): ObjectDraft {
   const patched = applied(object as unknown as JsonDraft, patch, body, type);
   if (!isObject(patched)) throw badRequest('the patch leaves no object');
-  if (validation === 'Strict') checkUnknown(patched, body, type);
-  return readBody(patched, type, type.kind, validation === 'Strict' ? 'Ignore' : validation, warnings);
+  const refuse = (text: string): ApiRefusal => {
+    if (!text.startsWith('strict decoding error')) return badRequest(text);
+    const message = `patch: Invalid value: ${JSON.stringify(JSON.stringify(body)).slice(0, maxShownPatch)}: ${text}`;
+    return invalidObject({ group: '' }, '', '', [{ type: 'FieldValueInvalid', field: 'patch', message }]);
+  };
+  return readObject(patched, type, type.kind, validation, warnings, refuse);
 }
 
 function applied(object: JsonDraft, patch: Exclude<PatchKind, 'apply-patch'>, body: unknown, type: ResourceType): unknown {
@@ -35,17 +42,4 @@ function applied(object: JsonDraft, patch: Exclude<PatchKind, 'apply-patch'>, bo
     case 'strategic-merge-patch':
       return applyStrategicMergePatch(object, body, type.kind);
   }
-}
-
-function checkUnknown(patched: JsonDraft, body: unknown, type: ResourceType): void {
-  const unknown: string[] = [];
-  try {
-    decodeStruct(patched, type.kind, unknown);
-  } catch (error) {
-    if (error instanceof WrongType) throw badRequest(error.message);
-    throw error;
-  }
-  if (unknown.length === 0) return;
-  const message = `patch: Invalid value: ${JSON.stringify(JSON.stringify(body)).slice(0, 400)}: ${strictProblem(unknown)}`;
-  throw invalidObject({ group: '' }, '', '', [{ type: 'FieldValueInvalid', field: 'patch', message }]);
 }

@@ -63,10 +63,13 @@ export class ObjectStore {
     return this.state.objects.get(resource)?.values() ?? [];
   }
 
-  /** Keys and objects in the order of their keys; at an earlier revision where one is given, null when that is no longer known. */
-  ordered(resource: string, revision: number = this.state.revision): [string, StoredObject][] | null {
+  /** Keys and objects in the order of their keys, of those that are wanted; at an earlier revision where one is given, null when that is no longer known. */
+  ordered(resource: string, revision: number = this.state.revision, wanted: (key: string, object: StoredObject) => boolean = () => true): [string, StoredObject][] | null {
     const objects = this.at(resource, revision);
-    return objects === null ? null : [...objects].sort(([a], [b]) => byCodeUnits(a, b));
+    if (objects === null) return null;
+    const chosen: [string, StoredObject][] = [];
+    for (const [key, object] of objects) if (wanted(key, object)) chosen.push([key, object]);
+    return chosen.sort(([a], [b]) => byCodeUnits(a, b));
   }
 
   /** Stores a new object, or one in place of another; answers it with its resourceVersion. */

@@ -2,18 +2,18 @@
 //
 // Invariants: nothing is stored that the schema or the kind's rules refuse; the spec's writers don't touch the status and the other way
 // round; a write that changes nothing is none, and has no new version.
-import { canonicalJson } from '../../domain/kernel/canonical.js';
 import { type FieldProblem, invalid, type Problems, required } from '../../domain/pod-sources/validation/field-problem.js';
 import { validateMetadata } from '../../domain/pod-sources/validation/validate-metadata.js';
 import { formatRfc3339 } from '../../domain/values/time.js';
 import type { ObjectMeta } from '../../ports/model/object-meta.js';
 import type { FieldValidation, JsonDraft } from './api-request.js';
-import { alreadyExists, badRequest, conflict, invalidObject, modifiedMeanwhile, refusal } from './api-status.js';
+import { type ApiRefusal, alreadyExists, badRequest, conflict, invalidObject, modifiedMeanwhile, refusal } from './api-status.js';
 import type { IdSource } from './id-source.js';
 import { rulesOf } from './kinds/all-kinds.js';
 import type { ObjectDraft, WriteContext } from './kinds/kind-rules.js';
 import { objectKey, type StoredObject } from './object-store.js';
 import { apiVersionOf, type ResourceType, resourceKey } from './resource-types.js';
+import { sameJson } from './same-json.js';
 import { decodeStruct, isObject, WrongType } from './schema/decode.js';
 import { checkRequiredFields } from './schema/required-fields.js';
 
@@ -24,32 +24,34 @@ export interface Written {
 
 /** Reads a whole object of the kind; `warnings` gets what was left out, unless that is refused. */
 export function readBody(body: unknown, type: ResourceType, struct: string, validation: FieldValidation, warnings: string[]): ObjectDraft {
-  const version = apiVersionOf(type);
   if (!isObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${struct}): couldn't get version/kind; json parse error`);
   const problem = (text: string) => badRequest(`${struct} in version "${type.version}" cannot be handled as a ${struct}: ${text}`);
   if (body.kind !== undefined && body.kind !== struct) {
-    throw badRequest(`no kind "${String(body.kind)}" is registered for version "${String(body.apiVersion ?? version)}" at this path, which has ${struct}`);
+    throw badRequest(`no kind "${String(body.kind)}" is registered for version "${String(body.apiVersion ?? apiVersionOf(type))}" at this path, which has ${struct}`);
   }
+  return readObject(body, type, struct, validation, warnings, problem);
+}
+
+/** @param problem what it is refused with: a text says what is wrong with which field */
+export function readObject(
+  body: JsonDraft,
+  type: ResourceType,
+  struct: string,
+  validation: FieldValidation,
+  warnings: string[],
+  problem: (text: string) => ApiRefusal,
+): ObjectDraft {
   const unknown: string[] = [];
   try {
-    const draft = decodeStruct(body, struct, unknown);
-    if (unknown.length > 0 && validation === 'Strict') throw problem(strictProblem(unknown));
+    const { metadata, kind: _kind, apiVersion: _version, ...rest } = decodeStruct(body, struct, unknown);
+    if (unknown.length > 0 && validation === 'Strict') throw problem(`strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`);
     if (validation === 'Warn') warnings.push(...unknown.map((field) => `unknown field "${field}"`));
-    const metadata = isObject(draft.metadata) ? draft.metadata : {};
     // First what every object begins with, whatever the client's order was.
-    return { kind: struct, apiVersion: version, metadata: metadata as unknown as ObjectDraft['metadata'], ...withoutTypeMeta(draft) };
+    return { kind: struct, apiVersion: apiVersionOf(type), metadata: (isObject(metadata) ? metadata : {}) as unknown as ObjectDraft['metadata'], ...rest };
   } catch (error) {
     if (error instanceof WrongType) throw problem(error.message);
     throw error;
   }
-}
-
-export function strictProblem(unknown: readonly string[]): string {
-  return `strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`;
-}
-
-function withoutTypeMeta({ kind: _kind, apiVersion: _version, metadata: _metadata, ...rest }: JsonDraft): JsonDraft {
-  return rest;
 }
 
 export class ObjectWriter {
@@ -92,8 +94,8 @@ export class ObjectWriter {
       rules.check?.(problems, draft, context);
       rules.checkChange?.(problems, draft, old, context);
     });
-    if (type.hasGeneration && canonicalJson(draft.spec ?? null) !== canonicalJson(old.spec ?? null)) metadata.generation = (old.metadata.generation ?? 0) + 1;
-    if (isSame(draft, old)) return old;
+    if (type.hasGeneration && !sameJson(draft.spec, old.spec)) metadata.generation = (old.metadata.generation ?? 0) + 1;
+    if (sameJson(draft, old)) return old;
     if (dryRun) return draft as StoredObject;
     const key = objectKey(old.metadata.namespace, old.metadata.name);
     // A deletion that has waited its time out waits for finalizers alone.
@@ -162,8 +164,4 @@ function checkMetadataChange(problems: Problems, { metadata }: ObjectDraft, old:
       message: `${field}: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${names}}`,
     });
   }
-}
-
-function isSame(draft: ObjectDraft, old: StoredObject): boolean {
-  return canonicalJson(draft) === canonicalJson(old);
 }

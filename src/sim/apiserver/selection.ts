@@ -1,7 +1,7 @@
 // Which objects of a collection a list or a watch is about: namespace, fields, labels.
 
 import { type LabelRequirement, matchesLabelRequirements } from '../../domain/values/label-requirement.js';
-import { type FieldRequirement, matchesFieldRequirements, parseFieldSelectorText, parseLabelSelectorText } from '../../domain/values/selector-text.js';
+import { type FieldRequirement, parseFieldSelectorText, parseLabelSelectorText } from '../../domain/values/selector-text.js';
 import { badRequest } from './api-status.js';
 import type { StoredObject } from './object-store.js';
 import { apiVersionOf, type ResourceType } from './resource-types.js';
@@ -28,7 +28,8 @@ export function readSelection(type: ResourceType, namespace: string | null, fiel
 export function isSelected({ namespace, fields, labels }: Selection, object: StoredObject): boolean {
   if (namespace !== null && object.metadata.namespace !== namespace) return false;
   if (labels.length > 0 && matchesLabelRequirements(labels, object.metadata.labels ?? {}) !== true) return false;
-  return fields.length === 0 || matchesFieldRequirements(fields, Object.fromEntries(fields.map(({ path }) => [path, fieldOf(object, path)])));
+  for (const { path, operator, value } of fields) if ((fieldOf(object, path) === value) !== (operator === '=')) return false;
+  return true;
 }
 
 /** A field's text as field selectors compare it; absent is '', an absent truth is 'false'. */
@@ -38,7 +39,19 @@ function fieldOf(object: StoredObject, path: string): string {
     return source?.component ?? (object.reportingComponent as string | undefined) ?? '';
   }
   let value: unknown = object;
-  for (const part of path.split('.')) value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[part] : undefined;
+  for (const part of partsOf(path)) value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[part] : undefined;
   if (value === undefined || value === null) return path === 'spec.unschedulable' || path === 'spec.hostNetwork' ? 'false' : '';
   return String(value);
+}
+
+const knownParts = new Map<string, readonly string[]>();
+
+/** Paths are those of the table of collections: a few. */
+function partsOf(path: string): readonly string[] {
+  let parts = knownParts.get(path);
+  if (parts === undefined) {
+    parts = path.split('.');
+    knownParts.set(path, parts);
+  }
+  return parts;
 }

@@ -2,11 +2,11 @@
 // concerns it, a little later, and does what is to be done.
 //
 // Invariant: nothing runs while nothing changes, but what waits for a time of its own (silent nodes, old events).
-import { canonicalJson } from '../../../domain/kernel/canonical.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { Node } from '../../../ports/model/node.js';
 import type { PodRelations } from '../access/pod-relations.js';
 import { objectKey, type StoredChange, type StoredObject } from '../object-store.js';
+import { sameJson } from '../same-json.js';
 import { fillNamespace } from './automatic-objects.js';
 import { settleCertificates } from './certificate-controller.js';
 import type { ControlContext } from './control-context.js';
@@ -112,7 +112,7 @@ export class Controllers {
     }
     this.plan('taints');
     if (before === null || heartbeatOf(before) !== heartbeatOf(after)) this.heard(after.metadata.name);
-    if (this.waiting.size > 0 && (before === null || roomOf(before) !== roomOf(after))) this.plan('scheduler');
+    if (this.waiting.size > 0 && (before === null || !sameJson(roomOf(before), roomOf(after)))) this.plan('scheduler');
   }
 
   private heard(node: string): void {
@@ -165,7 +165,7 @@ function heartbeatOf(object: StoredObject): string {
 }
 
 /** What scheduling goes by. */
-function roomOf(object: StoredObject): string {
+function roomOf(object: StoredObject): readonly unknown[] {
   const node = object as unknown as Node;
-  return canonicalJson([node.spec ?? null, node.metadata.labels ?? null, node.status?.allocatable ?? null]);
+  return [node.spec, node.metadata.labels, node.status?.allocatable];
 }

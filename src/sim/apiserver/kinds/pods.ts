@@ -1,6 +1,5 @@
 // Pods: defaults and validation are the domain's (the same that a manifest gets), the rest is what the apiserver's own rules for pods say.
 
-import { canonicalJson } from '../../../domain/kernel/canonical.js';
 import type { PodDraft } from '../../../domain/pod-sources/draft.js';
 import { applyPodDefaults } from '../../../domain/pod-sources/pod-defaults.js';
 import { forbidden as forbiddenField, type Problems } from '../../../domain/pod-sources/validation/field-problem.js';
@@ -8,6 +7,7 @@ import { validatePod } from '../../../domain/pod-sources/validation/validate-pod
 import { computeQosClass } from '../../../domain/qos/qos-class.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { StoredObject } from '../object-store.js';
+import { sameJson } from '../same-json.js';
 import type { KindRules, ObjectDraft } from './kind-rules.js';
 import { checkEphemeral, checkResize, keepAllButEphemeral, keepAllButResources } from './pod-parts.js';
 import { checkStatusChange } from './pod-status-rules.js';
@@ -25,7 +25,8 @@ export function asPod(object: StoredObject | ObjectDraft): Pod {
 }
 
 export const podRules: KindRules = {
-  complete(draft) {
+  complete(draft, { subresource }) {
+    if (subresource === 'status') return;
     draft.spec ??= {};
     applyPodDefaults(draft as unknown as PodDraft);
   },
@@ -34,7 +35,9 @@ export const podRules: KindRules = {
     draft.status = { phase: 'Pending', qosClass: computeQosClass(asPod(draft)) };
   },
 
-  check(problems, object) {
+  check(problems, object, { subresource }) {
+    // The spec is the old one.
+    if (subresource === 'status') return;
     // Containers to look into a pod are refused in a new one only: that has no version yet.
     const isNew = object.metadata.resourceVersion === undefined;
     const counts = (field: string): boolean => !field.startsWith('metadata.') && (isNew || field !== 'spec.ephemeralContainers');
@@ -76,12 +79,12 @@ export const podRules: KindRules = {
 function checkSpecChange(problems: Problems, object: ObjectDraft, old: StoredObject): void {
   const [before, after] = [asPod(old), asPod(object)];
   for (const toleration of before.spec.tolerations ?? []) {
-    if (!(after.spec.tolerations ?? []).some((other) => canonicalJson({ ...other, tolerationSeconds: 0 }) === canonicalJson({ ...toleration, tolerationSeconds: 0 }))) {
+    if (!(after.spec.tolerations ?? []).some((other) => sameJson({ ...other, tolerationSeconds: 0 }, { ...toleration, tolerationSeconds: 0 }))) {
       forbiddenField(problems, 'spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
       return;
     }
   }
-  if (canonicalJson(fixedPart(before)) !== canonicalJson(fixedPart(after))) {
+  if (!sameJson(fixedPart(before), fixedPart(after))) {
     forbiddenField(problems, 'spec', `pod updates may not change fields other than ${updatableFields}`);
   }
 }
