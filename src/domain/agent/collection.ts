@@ -46,6 +46,7 @@ export function collectionReplied(context: AgentContext, reply: Reply<AgentOpera
   collection.outstanding--;
   if (!reply.outcome.ok) {
     context.turn.log('warn', 'Container garbage collection failed', { err: reply.outcome.error.message, subject: reply.slot });
+    if (reply.op === 'podLogs.listDirectories') context.nodeWarning('ContainerGCFailed', reply.outcome.error.message);
     collection.dirty = true;
   }
   if (collection.phase === 'logs' && reply.op === 'podLogs.listDirectories' && reply.outcome.ok) {
@@ -77,6 +78,7 @@ function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
   const { collection } = context.state;
   if (!reply.outcome.ok) {
     context.turn.log('warn', 'Container garbage collection failed', { err: reply.outcome.error.message });
+    context.nodeWarning('ContainerGCFailed', reply.outcome.error.message);
     collection.phase = 'idle';
     collection.dirty = true;
     return;
