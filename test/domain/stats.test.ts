@@ -1,7 +1,8 @@
 // The stats summary and the requests that may read it: rules that have no example elsewhere.
 import t from 'tap';
 import { nextAccessStep } from '../../src/domain/authorization/access-decision.js';
-import { accessAttributes, decodePath, splitTarget } from '../../src/domain/authorization/request-attributes.js';
+import { accessAttributes } from '../../src/domain/authorization/request-attributes.js';
+import { decodePath, splitTarget } from '../../src/domain/values/request-target.js';
 import { pathLabel } from '../../src/domain/authorization/request-metric-labels.js';
 import { matchServerPattern } from '../../src/domain/authorization/server-patterns.js';
 import type { CgroupSample } from '../../src/domain/stats/cgroup-sample.js';

@@ -1,6 +1,7 @@
 // Which handler answers a request, and what is said when none does.
 // Invariant: a handler sees clean paths only; a path with `//`, `.` or `..` in it is redirected to its clean form first.
 import { cleanPath } from '../../domain/values/slash-paths.js';
+import { accepts } from './accepts.js';
 import { type HttpAnswer, methodNotAllowed, notAcceptable, notFound, plainText, redirect } from './http-answer.js';
 
 export interface HttpQuestion {
@@ -52,13 +53,4 @@ function parseTarget(target: string): { readonly path: string; readonly query: s
 function cleanRequestPath(path: string): string {
   const clean = cleanPath(path);
   return path.endsWith('/') && clean !== '/' ? `${clean}/` : clean;
-}
-
-/** By name only, as Kubernetes' own servers look at it: qualities and partial wildcards don't count. */
-function accepts(header: string, produced: string): boolean {
-  if (header.trim() === '') return true;
-  return header.split(',').some((part) => {
-    const type = part.split(';', 1)[0]!.trim();
-    return type === '*/*' || type === produced;
-  });
 }

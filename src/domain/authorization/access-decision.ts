@@ -1,14 +1,6 @@
 // Whether a request to the kubelet's port is let through: authentication, then the checks of its attributes one after the other.
 // Invariant: nothing passes without an `allow`; an authorizer that fails ends the request at once, since a later `allow` could be wrong.
-import type { AccessAttributes } from './request-attributes.js';
-
-/** What the authorizer says of one check. `no-opinion` and `deny` both lead to the next check. */
-export type AccessOpinion = 'allow' | 'deny' | 'no-opinion' | 'error';
-
-export type AccessStep =
-  | { readonly kind: 'ask'; readonly attributes: AccessAttributes }
-  | { readonly kind: 'passed' }
-  | { readonly kind: 'refused'; readonly status: 401 | 403 | 500; readonly contentType: string; readonly body: string };
+import type { AccessAttributes, AccessOpinion, AccessStep } from '../../ports/inbound/request-policy.js';
 
 /** The next step of a request. @param user null: not authenticated, or the authenticator failed @param opinions on the first checks, in order */
 export function nextAccessStep(user: string | null, checks: readonly AccessAttributes[], opinions: readonly AccessOpinion[]): AccessStep {

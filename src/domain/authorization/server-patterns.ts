@@ -1,10 +1,9 @@
 // The paths that the kubelet's port serves, and what happens before anybody is asked for permission: a path that nothing serves is not
 // found, and a path that is not clean, or lacks its trailing slash, is redirected.
 // Invariant: whatever is matched to a pattern here has a clean path, so that no handler ever sees `..`.
+import type { PatternMatch } from '../../ports/inbound/request-policy.js';
+import { decodePath } from '../values/request-target.js';
 import { cleanPath } from '../values/slash-paths.js';
-import { decodePath } from './request-attributes.js';
-
-export type PatternMatch = { readonly kind: 'matched'; readonly pattern: string } | { readonly kind: 'redirect'; readonly location: string } | { readonly kind: 'notFound' };
 
 const exactPatterns: readonly string[] = [
   '/healthz',

@@ -1,6 +1,8 @@
 // Requests to the kubelet's port: what the authorizer is asked, what is answered to those who may not, and how requests are counted.
-import { type AccessOpinion, nextAccessStep } from '../../../src/domain/authorization/access-decision.js';
-import { accessAttributes, decodePath, splitTarget } from '../../../src/domain/authorization/request-attributes.js';
+import { nextAccessStep } from '../../../src/domain/authorization/access-decision.js';
+import type { AccessOpinion } from '../../../src/ports/inbound/request-policy.js';
+import { accessAttributes } from '../../../src/domain/authorization/request-attributes.js';
+import { decodePath, splitTarget } from '../../../src/domain/values/request-target.js';
 import { longRunningLabel, methodLabel, pathLabel } from '../../../src/domain/authorization/request-metric-labels.js';
 import { matchServerPattern } from '../../../src/domain/authorization/server-patterns.js';
 import type { VectorDriver } from '../driver.js';

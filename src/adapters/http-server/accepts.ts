@@ -1,0 +1,8 @@
+/** Whether an Accept header names a media type. By name only, as Kubernetes' own servers look at it: qualities and partial wildcards don't count. */
+export function accepts(header: string, produced: string): boolean {
+  if (header.trim() === '') return true;
+  return header.split(',').some((part) => {
+    const type = (part.split(';', 1)[0] as string).trim();
+    return type === '*/*' || type === produced;
+  });
+}

@@ -1,0 +1,50 @@
+// Whether a user may do something with this node (spec/config-and-api.md, 9.3): everybody everything, or as the apiserver says.
+// Invariant: what can't be found out is `error`, never `allow`.
+import type { AccessAttributes, AccessOpinion } from '../../../ports/inbound/request-policy.js';
+import type { AccessReviews, UserInfo } from './access-reviews.js';
+import { KeptAnswers } from './kept-answers.js';
+import { type RetryTimes, usualRetries, withRetries } from './with-retries.js';
+
+export interface Authorizer {
+  opinion(user: UserInfo, attributes: AccessAttributes): Promise<AccessOpinion>;
+}
+
+export const alwaysAllow: Authorizer = { opinion: () => Promise.resolve('allow') };
+
+export interface WebhookOptions {
+  readonly reviews: Pick<AccessReviews, 'reviewAccess'>;
+  readonly allowedMillis: number;
+  readonly deniedMillis: number;
+  readonly nowMillis: () => number;
+  readonly onError: (error: unknown) => void;
+  readonly retries?: RetryTimes;
+}
+
+const answersMax = 8192;
+/** A question this long is asked each time, so that nobody fills the memory with names. */
+const keptLengthMax = 10_000;
+const lookupMillis = 30_000;
+
+export class WebhookAuthorizer implements Authorizer {
+  private readonly known: KeptAnswers<boolean>;
+
+  constructor(private readonly options: WebhookOptions) {
+    this.known = new KeptAnswers(answersMax, options.nowMillis);
+  }
+
+  async opinion(user: UserInfo, attributes: AccessAttributes): Promise<AccessOpinion> {
+    const { reviews, allowedMillis, deniedMillis, onError, retries = usualRetries } = this.options;
+    const key = JSON.stringify([user, attributes]);
+    const ask = async () => {
+      const signal = AbortSignal.timeout(lookupMillis);
+      const allowed = await withRetries(retries, signal, () => reviews.reviewAccess(user, attributes, signal));
+      return { value: allowed, holdsMillis: key.length >= keptLengthMax ? 0 : allowed ? allowedMillis : deniedMillis };
+    };
+    try {
+      return (await this.known.get(key, ask)) ? 'allow' : 'no-opinion';
+    } catch (error) {
+      onError(error);
+      return 'error';
+    }
+  }
+}

@@ -1,0 +1,69 @@
+// Users by their client certificates (spec/config-and-api.md, 9.1): the common name is the user, the organizations are the groups.
+//
+// The handshake asks for a certificate and takes any, so that an expired one is answered with 401 and not with an alert. What OpenSSL made
+// of the chain in the handshake (issuer, purpose, signatures) counts as long as the authorities are those of the handshake; times are
+// looked at again for each request, and after the authorities were replaced a connection has to be made anew.
+import { createHash } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
+import { factsOf } from '../../certificates/index.js';
+import type { UserInfo } from './access-reviews.js';
+
+export interface ClientCertificate {
+  readonly user: UserInfo | null;
+  readonly validFromMillis: number;
+  readonly validToMillis: number;
+  /** OpenSSL found the chain good. */
+  readonly trusted: boolean;
+  /** Which authorities it was held against. */
+  readonly authorities: number;
+}
+
+const uidOid = '1.3.6.1.4.1.57683.2';
+
+export class ClientCertificates {
+  private generation = 0;
+
+  constructor(
+    private authorityPems: string,
+    private readonly nowMillis: () => number,
+  ) {}
+
+  /** PEM; for the server's context. */
+  get authorities(): string {
+    return this.authorityPems;
+  }
+
+  /** Connections that are open must be authenticated anew, which they are by being opened again. */
+  replace(authorityPems: string): void {
+    this.authorityPems = authorityPems;
+    this.generation++;
+  }
+
+  /** What a connection's client has shown; null: nothing. To be called right after the handshake, once. */
+  shownBy(socket: TLSSocket): ClientCertificate | null {
+    const certificate = socket.getPeerX509Certificate();
+    if (certificate === undefined) return null;
+    const { notBefore, notAfter, commonName, organizations } = factsOf(certificate);
+    // Any error at all: OpenSSL tells of the last one only, so an expired certificate may be a stranger's, too.
+    const trusted = socket.authorized;
+    const extra = { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${createHash('sha256').update(certificate.raw).digest('hex')}`] };
+    const uids = uidsIn(certificate.subject);
+    const [uid = ''] = uids;
+    const user = commonName === '' ? null : { username: commonName, uid, groups: [...organizations], extra };
+    const validFromMillis = notBefore / 1000;
+    return { user: uids.length > 1 ? null : user, validFromMillis, validToMillis: notAfter / 1000, trusted: trusted && uids.length < 2, authorities: this.generation };
+  }
+
+  /** null: the certificate names nobody. 'invalid': it is not to be believed. */
+  userOf(certificate: ClientCertificate): UserInfo | 'invalid' | null {
+    const now = this.nowMillis();
+    const { trusted, authorities, validFromMillis, validToMillis, user } = certificate;
+    if (!trusted || authorities !== this.generation || now < validFromMillis || now > validToMillis) return 'invalid';
+    return user;
+  }
+}
+
+/** Values of the attribute that carries a user's UID; Node prints attributes that it has no name for by their number. */
+function uidsIn(subject: string): string[] {
+  return subject.split('\n').flatMap((line) => (line.startsWith(`${uidOid}=`) ? [line.slice(uidOid.length + 1)] : []));
+}

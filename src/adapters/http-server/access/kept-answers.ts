@@ -1,0 +1,52 @@
+// Answers that are kept for a while, of questions that many may ask at once: one question is under way per key, the others wait for it.
+// Invariants: what failed is never kept; at most `most` answers are, and the one that was not used for longest goes first.
+
+export interface KeptAnswer<Value> {
+  readonly value: Value;
+  /** How long it holds; 0: it isn't kept. */
+  readonly holdsMillis: number;
+}
+
+export class KeptAnswers<Value> {
+  private readonly kept = new Map<string, { readonly value: Value; readonly until: number }>();
+  private readonly asking = new Map<string, Promise<Value>>();
+
+  constructor(
+    private readonly most: number,
+    private readonly nowMillis: () => number,
+  ) {}
+
+  get size(): number {
+    return this.kept.size;
+  }
+
+  async get(key: string, ask: () => Promise<KeptAnswer<Value>>): Promise<Value> {
+    const known = this.kept.get(key);
+    if (known !== undefined) {
+      this.kept.delete(key);
+      if (known.until > this.nowMillis()) {
+        this.kept.set(key, known);
+        return known.value;
+      }
+    }
+    const underWay = this.asking.get(key) ?? this.ask(key, ask);
+    return underWay;
+  }
+
+  private ask(key: string, ask: () => Promise<KeptAnswer<Value>>): Promise<Value> {
+    const asked = ask().then(({ value, holdsMillis }) => {
+      if (holdsMillis > 0) this.keep(key, value, holdsMillis);
+      return value;
+    });
+    this.asking.set(key, asked);
+    const done = () => void this.asking.delete(key);
+    asked.then(done, done);
+    return asked;
+  }
+
+  private keep(key: string, value: Value, holdsMillis: number): void {
+    this.kept.set(key, { value, until: this.nowMillis() + holdsMillis });
+    const oldest = this.kept.keys().next();
+    if (this.kept.size > this.most && oldest.done !== true) this.kept.delete(oldest.value);
+  }
+}

@@ -1,0 +1,250 @@
+// The kubelet's port (spec/config-and-api.md, 9-12): HTTPS with authentication and authorization, or plain HTTP for the read-only port.
+//
+// | order | what                                             | answer                          |
+// |-------|--------------------------------------------------|---------------------------------|
+// | 1     | no pattern, or a path that isn't clean           | 404, redirect; nobody is asked  |
+// | 2     | who it is, whether they may                      | 401, 403, 500                   |
+// | 3     | method, what is accepted                         | 405, 406                        |
+// | 4     | the route                                        | an answer, a stream, a proxy    |
+//
+// Invariants: a client that is slow, silent, wordy or one of many costs a bounded amount of memory and time; a handler that throws is an
+// answer of 500, never the end of the agent; certificates are replaced without a connection being dropped.
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { decodePath, splitTarget } from '../../domain/values/request-target.js';
+import type { RequestPolicy } from '../../ports/inbound/request-policy.js';
+import { PortError } from '../../ports/port-error.js';
+import { accepts } from './accepts.js';
+import type { ClientCertificate, ClientCertificates } from './access/client-certificates.js';
+import { type HttpAnswer, methodNotAllowed, notAcceptable, notFound, plainText, redirect, strictText } from './http-answer.js';
+import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from './kubelet-routes.js';
+import { questionOf } from './question.js';
+import { type AccessRules, refusalOf } from './request-access.js';
+import { proxyUpgrade } from './upgrade-proxy.js';
+import { writeAnswer } from './write-answer.js';
+
+export interface ServingPair {
+  readonly certificatePem: string;
+  readonly keyPem: string;
+}
+
+export interface ServerTls {
+  /** null: none was issued yet, and handshakes fail. */
+  readonly pair: ServingPair | null;
+  readonly clientCertificates: ClientCertificates | null;
+  readonly minVersion: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
+  /** OpenSSL's names; empty for its own choice. */
+  readonly ciphers: readonly string[];
+  readonly groups: readonly string[];
+}
+
+export interface KubeletServerOptions {
+  readonly address: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly policy: RequestPolicy;
+  readonly routes: readonly KubeletRoute[];
+  /** null: plain HTTP. */
+  readonly tls: ServerTls | null;
+  /** null: everybody may everything, as on the read-only port. */
+  readonly access: AccessRules | null;
+  readonly limits?: Partial<ServerLimits>;
+  readonly onError: (error: unknown, pattern: string) => void;
+  readonly onServed?: (served: ServedRequest) => void;
+}
+
+export interface ServedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly startedMillis: number;
+  readonly endedMillis: number;
+}
+
+export interface ServerLimits {
+  readonly headerBytesMax: number;
+  readonly bodyBytesMax: number;
+  readonly connectionsMax: number;
+  readonly headersMillis: number;
+  /** Of a whole request, and without any byte moving. */
+  readonly requestMillis: number;
+  readonly keepAliveMillis: number;
+}
+
+const hour = 3_600_000;
+export const defaultServerLimits: ServerLimits = {
+  headerBytesMax: 1024 * 1024,
+  bodyBytesMax: 1024 * 1024,
+  connectionsMax: 8192,
+  headersMillis: 60_000,
+  requestMillis: 4 * hour,
+  keepAliveMillis: 90_000,
+};
+
+export class KubeletServer {
+  private readonly routes: ReadonlyMap<string, KubeletRoute>;
+  private readonly shown = new WeakMap<Duplex, ClientCertificate | null>();
+  private readonly upgraded = new Set<Socket>();
+  private readonly server: Server;
+  private readonly limits: ServerLimits;
+
+  private constructor(private readonly options: KubeletServerOptions) {
+    this.routes = new Map(options.routes.map((route) => [route.pattern, route]));
+    this.limits = { ...defaultServerLimits, ...options.limits };
+    const { limits } = this;
+    const common = {
+      maxHeaderSize: limits.headerBytesMax,
+      headersTimeout: limits.headersMillis,
+      requestTimeout: limits.requestMillis,
+      keepAliveTimeout: limits.keepAliveMillis,
+      connectionsCheckingInterval: Math.max(10, Math.min(limits.headersMillis / 2, 10_000)),
+    };
+    this.server = options.tls === null ? createServer(common) : createTlsServer({ ...common, handshakeTimeout: limits.headersMillis, ...contextOf(options.tls) });
+    this.server.maxConnections = limits.connectionsMax;
+    this.server.setTimeout(limits.requestMillis);
+    this.server.on('request', (request, response) => void this.serve(request, response));
+    this.server.on('upgrade', (request, socket, head) => void this.upgrade(request, socket as Socket, head));
+    if (options.tls !== null) this.server.on('secureConnection', (socket: TLSSocket) => this.remember(socket));
+  }
+
+  /** Errors: already-exists (the port is taken), permission-denied, unavailable (no such address). */
+  static async listen(options: KubeletServerOptions): Promise<KubeletServer> {
+    const kubelet = new KubeletServer(options);
+    const { address, port } = options;
+    await new Promise<void>((resolve, reject) => {
+      kubelet.server.once('error', (error: NodeJS.ErrnoException) => {
+        const kind = error.code === 'EADDRINUSE' ? 'already-exists' : error.code === 'EACCES' ? 'permission-denied' : 'unavailable';
+        reject(new PortError({ kind, message: error.message, operation: 'httpServer.listen', subject: `${address}:${port}` }));
+      });
+      kubelet.server.listen({ host: address, port }, resolve);
+    });
+    kubelet.server.on('error', (error) => options.onError(error, ''));
+    return kubelet;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** From the next connection on. */
+  replaceTls(tls: ServerTls): void {
+    (this.server as TlsServer).setSecureContext(contextOf(tls));
+  }
+
+  /** Takes no more connections, lets requests and streams end, and cuts what is left after the grace. Idempotent. */
+  async close(graceMillis: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => {
+      this.server.close(() => resolve());
+    });
+    this.server.closeIdleConnections();
+    const cut = setTimeout(() => {
+      this.server.closeAllConnections();
+      for (const socket of this.upgraded) socket.destroy();
+    }, graceMillis);
+    await closed;
+    clearTimeout(cut);
+  }
+
+  private remember(socket: TLSSocket): void {
+    this.shown.set(socket, this.options.tls?.clientCertificates?.shownBy(socket) ?? null);
+  }
+
+  private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { question, cancel } = questionOf(request, response, this.limits.bodyBytesMax);
+    const startedMillis = Date.now();
+    try {
+      const answer = await this.answer(request, question);
+      await writeAnswer(response, request.method ?? '', 'target' in answer ? strictText(500, 'Upgrade request required') : answer, (error) => this.failed(error, request));
+    } catch (error) {
+      this.failed(error, request);
+      if (response.headersSent) response.destroy();
+      else await writeAnswer(response, request.method ?? '', strictText(500, 'internal server error\n'), () => {});
+    } finally {
+      cancel();
+      this.served(request, response.statusCode, startedMillis);
+    }
+  }
+
+  /** A request that wants another protocol; only streams go along with that. */
+  private async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    const response = new ServerResponse(request);
+    const { question, cancel } = questionOf(request, response, 0);
+    const startedMillis = Date.now();
+    this.upgraded.add(socket);
+    socket.once('close', () => {
+      this.upgraded.delete(socket);
+      cancel();
+    });
+    socket.on('error', () => socket.destroy());
+    let answer: KubeletAnswer;
+    try {
+      answer = await this.answer(request, question);
+    } catch (error) {
+      this.failed(error, request);
+      answer = strictText(500, 'internal server error\n');
+    }
+    if ('target' in answer) {
+      await proxyUpgrade(request, socket, head, answer.target);
+      this.served(request, 101, startedMillis);
+      return;
+    }
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => socket.end());
+    await writeAnswer(response, request.method ?? '', answer, (error) => this.failed(error, request));
+    this.served(request, response.statusCode, startedMillis);
+  }
+
+  private async answer(request: IncomingMessage, question: Omit<KubeletQuestion, 'path' | 'elements' | 'query'>): Promise<KubeletAnswer> {
+    const { method } = question;
+    const target = splitTarget(request.url ?? '');
+    if (!target.path.startsWith('/')) return plainText(400, '400 Bad Request', { Connection: 'close' });
+    const match = this.options.policy.match(method, target.path, target.query);
+    if (match.kind === 'redirect') return redirect(method, match.location);
+    const route = match.kind === 'matched' ? this.routes.get(match.pattern) : undefined;
+    if (route === undefined) return notFound;
+    const refusal = await this.refusal(request, method, target.path);
+    if (refusal !== null) return refusal;
+    if (route.methods !== null && !route.methods.includes(method)) return methodNotAllowed(route.methods);
+    if (route.produces !== null && !accepts(request.headers.accept ?? '', route.produces)) return notAcceptable(route.produces);
+    const elements = target.path.split('/').filter((element) => element !== '');
+    const asked = { ...question, path: target.path, elements: elements.map((element) => decodePath(element) ?? element), query: new URLSearchParams(target.query) };
+    return (await route.answer(asked)) ?? (route.methods === null ? notFound : plainText(404, '404: Page Not Found'));
+  }
+
+  private async refusal(request: IncomingMessage, method: string, path: string): Promise<HttpAnswer | null> {
+    const { access, policy } = this.options;
+    if (access === null) return null;
+    const certificate = this.shown.get(request.socket) ?? null;
+    const refusal = await refusalOf(access, policy, method, decodePath(path) ?? path, { headers: request.headers, certificate });
+    // The token was for this server only.
+    delete request.headers.authorization;
+    return refusal;
+  }
+
+  private failed(error: unknown, request: IncomingMessage): void {
+    this.options.onError(error, splitTarget(request.url ?? '').path);
+  }
+
+  private served(request: IncomingMessage, status: number, startedMillis: number): void {
+    this.options.onServed?.({ method: request.method ?? '', path: splitTarget(request.url ?? '').path, status, startedMillis, endedMillis: Date.now() });
+  }
+}
+
+/** Always on, as they can't be configured; a list without them would switch TLS 1.3 off. */
+const tls13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
+
+function contextOf({ pair, clientCertificates, minVersion, ciphers, groups }: ServerTls) {
+  return {
+    minVersion,
+    ...(pair === null ? {} : { cert: pair.certificatePem, key: pair.keyPem }),
+    ...(ciphers.length === 0 ? {} : { ciphers: [...tls13, ...ciphers].join(':'), honorCipherOrder: true }),
+    ...(groups.length === 0 ? {} : { ecdhCurve: groups.join(':') }),
+    // Any certificate gets through the handshake: it is each request that is refused.
+    ...(clientCertificates === null ? {} : { ca: clientCertificates.authorities, requestCert: true, rejectUnauthorized: false }),
+    ALPNProtocols: ['http/1.1'],
+  };
+}

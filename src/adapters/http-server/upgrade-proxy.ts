@@ -1,0 +1,173 @@
+// Hands an upgraded connection to the runtime's streaming server, byte by byte (spec/config-and-api.md, 12): SPDY and WebSocket alike,
+// of which nothing has to be understood here.
+// Invariants: either side's end ends both; a slow reader holds up its writer, and nothing is gathered in between; the target, which lets
+// whoever knows it in, is never part of an error or a log line.
+import type { IncomingMessage } from 'node:http';
+import { connect as connectTcp, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { type HttpAnswer, strictText } from './http-answer.js';
+
+const dialMillis = 30_000;
+/** Of the answer that is not an upgrade. */
+const relayMillis = 10_000;
+/** For the last bytes, when one side has ended. */
+const lingerMillis = 5_000;
+const headBytesMax = 64 * 1024;
+const endOfHead = Buffer.from('\r\n\r\n');
+
+/** Writes an answer and closes. */
+export function answerOnSocket(socket: Duplex, { status, headers, body }: HttpAnswer): void {
+  const bytes = Buffer.from(body);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end(
+    Buffer.concat([Buffer.from([`HTTP/1.1 ${status} ${statusText(status)}`, ...lines, `Content-Length: ${bytes.length}`, 'Connection: close', '', ''].join('\r\n')), bytes]),
+  );
+}
+
+const statusText = (status: number): string =>
+  ({ 400: 'Bad Request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found', 429: 'Too Many Requests' })[status] ?? 'Internal Server Error';
+
+/** Resolves when both ends are closed. @param client the client's connection, and the bytes that came with its request */
+export async function proxyUpgrade(request: IncomingMessage, client: Socket, clientHead: Buffer, target: URL): Promise<void> {
+  client.on('error', () => client.destroy());
+  const backend = await dial(target).catch(() => null);
+  if (backend === null) {
+    answerOnSocket(client, strictText(500, 'error dialing backend: the streaming server of the container runtime does not answer\n'));
+    return;
+  }
+  backend.on('error', () => backend.destroy());
+  // Whoever has gone meanwhile takes the other one along.
+  client.once('close', () => backend.destroy());
+  if (client.destroyed) {
+    backend.destroy();
+    return;
+  }
+  backend.setNoDelay(true);
+  client.setNoDelay(true);
+  client.setTimeout(0);
+  backend.write(requestHead(request, client, target));
+  if (clientHead.length > 0) backend.write(clientHead);
+  const answer = await readHead(backend);
+  if (answer === null) {
+    backend.destroy();
+    answerOnSocket(client, strictText(500, 'error dialing backend: the streaming server of the container runtime ended the connection\n'));
+    return;
+  }
+  const { status, head, rest } = answer;
+  if (status === 101) {
+    client.write(head);
+    if (rest.length > 0) client.write(rest);
+    await joined(client, backend);
+    return;
+  }
+  if (status >= 400) await relay(client, backend, Buffer.concat([head, rest]));
+  else {
+    backend.destroy();
+    answerOnSocket(client, strictText(500, `invalid upgrade response: status code ${status}\n`));
+  }
+}
+
+function dial(target: URL): Promise<Socket> {
+  const secure = target.protocol === 'https:';
+  const host = target.hostname.replace(/^\[|\]$/g, '');
+  const port = Number(target.port || (secure ? 443 : 80));
+  const socket = secure ? connectTls({ host, port, servername: host, ALPNProtocols: ['http/1.1'] }) : connectTcp({ host, port });
+  return new Promise((resolve, reject) => {
+    const limit = setTimeout(() => socket.destroy(new Error('it took too long')), dialMillis);
+    socket.once(secure ? 'secureConnect' : 'connect', () => {
+      clearTimeout(limit);
+      resolve(socket);
+    });
+    socket.once('error', (error) => {
+      clearTimeout(limit);
+      reject(error);
+    });
+  });
+}
+
+/** The client's request as it was, at the runtime's address; who it is was for this server to know. */
+function requestHead(request: IncomingMessage, client: Socket, target: URL): string {
+  const lines = [`${request.method} ${target.pathname}${target.search} HTTP/1.1`];
+  let forwarded = client.remoteAddress ?? '';
+  for (let i = 0; i < request.rawHeaders.length; i += 2) {
+    const name = request.rawHeaders[i] ?? '';
+    const value = request.rawHeaders[i + 1] ?? '';
+    const lower = name.toLowerCase();
+    if (lower === 'x-forwarded-for') forwarded = `${value}, ${forwarded}`;
+    else if (lower !== 'authorization') lines.push(`${name}: ${value}`);
+  }
+  return [...lines, `X-Forwarded-For: ${forwarded}`, '', ''].join('\r\n');
+}
+
+interface AnswerHead {
+  readonly status: number;
+  readonly head: Buffer;
+  readonly rest: Buffer;
+}
+
+/** null: it ended before, or isn't HTTP. */
+function readHead(backend: Socket): Promise<AnswerHead | null> {
+  return new Promise((resolve) => {
+    let bytes: Buffer = Buffer.alloc(0);
+    const done = (answer: AnswerHead | null) => {
+      backend.off('data', read);
+      backend.off('close', closed);
+      backend.pause();
+      resolve(answer);
+    };
+    const closed = () => done(null);
+    const read = (chunk: Buffer) => {
+      bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
+      const at = bytes.indexOf(endOfHead);
+      if (at < 0) {
+        if (bytes.length > headBytesMax) done(null);
+        return;
+      }
+      const head = bytes.subarray(0, at + endOfHead.length);
+      const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head.toString('latin1'))?.[1] ?? '0');
+      done(status === 0 ? null : { status, head, rest: bytes.subarray(head.length) });
+    };
+    backend.on('data', read);
+    backend.once('close', closed);
+  });
+}
+
+function joined(client: Socket, backend: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    // What was still on its way to the other side is let through, for a while.
+    const finish = (from: Socket, to: Socket) => {
+      from.once('end', () => {
+        to.end();
+        from.end();
+        setTimeout(() => to.destroy(), lingerMillis).unref();
+      });
+      from.once('close', () => to.destroySoon());
+    };
+    finish(client, backend);
+    finish(backend, client);
+    let open = 2;
+    for (const socket of [client, backend]) {
+      socket.once('close', () => {
+        open--;
+        if (open === 0) resolve();
+      });
+    }
+    client.pipe(backend, { end: false });
+    backend.pipe(client, { end: false });
+  });
+}
+
+/** An answer that refuses, as it was said. */
+function relay(client: Socket, backend: Socket, soFar: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    const limit = setTimeout(() => backend.destroy(), relayMillis);
+    client.write(soFar);
+    backend.pipe(client);
+    backend.once('close', () => {
+      clearTimeout(limit);
+      client.end();
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,383 @@
+// The kubelet's port: who is let in, what is refused in which words, streams that stop for slow readers, and upgrades passed on byte by byte.
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { createServer as createHttp, request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest, type RequestOptions } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { connect as tlsConnect } from 'node:tls';
+import t from 'tap';
+import { issueCertificate } from '../../src/adapters/certificates/index.js';
+import {
+  Authenticator,
+  type Authorizer,
+  alwaysAllow,
+  ClientCertificates,
+  type KubeletRoute,
+  KubeletServer,
+  type KubeletServerOptions,
+  plainText,
+  type UserInfo,
+  WebhookAuthorizer,
+} from '../../src/adapters/http-server/index.js';
+import { requestPolicy } from '../../src/domain/authorization/request-policy.js';
+import { PortError } from '../../src/ports/port-error.js';
+
+const hour = 3_600_000;
+const key = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const pem = (keys: ReturnType<typeof key>) => keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** An authority with what it signs. */
+function authority(name: string) {
+  const keys = key();
+  const subject = { commonName: name, organizations: [] };
+  const names = { dnsNames: [], ipAddresses: [] };
+  const now = Date.now();
+  const times = { notBeforeMillis: now - hour, notAfterMillis: now + hour };
+  const certificate = issueCertificate({ ...subject, ...names, ...times, publicKey: keys.publicKey, isAuthority: true, purposes: [] }, { ...subject, privateKey: keys.privateKey });
+  const sign = (user: string, organizations: string[], purpose: 'client' | 'server', validity = times): Pair => {
+    const own = key();
+    const contents = {
+      commonName: user,
+      organizations,
+      dnsNames: ['localhost'],
+      ipAddresses: ['127.0.0.1'],
+      ...validity,
+      publicKey: own.publicKey,
+      isAuthority: false,
+      purposes: [purpose],
+    };
+    return { cert: issueCertificate(contents, { ...subject, privateKey: keys.privateKey }), key: pem(own) };
+  };
+  return { certificate, sign };
+}
+
+const ca = authority('ca');
+const stranger = authority('stranger');
+const serving = ca.sign('node', [], 'server');
+
+const routes: readonly KubeletRoute[] = [
+  { pattern: '/pods', methods: ['GET'], produces: 'application/json', answer: () => ({ status: 200, headers: { 'Content-Type': 'application/json' }, body: '{}' }) },
+  { pattern: '/healthz', methods: null, produces: null, answer: () => plainText(200, 'ok') },
+  { pattern: '/metrics', methods: null, produces: null, answer: () => Promise.reject(new Error('broken')) },
+  { pattern: '/containerLogs/', methods: ['GET'], produces: null, answer: ({ elements }) => (elements.length === 4 ? plainText(200, elements.join('|')) : null) },
+  { pattern: '/run/', methods: ['POST'], produces: null, answer: async (question) => plainText(200, await question.body()) },
+];
+
+async function serve(
+  t: Checks,
+  options: Partial<KubeletServerOptions> & { readonly anonymous?: boolean; readonly authorizer?: Authorizer; readonly owners?: Readonly<Record<string, string>> } = {},
+) {
+  const { anonymous = false, authorizer = alwaysAllow, owners = {} } = options;
+  const certificates = new ClientCertificates(ca.certificate, () => Date.now());
+  const reviews = {
+    asked: 0,
+    reviewToken(token: string): Promise<UserInfo | null> {
+      reviews.asked++;
+      const name = owners[token];
+      if (token === 'unavailable') return Promise.reject(new PortError({ kind: 'permission-denied', message: 'no', operation: 'apiWriter.create', subject: '' }));
+      return Promise.resolve(name === undefined ? null : { username: name, uid: '', groups: ['people'], extra: {} });
+    },
+  };
+  const authenticator = new Authenticator({ certificates, tokens: { reviews, cacheMillis: 120_000 }, anonymous, nowMillis: () => Date.now() });
+  const errors: string[] = [];
+  const server = await KubeletServer.listen({
+    address: '127.0.0.1',
+    port: 0,
+    policy: requestPolicy('node-1'),
+    routes,
+    tls: { pair: { certificatePem: serving.cert, keyPem: serving.key }, clientCertificates: certificates, minVersion: 'TLSv1.2', ciphers: [], groups: [] },
+    access: { authenticator, authorizer },
+    onError: (error) => errors.push(error instanceof Error ? error.message : String(error)),
+    ...options,
+  });
+  t.teardown(() => server.close(0));
+  return { server, certificates, reviews, errors };
+}
+
+type Checks = Parameters<Parameters<typeof t.test>[0]>[0];
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+function ask(port: number, path: string, options: RequestOptions = {}, body = ''): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = httpsRequest({ host: '127.0.0.1', port, path, ca: ca.certificate, agent: false, ...options }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks).toString() }));
+      response.once('error', reject);
+    });
+    sent.once('error', reject);
+    sent.end(body);
+  });
+}
+
+const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+
+t.test('who is let in', async (t) => {
+  const asked: string[] = [];
+  const authorizer: Authorizer = {
+    opinion: (user, { verb, subresource, name }) => {
+      asked.push(`${user.username} [${user.groups.join(' ')}] ${verb} nodes/${name}/${subresource}`);
+      return Promise.resolve('allow');
+    },
+  };
+  const { server, reviews } = await serve(t, { authorizer, owners: { secret: 'jane' } });
+  const now = Date.now();
+  const rows: readonly (readonly [what: string, options: RequestOptions, status: number, asked: string | null])[] = [
+    ['a client certificate', ca.sign('admin', ['system:masters'], 'client'), 200, 'admin [system:masters system:authenticated] get nodes/node-1/pods'],
+    ['a certificate that names nobody', ca.sign('', ['x'], 'client'), 401, null],
+    ['a certificate of a stranger', stranger.sign('admin', ['system:masters'], 'client'), 401, null],
+    ['a certificate that has expired', ca.sign('admin', [], 'client', { notBeforeMillis: now - 2 * hour, notAfterMillis: now - hour }), 401, null],
+    ['a certificate that is not valid yet', ca.sign('admin', [], 'client', { notBeforeMillis: now + hour, notAfterMillis: now + 2 * hour }), 401, null],
+    ['a stranger’s certificate that is not valid yet', stranger.sign('admin', [], 'client', { notBeforeMillis: now + hour, notAfterMillis: now + 2 * hour }), 401, null],
+    ['a server’s certificate', ca.sign('admin', [], 'server'), 401, null],
+    ['a token', bearer('secret'), 200, 'jane [people system:authenticated] get nodes/node-1/pods'],
+    ['the same token again', bearer('secret'), 200, 'jane [people system:authenticated] get nodes/node-1/pods'],
+    ['a token of nobody', bearer('wrong'), 401, null],
+    ['a token that can’t be looked up', bearer('unavailable'), 401, null],
+    ['a good certificate beside a bad token', { ...ca.sign('admin', [], 'client'), ...bearer('wrong') }, 200, 'admin [system:authenticated] get nodes/node-1/pods'],
+    ['a good token beside a bad certificate', { ...stranger.sign('admin', [], 'client'), ...bearer('secret') }, 200, 'jane [people system:authenticated] get nodes/node-1/pods'],
+    ['another scheme', { headers: { authorization: 'Basic c2VjcmV0' } }, 401, null],
+    ['nobody', {}, 401, null],
+  ];
+  for (const [what, options, status, expected] of rows) {
+    asked.length = 0;
+    const answer = await ask(server.port, '/pods', options);
+    t.equal(answer.status, status, what);
+    if (status === 401) t.equal(answer.body, 'Unauthorized', what);
+    t.strictSame(asked, expected === null ? [] : [expected], what);
+  }
+  t.equal(reviews.asked, 3, 'each token was looked up once');
+});
+
+t.test('anonymous, where it is allowed, and never after something was wrong', async (t) => {
+  const { server } = await serve(t, { anonymous: true });
+  t.equal((await ask(server.port, '/pods')).status, 200);
+  t.equal((await ask(server.port, '/pods', bearer('wrong'))).status, 401);
+  t.equal((await ask(server.port, '/pods', stranger.sign('a', [], 'client'))).status, 401);
+});
+
+t.test('what is refused, and in which words', async (t) => {
+  const authorizer: Authorizer = { opinion: (_user, { subresource }) => Promise.resolve(subresource === 'proxy' ? 'no-opinion' : subresource === 'metrics' ? 'error' : 'deny') };
+  const { server } = await serve(t, { authorizer });
+  const options = ca.sign('joe', [], 'client');
+  t.match(await ask(server.port, '/pods', options), {
+    status: 403,
+    body: 'Forbidden (user=joe, verb=get, resource=nodes, subresource(s)=[pods proxy])\n',
+    headers: { 'content-type': 'text/plain; charset=utf-8' },
+  });
+  t.match(await ask(server.port, '/metrics', options), { status: 500, body: 'Authorization error (user=joe, verb=get, resource=nodes, subresource=metrics)' });
+  t.match(await ask(server.port, '/none', options), { status: 404, body: '404 page not found\n' }, 'nobody is asked about what there isn’t');
+  t.match(await ask(server.port, '/stats/summary', options), { status: 404 }, 'no route of this server');
+  t.match(await ask(server.port, '/run', { ...options, method: 'DELETE' }), { status: 404 });
+});
+
+t.test('methods, media types, paths, bodies', async (t) => {
+  const { server, errors } = await serve(t, { anonymous: true });
+  t.match(await ask(server.port, '/pods', { method: 'POST' }), { status: 405, body: '405: Method Not Allowed', headers: { allow: 'GET' } });
+  t.match(await ask(server.port, '/pods', { headers: { accept: 'text/html' } }), { status: 406, body: '406: Not Acceptable\n\nAvailable representations: application/json' });
+  t.match(await ask(server.port, '/a/../pods'), { status: 307, headers: { location: '/pods' } });
+  t.match(await ask(server.port, '/containerLogs/ns/p%2Fq/c'), { status: 200, body: 'containerLogs|ns|p/q|c' });
+  t.match(await ask(server.port, '/containerLogs/ns/p'), { status: 404, body: '404: Page Not Found' });
+  t.match(await ask(server.port, '/run/ns/p/c', { method: 'POST' }, 'hello'), { status: 200, body: 'hello' });
+  t.match(await ask(server.port, '/metrics'), { status: 500, body: 'internal server error\n' });
+  t.strictSame(errors, ['broken']);
+  await t.rejects(ask(server.port, '/run/ns/p/c', { method: 'POST' }, 'x'.repeat(2_000_000)), 'a body without end ends the connection');
+  t.match(await ask(server.port, '/pods'), { status: 200 }, 'and the server goes on');
+});
+
+t.test('authorities and certificates are replaced while connections are open', async (t) => {
+  const { server, certificates } = await serve(t);
+  const admin = ca.sign('admin', [], 'client');
+  t.equal((await ask(server.port, '/pods', admin)).status, 200);
+  const tls = { minVersion: 'TLSv1.2' as const, ciphers: ['ECDHE-ECDSA-AES128-GCM-SHA256'], groups: [], clientCertificates: certificates };
+  certificates.replace(stranger.certificate);
+  const renewed = ca.sign('node', [], 'server');
+  server.replaceTls({ ...tls, pair: { certificatePem: renewed.cert, keyPem: renewed.key } });
+  t.equal((await ask(server.port, '/pods', admin)).status, 401, 'who was of the old authority');
+  t.equal((await ask(server.port, '/pods', stranger.sign('admin', [], 'client'))).status, 200, 'who is of the new one');
+  const shown = await new Promise<string>((resolve, reject) => {
+    const socket = tlsConnect({ port: server.port, host: '127.0.0.1', ca: ca.certificate }, () => {
+      resolve(socket.getPeerX509Certificate()?.fingerprint256 ?? '');
+      t.equal(socket.getProtocol(), 'TLSv1.3', 'a list of suites leaves TLS 1.3 on');
+      socket.destroy();
+    });
+    socket.once('error', reject);
+  });
+  const digest = createHash('sha256')
+    .update(Buffer.from(renewed.cert.replace(/-----[A-Z ]+-----|\s/g, ''), 'base64'))
+    .digest('hex')
+    .toUpperCase();
+  t.equal(shown.replaceAll(':', ''), digest, 'the new certificate is shown');
+});
+
+t.test('answers of the apiserver about access are kept, its failures are not', async (t) => {
+  let now = 0;
+  const asked: string[] = [];
+  let fails = 0;
+  const errors: unknown[] = [];
+  const authorizer = new WebhookAuthorizer({
+    reviews: {
+      reviewAccess: ({ username }) => {
+        asked.push(username);
+        if (fails-- > 0) return Promise.reject(new PortError({ kind: 'unavailable', message: 'away', operation: 'apiWriter.create', subject: '' }));
+        return Promise.resolve(username === 'yes');
+      },
+    },
+    allowedMillis: 300_000,
+    deniedMillis: 30_000,
+    nowMillis: () => now,
+    onError: (error) => errors.push(error),
+    retries: { firstMillis: 1, factor: 1 },
+  });
+  const attributes = { verb: 'get', apiGroup: '', apiVersion: 'v1', resource: 'nodes', subresource: 'pods', name: 'n' } as const;
+  const user = (username: string): UserInfo => ({ username, uid: '', groups: [], extra: {} });
+  const opinions = async (...names: string[]) => Promise.all(names.map((name) => authorizer.opinion(user(name), attributes)));
+  t.strictSame(await opinions('yes', 'yes', 'no'), ['allow', 'allow', 'no-opinion']);
+  t.strictSame(asked.splice(0), ['yes', 'no'], 'the same question at once is asked once');
+  now = 31_000;
+  await opinions('yes', 'no');
+  t.strictSame(asked.splice(0), ['no'], 'a no is kept for a shorter time');
+  now = 301_000;
+  fails = 2;
+  t.strictSame(await opinions('yes'), ['allow'], 'what passes is tried again');
+  t.strictSame(asked.splice(0), ['yes', 'yes', 'yes']);
+  fails = 99;
+  t.strictSame(await opinions('other'), ['error']);
+  t.equal(errors.length, 1);
+  fails = 0;
+  t.strictSame(await opinions('other'), ['no-opinion'], 'a failure is not kept');
+  await opinions(`long${'x'.repeat(10_000)}`, `long${'x'.repeat(10_000)}`);
+  asked.length = 0;
+  await opinions(`long${'x'.repeat(10_000)}`);
+  t.equal(asked.length, 1, 'a very long question is asked each time');
+});
+
+/** A streaming server of a runtime: echoes after the upgrade, in capitals. */
+async function backend(t: Checks, refuse = false) {
+  const seen: IncomingMessage[] = [];
+  const sockets = new Set<Socket>();
+  const server = createHttp((_request, response) => response.writeHead(refuse ? 404 : 200).end('no such session'));
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  if (!refuse)
+    server.on('upgrade', (request, socket) => {
+      seen.push(request);
+      socket.on('error', () => socket.destroy());
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\nX-Own: kept\r\n\r\nhello ');
+      socket.pipe(socket);
+    });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return { url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/exec/one-time-token?x=1`), seen, sockets };
+}
+
+function upgrade(
+  port: number,
+  path: string,
+  options: RequestOptions = {},
+): Promise<{ readonly status: number; readonly socket: Socket | null; readonly head: Buffer; readonly headers: IncomingMessage['headers']; readonly body: string }> {
+  return new Promise((resolve, reject) => {
+    const headers = { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': 'v4.channel.k8s.io', ...(options.headers as object) };
+    const sent = httpsRequest({ host: '127.0.0.1', port, path, ca: ca.certificate, agent: false, method: 'POST', ...options, headers });
+    sent.once('upgrade', (response, socket, head) => resolve({ status: 101, socket: socket as Socket, head, headers: response.headers, body: '' }));
+    sent.once('response', (response) => {
+      let body = '';
+      response.on('data', (chunk: Buffer) => {
+        body += chunk.toString();
+      });
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, socket: null, head: Buffer.alloc(0), headers: response.headers, body }));
+    });
+    sent.once('error', reject);
+    sent.end();
+  });
+}
+
+const execTo = (target: URL): readonly KubeletRoute[] => [...routes, { pattern: '/exec/', methods: ['GET', 'POST'], produces: null, answer: () => ({ kind: 'proxy', target }) }];
+
+t.test('an upgraded connection is passed on byte by byte', async (t) => {
+  const { url, seen, sockets } = await backend(t);
+  const { server } = await serve(t, { routes: execTo(url), owners: { secret: 'jane' } });
+  const { socket, head, headers } = await upgrade(server.port, '/exec/ns/p/c?command=sh', bearer('secret'));
+  t.equal(headers['x-own'], 'kept', 'the answer’s headers are the runtime’s');
+  t.match(seen[0], { url: '/exec/one-time-token?x=1', method: 'POST', headers: { 'x-stream-protocol-version': 'v4.channel.k8s.io', 'x-forwarded-for': '127.0.0.1' } });
+  t.equal(seen[0]?.headers.authorization, undefined, 'the token stays here');
+  if (socket === null) throw new Error('no upgrade');
+  const sent = randomBytes(8 * 1024 * 1024);
+  const got: Buffer[] = [head];
+  let bytes = head.length;
+  await new Promise<void>((resolve) => {
+    socket.on('data', (chunk: Buffer) => {
+      got.push(chunk);
+      bytes += chunk.length;
+      if (bytes === sent.length + 'hello '.length) resolve();
+    });
+    socket.write(sent);
+  });
+  t.ok(Buffer.concat(got).subarray('hello '.length).equals(sent), 'all bytes came back as they were');
+  const gone = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  for (const one of sockets) one.destroy();
+  await gone;
+  t.pass('the end of one side is the end of the other');
+});
+
+t.test('upgrades that don’t come about', async (t) => {
+  const refusing = await backend(t, true);
+  const away = new URL('http://127.0.0.1:1/exec/secret-session');
+  const { server } = await serve(t, { routes: execTo(refusing.url), anonymous: true });
+  t.match(await upgrade(server.port, '/exec/ns/p/c'), { status: 404, body: 'no such session' });
+  t.match(await ask(server.port, '/exec/ns/p/c', { method: 'POST' }), { status: 500, body: 'Upgrade request required' });
+  t.match(await upgrade(server.port, '/pods', { method: 'GET' }), { status: 200, body: '{}' }, 'an upgrade of what has no other protocol is not taken up');
+  const other = await serve(t, { routes: execTo(away), anonymous: true });
+  const answer = await upgrade(other.server.port, '/exec/ns/p/c');
+  t.match(answer, { status: 500, body: /^error dialing backend: / });
+  t.notMatch(answer.body, /secret-session/);
+  t.strictSame(other.errors, []);
+  const shut = await serve(t, { routes: execTo(refusing.url) });
+  t.match(await upgrade(shut.server.port, '/exec/ns/p/c'), { status: 401, body: 'Unauthorized' });
+});
+
+t.test('a stream stops for a slow reader, and ends with one that is gone', async (t) => {
+  let made = 0;
+  let ended = false;
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        made++;
+        yield Buffer.alloc(64 * 1024);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    } finally {
+      ended = true;
+    }
+  }
+  const stream: KubeletRoute = { pattern: '/containerLogs/', methods: ['GET'], produces: null, answer: () => ({ kind: 'stream', status: 200, headers: {}, chunks: chunks() }) };
+  const server = await KubeletServer.listen({ address: '127.0.0.1', port: 0, policy: requestPolicy('n'), routes: [stream], tls: null, access: null, onError: () => {} });
+  t.teardown(() => server.close(0));
+  const response = await new Promise<IncomingMessage>((resolve) =>
+    httpRequest({ host: '127.0.0.1', port: server.port, path: '/containerLogs/a/b/c', agent: false }, resolve).end(),
+  );
+  response.pause();
+  let before = -1;
+  while (made !== before) {
+    before = made;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  t.ok(made < 400, `${made} chunks of 64 KiB were made for a reader that doesn’t read`);
+  response.destroy();
+  for (let i = 0; i < 100 && !ended; i++) await new Promise((resolve) => setTimeout(resolve, 50));
+  t.ok(ended, 'nothing is made for a reader that is gone');
+});
