@@ -11,3 +11,8 @@ export { defaultHttpLimits, type HttpLimits, type LoopbackHttpOptions, LoopbackH
 export { podsRoutes } from './pods-route.js';
 export type { AccessRules } from './request-access.js';
 export type { Route } from './route-table.js';
+export { type ContainerLogParts, containerLogRoutes } from './routes/container-log-routes.js';
+export { disabledRoute, type LogEntry, nodeLogRoute, type OpenLogEntry } from './routes/node-log-routes.js';
+export { checkpointRoute, configzRoute, healthKubeletRoutes, podRoutes, type RunningPod, runningPodsRoute } from './routes/state-routes.js';
+export { streamRoutes } from './routes/stream-routes.js';
+export { flagzRoute, type StatusFacts, statuszRoute, verbosityRoute } from './routes/z-pages.js';

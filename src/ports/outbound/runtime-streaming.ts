@@ -1,0 +1,22 @@
+// Terminals and ports of containers: the runtime opens a session and says where; the bytes go there without the agent looking at them.
+import type { Operation } from '../operation.js';
+
+export interface StreamingSession {
+  /** Lets whoever knows it in, once, for about a minute: never to be logged. */
+  readonly url: string;
+}
+
+interface Streams {
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly tty: boolean;
+}
+
+/** Each call opens a session of its own. Errors: not-found, resource-exhausted (too many sessions), unimplemented, and what the connection may fail with. */
+export interface RuntimeStreamingOperations {
+  readonly exec: Operation<Streams & { readonly containerId: string; readonly command: readonly string[] }, StreamingSession>;
+  readonly attach: Operation<Streams & { readonly containerId: string }, StreamingSession>;
+  /** @property ports for clients that can't say them on the stream; else empty */
+  readonly portForward: Operation<{ readonly sandboxId: string; readonly ports: readonly number[] }, StreamingSession>;
+}
