@@ -1,7 +1,7 @@
 // The modules of a daemon: the runtime behind its sockets, the host's files, and the agent on top of both.
 // Invariant: making a part costs no I/O but opening its own directories; what has to be given back is added to the teardown where it is made.
 import { Container, ContainerModule } from 'inversify';
-import { CriConnection, CriContainers, CriImages, CriRuntimeEvents, CriRuntimeState, CriSandboxes } from '../adapters/cri/index.js';
+import { CriConnection, CriContainers, CriImages, CriRuntimeEvents, CriRuntimeState, CriSandboxes, CriStreaming } from '../adapters/cri/index.js';
 import { failingPort } from '../adapters/decorators/index.js';
 import { CgroupfsPodCgroups, HttpManifestUrl, LinuxHostPaths, LinuxMachine, LinuxManifestDirectory } from '../adapters/linux/index.js';
 import { LoggingEventSink } from '../adapters/logging/index.js';
@@ -11,12 +11,14 @@ import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMa
 import { nodeAllocatableCgroup } from '../domain/cgroups/pod-cgroup-name.js';
 import { featureEnabled } from '../domain/configuration/feature-gates.js';
 import { Kernel } from '../domain/kernel/kernel.js';
+import type { Pod } from '../ports/model/pod.js';
 import { type Binder, bindTo, type Resolver } from './bind-to.js';
-import { agentQueries } from './daemon/agent-queries.js';
+import { agentQueries, mirrorUids } from './daemon/agent-queries.js';
 import { RuntimeCheckpoints } from './daemon/checkpoints.js';
 import { Inbox } from './daemon/inbox.js';
 import { micros } from './daemon/kubelet-settings.js';
 import { LoopHealth } from './daemon/loop-health.js';
+import { NodeContainers } from './daemon/node-containers.js';
 import { performer } from './daemon/performer.js';
 import { RuntimeNotices } from './daemon/runtime-notices.js';
 import { Shell } from './shell/shell.js';
@@ -45,6 +47,7 @@ const runtimeModule = module((bind) => {
   });
   bind.to(tokens.sandboxes, [tokens.runtimeService], ({ runtimeService }) => new CriSandboxes(runtimeService));
   bind.to(tokens.containers, [tokens.runtimeService], ({ runtimeService }) => new CriContainers(runtimeService));
+  bind.to(tokens.streaming, [tokens.runtimeService], ({ runtimeService }) => new CriStreaming(runtimeService));
   bind.to(tokens.images, [tokens.imageService, tokens.configuration], ({ imageService }, { gates }) => {
     return new CriImages(imageService, { streamLists: featureEnabled(gates, 'CRIListStreaming') });
   });
@@ -188,6 +191,14 @@ const agentModule = module((bind) => {
     },
   );
   bind.to(tokens.loopHealth, [tokens.kernel, tokens.clock], (kernel, clock) => new LoopHealth(kernel.state.agent, () => clock.now()));
+  bind.to(
+    tokens.nodeContainers,
+    [tokens.configuration, tokens.queries, tokens.kernel, tokens.runtime, tokens.containers, tokens.streaming],
+    ({ configuration }, queries, kernel, runtime, containers, streaming) => {
+      const uidsOf = (pod: Pod) => [pod.metadata.uid ?? '', ...mirrorUids(kernel.state.agent, pod)];
+      return new NodeContainers({ pods: () => queries.pods().items ?? [], uidsOf, runtime, containers, streaming, podLogsDirectory: configuration.podLogsDir });
+    },
+  );
   bind.to(tokens.checkpoints, [tokens.configuration, tokens.runtime, tokens.containers, tokens.queries, tokens.clock], ({ options }, runtime, containers, queries, clock) => {
     return new RuntimeCheckpoints({ rootDirectory: options.rootDir, runtime, containers, pods: () => queries.pods().items ?? [], now: () => clock.now() });
   });

@@ -7,9 +7,11 @@ import type { NodeFacts } from '../domain/containers/node-facts.js';
 import type { Kernel } from '../domain/kernel/kernel.js';
 import type { AgentQueries } from '../ports/inbound/agent-queries.js';
 import type { ContainerCheckpointOperations } from '../ports/inbound/container-checkpoints.js';
+import type { NodeContainerOperations } from '../ports/inbound/node-containers.js';
 import type { Micros } from '../ports/micros.js';
 import type { PortOf } from '../ports/operation.js';
 import type { Logger } from '../ports/outbound/logger.js';
+import type { RuntimeStreamingOperations } from '../ports/outbound/runtime-streaming.js';
 import { type Token, token } from './bind-to.js';
 import type { ApiAccess } from './daemon/api-access.js';
 import type { DaemonProfile } from './daemon/daemon-profile.js';
@@ -92,5 +94,7 @@ export const tokens = {
   shell: token<Shell<KubeletState, KubeletEvent, KubeletOperations>>('shell'),
   loopHealth: token<LoopHealth>('loopHealth'),
   queries: token<AgentQueries>('queries'),
+  nodeContainers: token<PortOf<NodeContainerOperations>>('nodeContainers'),
+  streaming: token<PortOf<RuntimeStreamingOperations>>('streaming'),
   checkpoints: token<PortOf<ContainerCheckpointOperations>>('checkpoints'),
 } as const;

@@ -106,6 +106,7 @@ ${more}`;
       'failSwapOn: false',
       'failCgroupV1: false',
       'healthzPort: 0',
+      'enableServer: false',
       'authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}',
       'authorization: {mode: AlwaysAllow}',
     ].filter((line) => !overridden.has(line.slice(0, line.indexOf(':'))));
@@ -133,11 +134,13 @@ ${more}`;
       adoptsByManifest: true,
       takeOverAdvice: 'Advice.',
       listenPort: 0,
+      apiPort: 0,
+      apiAddress: '127.0.0.1',
       flightRecord: null,
       probing: null,
       ...profile,
     };
-    const daemon = await startDaemon({ loaded: this.loaded(root), profile: full, logger: this.log, clock: this.clock, native, environment: {} });
+    const daemon = await startDaemon({ loaded: this.loaded(root), profile: full, logger: this.log, setVerbosity: () => {}, clock: this.clock, native, environment: {} });
     this.daemons.push(daemon);
     return daemon;
   }

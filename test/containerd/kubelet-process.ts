@@ -76,6 +76,7 @@ export class KubeletProcess {
       failCgroupV1: false,
       failSwapOn: false,
       healthzPort: this.port,
+      enableServer: false,
       authentication: { anonymous: { enabled: false }, webhook: { enabled: false } },
       authorization: { mode: 'AlwaysAllow' },
       logging: { format: 'json' },

@@ -46,11 +46,12 @@ export async function runKubelet(words: readonly string[]): Promise<number> {
   }
   for (const line of loaded.deprecations) process.stderr.write(`${line}\n`);
   const { format, verbosity } = loaded.configuration.logging;
-  logger = stderrLogger(clock, format === 'json' ? 'json' : 'text', verbosity);
-  return run(loaded, logger, clock);
+  const running = stderrLogger(clock, format === 'json' ? 'json' : 'text', verbosity);
+  logger = running;
+  return run(loaded, running, clock);
 }
 
-async function run(loaded: LoadedConfiguration, logger: Logger, clock: WallAnchoredClock): Promise<number> {
+async function run(loaded: LoadedConfiguration, logger: PinoLogger, clock: WallAnchoredClock): Promise<number> {
   const signals = listenForSignals();
   process.on('uncaughtException', (error) => failed(logger, error));
   process.on('unhandledRejection', (error) => failed(logger, error));
@@ -64,12 +65,12 @@ async function run(loaded: LoadedConfiguration, logger: Logger, clock: WallAncho
 }
 
 /** null: a signal came before it was up. */
-async function started(loaded: LoadedConfiguration, logger: Logger, clock: WallAnchoredClock, signalled: Promise<void>): Promise<Daemon | null> {
+async function started(loaded: LoadedConfiguration, logger: PinoLogger, clock: WallAnchoredClock, signalled: Promise<void>): Promise<Daemon | null> {
   const own = readOwnSettings(process.env.KUBELET_TS_CONFIG);
   logger.log('info', 'Kubelet version', { kubeletVersion: reportedVersion(), node: process.version });
   const native = openNative(own.nativeAddonRequired);
   const profile = kubeletProfile(loaded.options.rootDir, own.flightRecord);
-  const starting = startDaemon({ loaded, profile, logger, clock, native, environment: process.env });
+  const starting = startDaemon({ loaded, profile, logger, setVerbosity: (level) => logger.setVerbosity(level), clock, native, environment: process.env });
   const outcome = await Promise.race([starting, signalled.then(() => null)]);
   if (outcome === null) starting.then((daemon) => daemon.stop()).catch(() => {});
   return outcome;
@@ -116,7 +117,7 @@ function refused(logger: Logger, error: string): number {
   return exitCodes.failed;
 }
 
-function stderrLogger(clock: WallAnchoredClock, format: 'text' | 'json', verbosity: number): Logger {
+function stderrLogger(clock: WallAnchoredClock, format: 'text' | 'json', verbosity: number): PinoLogger {
   const ignored = (): void => {};
   return PinoLogger.create({ format, verbosity, now: () => clock.now(), pid: process.pid, destination: standardErrorDestination(ignored) }, 'kubelet-ts');
 }

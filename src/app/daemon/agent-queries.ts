@@ -1,6 +1,8 @@
 // What the agent answers from its state: its pods with their newest statuses, and its health.
 import type { AgentState } from '../../domain/agent/agent-state.js';
+import { podAndMirror } from '../../domain/agent/pod-index.js';
 import { type AgentQueries, podList } from '../../ports/inbound/agent-queries.js';
+import type { Pod } from '../../ports/model/pod.js';
 import type { LoopHealth } from './loop-health.js';
 
 export function agentQueries(state: AgentState, health: LoopHealth): AgentQueries {
@@ -12,6 +14,16 @@ export function agentQueries(state: AgentState, health: LoopHealth): AgentQuerie
       });
       return podList(pods);
     },
+    isContainerRunning(podUid, containerId) {
+      const cached = state.cache.entries.get(podUid)?.cached;
+      return cached?.kind === 'status' && cached.status.containers.some(({ id, state: runs }) => id === containerId && runs === 'running');
+    },
     health: () => [{ name: 'ping', failure: null }, health.syncloop()],
   };
+}
+
+/** UIDs that the API knows a static pod by. */
+export function mirrorUids(state: AgentState, pod: Pod): string[] {
+  const { mirror } = podAndMirror(state.pods, pod);
+  return mirror?.metadata.uid === undefined ? [] : [mirror.metadata.uid];
 }

@@ -9,6 +9,8 @@ export interface DaemonContext {
   readonly loaded: LoadedConfiguration;
   readonly profile: DaemonProfile;
   readonly logger: Logger;
+  /** How much is logged from now on. */
+  readonly setVerbosity: (level: number) => void;
   readonly clock: Clock;
   readonly native: NativeLinux;
   readonly environment: Readonly<Record<string, string | undefined>>;

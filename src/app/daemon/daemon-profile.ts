@@ -19,6 +19,9 @@ export interface DaemonProfile {
   readonly takeOverAdvice: string;
   /** Port of the loopback listener in place of the configured one; 0: any free one. null: as configured. */
   readonly listenPort: number | null;
+  /** The same for the authenticated port, and the address in place of the configured one. */
+  readonly apiPort: number | null;
+  readonly apiAddress: string | null;
   /** NDJSON file that everything that goes into the agent and comes out of it is recorded in; null: none. */
   readonly flightRecord: FlightRecordSettings | null;
   /** Who asks workloads over the network; null: the network itself. Pods of a mock runtime have addresses that lead nowhere. */
@@ -45,6 +48,8 @@ export function kubeletProfile(rootDirectory: string, flightRecord: FlightRecord
     adoptsByManifest: true,
     takeOverAdvice,
     listenPort: null,
+    apiPort: null,
+    apiAddress: null,
     flightRecord,
     probing: null,
   };

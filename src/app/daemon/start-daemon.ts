@@ -20,6 +20,7 @@ import type { AgentQueries } from '../../ports/inbound/agent-queries.js';
 import type { Resolver } from '../bind-to.js';
 import { daemonContainer } from '../modules.js';
 import { type Recording, tokens } from '../tokens.js';
+import { openKubeletApi } from './api/kubelet-api.js';
 import { type ApiAccess, openApiAccess } from './api-access.js';
 import type { DaemonContext } from './daemon-context.js';
 import { type DaemonProfile, defaultRootDirectory } from './daemon-profile.js';
@@ -47,6 +48,8 @@ export interface Daemon {
   readonly queries: AgentQueries;
   /** Where the loopback listener listens, e.g. `127.0.0.1:10248`; null: nowhere. */
   readonly address: string | null;
+  /** Port of the authenticated API; null: it isn't served. */
+  readonly apiPort: number | null;
   readonly nodeName: string;
   /** Resolves when the daemon ends by itself; it is still to be stopped then. */
   readonly ended: Promise<DaemonEnd>;
@@ -210,6 +213,7 @@ class DaemonStart {
     teardown.add('agent', () => shell.stop());
     resolver.get(tokens.inbox).connect((event) => shell.deliver(event));
     resolver.get(tokens.notices).connect((event) => shell.deliver(event));
+    const api = await openKubeletApi(this.context, resolver, teardown, nodeName, steady.startup);
     const address = await openListener(this.context, queries, teardown);
     await resolver.get(tokens.events).record(startingEvent(nodeName), calling());
     shell.deliver({ type: 'start' });
@@ -224,6 +228,7 @@ class DaemonStart {
     return {
       queries,
       address,
+      apiPort: api.port,
       nodeName,
       ended: this.ended,
       resolver,

@@ -63,6 +63,8 @@ export class DevStage {
     if (loaded.kind !== 'loaded') throw new Error(loaded.kind === 'refused' ? loaded.error : `unexpected: ${loaded.kind}`);
     const configuration = {
       ...loaded.configuration,
+      // Without an apiserver nobody could say who may use it.
+      enableServer: false,
       staticPodPath: this.manifests,
       podLogsDir: this.logsDirectory,
       containerRuntimeEndpoint: endpoint,
@@ -82,6 +84,8 @@ export class DevStage {
       adoptsByManifest: false,
       takeOverAdvice: 'Say --take-over to take it all the same: those pods are STOPPED then.',
       listenPort: 0,
+      apiPort: 0,
+      apiAddress: '127.0.0.1',
       flightRecord: null,
       probing: mock?.probing ?? null,
     };

@@ -8,9 +8,15 @@ import { type KubeletConfiguration, settingRows, valueAt } from './schema.js';
 
 /** Dotted paths of settings, as `authentication.anonymous.enabled`. */
 export const actedOn: ReadonlySet<string> = new Set([
+  'address',
   'allowedUnsafeSysctls',
+  'authentication.anonymous.enabled',
+  'authentication.webhook.cacheTTL',
   'authentication.webhook.enabled',
+  'authentication.x509.clientCAFile',
   'authorization.mode',
+  'authorization.webhook.cacheAuthorizedTTL',
+  'authorization.webhook.cacheUnauthorizedTTL',
   'cgroupDriver',
   'cgroupRoot',
   'cgroupsPerQOS',
@@ -24,6 +30,11 @@ export const actedOn: ReadonlySet<string> = new Set([
   'cpuCFSQuota',
   'cpuCFSQuotaPeriod',
   'crashLoopBackOff.maxContainerRestartPeriod',
+  'enableDebugFlagsHandler',
+  'enableDebuggingHandlers',
+  'enableProfilingHandler',
+  'enableServer',
+  'enableSystemLogHandler',
   'eventBurst',
   'eventRecordQPS',
   'failCgroupV1',
@@ -44,7 +55,9 @@ export const actedOn: ReadonlySet<string> = new Set([
   'mergeDefaultEvictionSettings',
   'oomScoreAdj',
   'podLogsDir',
+  'port',
   'protectKernelDefaults',
+  'readOnlyPort',
   'resolvConf',
   'rotateCertificates',
   'runOnce',
@@ -57,6 +70,11 @@ export const actedOn: ReadonlySet<string> = new Set([
   'staticPodURLHeader',
   'syncFrequency',
   'systemReserved',
+  'tlsCertFile',
+  'tlsCipherSuites',
+  'tlsCurvePreferences',
+  'tlsMinVersion',
+  'tlsPrivateKeyFile',
 ]);
 
 /** Settings that differ from their default and that nothing acts on; dotted paths, in the order of the table. */

@@ -1,0 +1,98 @@
+// The routes of the kubelet's port, as the configuration has them switched on (spec/config-and-api.md, 10.2 to 10.4).
+import { FileLogReader } from '../../../adapters/container-logs/index.js';
+import {
+  checkpointRoute,
+  configzRoute,
+  containerLogRoutes,
+  disabledRoute,
+  flagzRoute,
+  healthKubeletRoutes,
+  type KubeletRoute,
+  nodeLogRoute,
+  podRoutes,
+  runningPodsRoute,
+  statuszRoute,
+  streamRoutes,
+  verbosityRoute,
+} from '../../../adapters/http-server/index.js';
+import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
+import { shownConfiguration, shownFlags } from '../../../domain/configuration/shown-settings.js';
+import { formatRfc3339 } from '../../../domain/values/time.js';
+import type { NodeContainerOperations } from '../../../ports/inbound/node-containers.js';
+import type { Pod } from '../../../ports/model/pod.js';
+import type { PortOf } from '../../../ports/operation.js';
+import type { Resolver } from '../../bind-to.js';
+import { reportedVersion } from '../../cli/version.js';
+import { tokens } from '../../tokens.js';
+import type { DaemonContext } from '../daemon-context.js';
+import { runningPods } from '../running-pods.js';
+import { nodeLogFiles } from './node-log-files.js';
+
+const nodeLogs = '/var/log';
+const debugPatterns = [
+  '/run',
+  '/run/',
+  '/exec',
+  '/exec/',
+  '/attach',
+  '/attach/',
+  '/portForward',
+  '/portForward/',
+  '/containerLogs',
+  '/containerLogs/',
+  '/runningpods/',
+  '/debug/pprof/',
+  '/logs/',
+];
+
+/** What everybody gets who may see the node at all; all there is on the read-only port, and without debugging handlers. */
+export function readOnlyRoutes(resolver: Resolver): readonly KubeletRoute[] {
+  const queries = resolver.get(tokens.queries);
+  return [...healthKubeletRoutes(queries), ...podRoutes(queries), ...debugPatterns.map((pattern) => disabledRoute(pattern, 'Debug endpoints are disabled.\n'))];
+}
+
+export function allRoutes(context: DaemonContext, resolver: Resolver, startedMillis: number): readonly KubeletRoute[] {
+  const { configuration, gates } = context.loaded;
+  const queries = resolver.get(tokens.queries);
+  const containers = resolver.get(tokens.nodeContainers);
+  return [
+    ...healthKubeletRoutes(queries),
+    ...podRoutes(queries),
+    runningPodsRoute((signal) => runningPods(resolver.get(tokens.runtime), signal)),
+    configzRoute(() => shownConfiguration(configuration)),
+    ...logRoutes(context, resolver, containers),
+    ...streamRoutes(containers),
+    ...(featureEnabled(gates, 'ContainerCheckpoint') ? [checkpointRoute(resolver.get(tokens.checkpoints))] : []),
+    configuration.enableSystemLogHandler ? nodeLogRoute(nodeLogFiles(nodeLogs, context.native)) : disabledRoute('/logs/', 'logs endpoint is disabled.\n'),
+    disabledRoute('/debug/pprof/', 'profiling endpoint is disabled.\n'),
+    configuration.enableDebugFlagsHandler ? verbosityRoute((level) => context.setVerbosity(level)) : disabledRoute('/debug/flags/v', 'flags endpoint is disabled.\n'),
+    ...zPages(context, startedMillis),
+  ];
+}
+
+function logRoutes({ loaded, native, clock }: DaemonContext, resolver: Resolver, containers: PortOf<NodeContainerOperations>): readonly KubeletRoute[] {
+  const queries = resolver.get(tokens.queries);
+  const reader = new FileLogReader({ openFileWatch: (listener) => native.openFileWatch(listener) });
+  const pod = (namespace: string, name: string): Pod | null =>
+    (queries.pods().items ?? []).find(({ metadata }) => metadata.name === name && (metadata.namespace ?? '') === namespace) ?? null;
+  return containerLogRoutes({
+    pod,
+    containers,
+    read: ({ path, containerId }, podUid, options, signal) => reader.read({ log: { path, mayGrow: async () => queries.isContainerRunning(podUid, containerId) }, options, signal }),
+    now: () => clock.now(),
+    splitStreams: featureEnabled(loaded.gates, 'PodLogsQuerySplitStreams'),
+  });
+}
+
+function zPages({ loaded }: DaemonContext, startedMillis: number): readonly KubeletRoute[] {
+  const { gates } = loaded;
+  const statusz = statuszRoute(() => ({
+    startTime: formatRfc3339(startedMillis * 1000),
+    uptimeSeconds: Math.floor((Date.now() - startedMillis) / 1000),
+    runtimeVersion: process.version,
+    binaryVersion: reportedVersion(),
+    emulationVersion: reportedVersion(),
+    paths: ['/configz', '/debug', '/flagz', '/healthz', '/metrics'],
+  }));
+  return [...(featureEnabled(gates, 'ComponentFlagz') ? [flagzRoute(() => shownFlags(loaded))] : []), ...(featureEnabled(gates, 'ComponentStatusz') ? [statusz] : [])];
+}

@@ -1,0 +1,140 @@
+// Opens the kubelet's ports (spec/config-and-api.md, 8 to 10): the authenticated one, and the read-only one where it is asked for.
+// Invariant: the authenticated port never opens without a way to know who asks; what can't be opened ends the start.
+
+import { readFileSync } from 'node:fs';
+import { certificatesOf } from '../../../adapters/certificates/index.js';
+import {
+  type AccessRules,
+  ApiAccessReviews,
+  Authenticator,
+  alwaysAllow,
+  ClientCertificates,
+  KubeletServer,
+  type ServerTls,
+  WebhookAuthorizer,
+} from '../../../adapters/http-server/index.js';
+import { requestPolicy } from '../../../domain/authorization/request-policy.js';
+import type { StartupValues } from '../../../domain/configuration/startup-checks.js';
+import { nanosPerMillisecond } from '../../../domain/values/go-duration.js';
+import { PortError } from '../../../ports/port-error.js';
+import type { Resolver } from '../../bind-to.js';
+import { tokens } from '../../tokens.js';
+import { certificateDirectory } from '../certificate-directory.js';
+import type { DaemonContext } from '../daemon-context.js';
+import { StartRefusal } from '../start-refusal.js';
+import type { Teardown } from '../teardown.js';
+import { allRoutes, readOnlyRoutes } from './api-routes.js';
+import { watchReplaced } from './replaced-files.js';
+import { ownServingPair, readServingPair, type ServingPair } from './serving-files.js';
+
+/** Requests under way get this long when the daemon stops. */
+const closeMillis = 400;
+
+export interface KubeletApi {
+  /** The port that it listens on; null: nowhere. */
+  readonly port: number | null;
+}
+
+export async function openKubeletApi(context: DaemonContext, resolver: Resolver, teardown: Teardown, nodeName: string, startup: StartupValues): Promise<KubeletApi> {
+  const { configuration } = context.loaded;
+  const { apiPort, apiAddress } = context.profile;
+  if (!configuration.enableServer) return { port: null };
+  const certificates = clientCertificates(context);
+  const tls = servingTls(context, certificates, nodeName, startup);
+  const access = accessRules(context, resolver, certificates);
+  const startedMillis = Date.now();
+  const common = {
+    address: apiAddress ?? configuration.address,
+    policy: requestPolicy(nodeName),
+    onError: (error: unknown, path: string) => context.logger.log('error', 'Request failed', { path, err: error instanceof Error ? error.message : String(error) }),
+  };
+  const port = apiPort ?? configuration.port;
+  const routes = configuration.enableDebuggingHandlers ? allRoutes(context, resolver, startedMillis) : readOnlyRoutes(resolver);
+  const server = await listening({ ...common, port, tls, access, routes }, teardown);
+  watchCredentials(context, teardown, server, tls);
+  if (configuration.readOnlyPort !== 0) await listening({ ...common, port: configuration.readOnlyPort, tls: null, access: null, routes: readOnlyRoutes(resolver) }, teardown);
+  const { anonymous } = configuration.authentication;
+  if (anonymous.enabled && configuration.authorization.mode === 'AlwaysAllow') {
+    context.logger.log('warn', 'Anonymous requests may do everything with this node: authentication.anonymous.enabled and authorization.mode AlwaysAllow', {
+      address: common.address,
+      port: server.port,
+    });
+  }
+  context.logger.log('info', 'Starting to listen', { address: common.address, port: server.port });
+  return { port: server.port };
+}
+
+async function listening(options: Parameters<typeof KubeletServer.listen>[0], teardown: Teardown): Promise<KubeletServer> {
+  try {
+    const server = await KubeletServer.listen(options);
+    teardown.add(`port ${server.port}`, () => server.close(closeMillis), 2 * closeMillis);
+    return server;
+  } catch (error) {
+    if (error instanceof PortError) throw new StartRefusal(`failed to run Kubelet: failed to listen and serve: ${error.message}`);
+    throw error;
+  }
+}
+
+function clientCertificates({ loaded }: DaemonContext): ClientCertificates | null {
+  const { clientCAFile } = loaded.configuration.authentication.x509;
+  return clientCAFile === '' ? null : new ClientCertificates(readAuthorities(clientCAFile), () => Date.now());
+}
+
+/** Errors: StartRefusal. */
+function readAuthorities(file: string): string {
+  try {
+    const text = readFileSync(file, 'utf8');
+    if (certificatesOf(text).length === 0) throw new Error('data does not contain any valid RSA or ECDSA certificates');
+    return text;
+  } catch (error) {
+    throw new StartRefusal(`failed to run Kubelet: unable to load client CA file ${file}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function servingTls(context: DaemonContext, certificates: ClientCertificates | null, nodeName: string, startup: StartupValues): ServerTls {
+  const { minVersion, ciphers, groups } = startup.tls;
+  return { pair: servingPair(context, nodeName), clientCertificates: certificates, minVersion, ciphers, groups };
+}
+
+function servingPair({ loaded }: DaemonContext, nodeName: string): ServingPair {
+  const { tlsCertFile, tlsPrivateKeyFile } = loaded.configuration;
+  if (tlsCertFile !== '' && tlsPrivateKeyFile !== '') return readServingPair(tlsCertFile, tlsPrivateKeyFile);
+  return ownServingPair(certificateDirectory(loaded.options), nodeName, Date.now());
+}
+
+function accessRules({ loaded, logger }: DaemonContext, resolver: Resolver, certificates: ClientCertificates | null): AccessRules {
+  const { authentication, authorization } = loaded.configuration;
+  const nowMillis = () => Date.now();
+  const reviews = new ApiAccessReviews(resolver.get(tokens.apiWriter));
+  const { webhook, anonymous } = authentication;
+  if (certificates === null && !webhook.enabled && !anonymous.enabled) throw new StartRefusal('failed to run Kubelet: no authentication method configured');
+  const tokensBy = webhook.enabled ? { reviews, cacheMillis: webhook.cacheTTL / nanosPerMillisecond } : null;
+  const authenticator = new Authenticator({ certificates, tokens: tokensBy, anonymous: anonymous.enabled, nowMillis });
+  if (authorization.mode !== 'Webhook') return { authenticator, authorizer: alwaysAllow };
+  const { cacheAuthorizedTTL, cacheUnauthorizedTTL } = authorization.webhook;
+  const onError = (error: unknown) => logger.log('error', 'Authorization error', { err: error instanceof Error ? error.message : String(error) });
+  const allowedMillis = cacheAuthorizedTTL / nanosPerMillisecond;
+  const deniedMillis = cacheUnauthorizedTTL / nanosPerMillisecond;
+  return { authenticator, authorizer: new WebhookAuthorizer({ reviews, allowedMillis, deniedMillis, nowMillis, onError }) };
+}
+
+function watchCredentials({ loaded, logger }: DaemonContext, teardown: Teardown, server: KubeletServer, tls: ServerTls): void {
+  const { tlsCertFile, tlsPrivateKeyFile, authentication } = loaded.configuration;
+  const { clientCAFile } = authentication.x509;
+  let current = tls;
+  const serve = (changed: ServerTls) => {
+    current = changed;
+    server.replaceTls(changed);
+  };
+  if (tlsCertFile !== '' && tlsPrivateKeyFile !== '') {
+    const read = () => readServingPair(tlsCertFile, tlsPrivateKeyFile);
+    watchReplaced('serving certificate', [tlsCertFile, tlsPrivateKeyFile], read, (pair) => serve({ ...current, pair }), logger, teardown);
+  }
+  const { clientCertificates: certificates } = tls;
+  if (certificates === null) return;
+  const take = (authorities: string) => {
+    certificates.replace(authorities);
+    serve({ ...current });
+  };
+  watchReplaced('client authorities', [clientCAFile], () => readAuthorities(clientCAFile), take, logger, teardown);
+}

@@ -1,0 +1,74 @@
+// The certificate that the kubelet's port shows (spec/config-and-api.md, 8.1): files of the operator's, read anew when they change, or one
+// that the agent makes for itself once and keeps.
+// Invariants: a pair that doesn't fit together never replaces one that does; a key is written for its owner alone, before its certificate.
+import { generateKeyPairSync } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { issueCertificate, pairProblem } from '../../../adapters/certificates/index.js';
+import { parseIp } from '../../../domain/values/ip-address.js';
+import { StartRefusal } from '../start-refusal.js';
+
+export interface ServingPair {
+  readonly certificatePem: string;
+  readonly keyPem: string;
+}
+
+const hourMillis = 3_600_000;
+const validMillis = 365 * 24 * hourMillis;
+
+/** Errors: StartRefusal, naming the file. */
+export function readServingPair(certificateFile: string, keyFile: string): ServingPair {
+  const pair = { certificatePem: readText(certificateFile), keyPem: readText(keyFile) };
+  const problem = pairProblem(pair.certificatePem, pair.keyPem);
+  if (problem !== null) throw new StartRefusal(`failed to run Kubelet: unable to use tlsCertFile ${certificateFile} and tlsPrivateKeyFile ${keyFile}: ${problem}`);
+  return pair;
+}
+
+/** The pair of the certificate directory, made now if there is none. */
+export function ownServingPair(certificateDirectory: string, host: string, nowMillis: number): ServingPair {
+  const certificateFile = join(certificateDirectory, 'kubelet.crt');
+  const keyFile = join(certificateDirectory, 'kubelet.key');
+  const present = [certificateFile, keyFile].filter((file) => existsSync(file));
+  if (present.length === 1) throw new StartRefusal(`failed to run Kubelet: error reading ${present[0]}, certificate and key must be supplied as a pair`);
+  if (present.length === 2) return readServingPair(certificateFile, keyFile);
+  const pair = makePair(host, nowMillis);
+  try {
+    mkdirSync(certificateDirectory, { recursive: true, mode: 0o755 });
+    writeWhole(keyFile, pair.keyPem, 0o600);
+    writeWhole(certificateFile, pair.certificatePem, 0o644);
+  } catch (error) {
+    throw new StartRefusal(`failed to run Kubelet: unable to write the serving certificate: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return pair;
+}
+
+/** Signed by an authority of its own, which nobody keeps the key of. */
+function makePair(host: string, nowMillis: number): ServingPair {
+  const seconds = Math.floor(nowMillis / 1000);
+  const authority = { commonName: `${host}-ca@${seconds}`, organizations: [] };
+  const times = { notBeforeMillis: nowMillis - hourMillis, notAfterMillis: nowMillis + validMillis };
+  const authorityKeys = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const issuer = { ...authority, privateKey: authorityKeys.privateKey };
+  const names = parseIp(host) === null ? { dnsNames: [host], ipAddresses: [] } : { dnsNames: [], ipAddresses: [host] };
+  const leaf = issueCertificate(
+    { commonName: `${host}@${seconds}`, organizations: [], ...names, ...times, publicKey: keys.publicKey, isAuthority: false, purposes: ['server'] },
+    issuer,
+  );
+  const signer = issueCertificate({ ...authority, dnsNames: [], ipAddresses: [], ...times, publicKey: authorityKeys.publicKey, isAuthority: true, purposes: [] }, issuer);
+  return { certificatePem: leaf + signer, keyPem: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+}
+
+function writeWhole(path: string, text: string, mode: number): void {
+  const unfinished = `${path}.new`;
+  writeFileSync(unfinished, text, { mode, flush: true });
+  renameSync(unfinished, path);
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new StartRefusal(`failed to run Kubelet: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
