@@ -49,7 +49,8 @@ async function serving(t: { teardown(what: () => unknown): unknown }, more = '')
   t.teardown(() => stage.close());
   const file = join(stage.directory, 'client-ca.crt');
   writeFileSync(file, authority.cert);
-  stage.configurationMore = `enableServer: true\naddress: 127.0.0.1\nauthentication: {x509: {clientCAFile: ${file}}, anonymous: {enabled: false}, webhook: {enabled: false}}\n${more}`;
+  const authentication = `{x509: {clientCAFile: ${file}}, anonymous: {enabled: false}, webhook: {enabled: false}}`;
+  stage.configurationMore = `enableServer: true\naddress: 127.0.0.1\nauthentication: ${authentication}\n${more}`;
   return stage;
 }
 

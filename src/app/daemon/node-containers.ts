@@ -2,7 +2,7 @@
 // Invariant: a name from outside is only ever compared; paths and ids come from the agent's pods and from the runtime.
 import { join } from 'node:path';
 import { containerOfLogs } from '../../domain/logs/log-container.js';
-import { containerLogDirectory, containerLogPath } from '../../domain/values/log-paths.js';
+import { containerLogDirectory } from '../../domain/values/log-paths.js';
 import type { ContainerAddress, Found, LogFile, NodeContainerOperations } from '../../ports/inbound/node-containers.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';

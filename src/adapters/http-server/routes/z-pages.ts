@@ -6,11 +6,17 @@ const apiVersion = 'config.k8s.io/v1beta1';
 const oldApiVersion = 'config.k8s.io/v1alpha1';
 const text = { 'Content-Type': 'text/plain; charset=utf-8' };
 
+const warning = 'Warning: This endpoint is not meant to be machine parseable,' + ' has no formatting compatibility guarantees and is for debugging purposes only.';
+
+function page(name: string, lines: readonly string[]): string {
+  return `\nkubelet ${name}\n${warning}\n\n${lines.join('\n')}\n`;
+}
+
 /** @param flags by name, without what is secret in them */
 export function flagzRoute(flags: () => ReadonlyMap<string, string>): KubeletRoute {
   const plain = (): string => {
     const lines = [...flags()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, value]) => `${name}=${value}`);
-    return `\nkubelet flagz\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n\n${lines.join('\n')}\n`;
+    return page('flagz', lines);
   };
   const structured = () => ({ flags: Object.fromEntries(flags()) });
   return { pattern: '/flagz', methods: null, produces: null, answer: (question) => zPage(question, 'Flagz', plain, structured) };
@@ -38,7 +44,7 @@ export function statuszRoute(facts: () => StatusFacts): KubeletRoute {
       `Emulation version: ${emulationVersion}`,
       `Paths: ${paths.join(' ')}`,
     ];
-    return `\nkubelet statusz\nWarning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.\n\n${lines.join('\n')}\n`;
+    return page('statusz', lines);
   };
   const structured = () => {
     const { runtimeVersion, ...rest } = facts();
@@ -69,10 +75,10 @@ function zPage({ headers }: KubeletQuestion, kind: string, plain: () => string, 
     const named = new Map(parameters.map((parameter) => parameter.split('=', 2) as [string, string]));
     const version = named.get('v') === 'v1alpha1' ? oldApiVersion : named.get('v') === 'v1beta1' ? apiVersion : null;
     if (type !== 'application/json' || named.get('g') !== 'config.k8s.io' || named.get('as') !== kind || version === null) continue;
-    const warning = version === oldApiVersion ? { Warning: `299 - "${version} ${kind} is deprecated, use ${apiVersion}"` } : {};
+    const deprecation = version === oldApiVersion ? { Warning: `299 - "${version} ${kind} is deprecated, use ${apiVersion}"` } : {};
     return {
       status: 200,
-      headers: { 'Content-Type': 'application/json', ...warning },
+      headers: { 'Content-Type': 'application/json', ...deprecation },
       body: `${JSON.stringify({ kind, apiVersion: version, metadata: { name: 'kubelet' }, ...structured() })}\n`,
     };
   }
