@@ -1,8 +1,11 @@
 // The mock apiserver over HTTP: who may come in, what forms it answers in, watches, its own coming and going. What objects do is tested where
 // they are kept.
+import { generateKeyPairSync, type X509Certificate } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { connect } from 'node:net';
 import t from 'tap';
+import { certificateRequest, certificatesOf, factsOf } from '../../src/adapters/certificates/index.js';
 import { type MockApiserver, startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 
 interface Answer {
@@ -206,3 +209,56 @@ t.test('watches', (t) =>
     t.equal((await ask(`${base}${configMaps}/w1`, '')).code, 200, 'and nothing is lost');
   }),
 );
+
+t.test('a kubelet gets its certificates', (t) =>
+  withServer(async (server) => {
+    const { url, caCertificate: ca, httpUrl } = server;
+    await ask(`${httpUrl}/api/v1/namespaces/kube-system/secrets`, '', { method: 'POST', headers: json, body: JSON.stringify(bootstrapSecret) });
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const key = privateKey.export({ type: 'sec1', format: 'pem' }) as string;
+    const wanted = { commonName: 'system:node:n1', organizations: ['system:nodes'], dnsNames: [], ipAddresses: [] };
+    const collection = `${url}/apis/certificates.k8s.io/v1/certificatesigningrequests`;
+    const order = async (name: string, signer: string, contents: typeof wanted, how: Asked): Promise<string> => {
+      const usages = signer.endsWith('kubelet-serving') ? ['digital signature', 'server auth'] : ['digital signature', 'client auth'];
+      const spec = { request: Buffer.from(certificateRequest(contents, privateKey)).toString('base64'), signerName: signer, usages };
+      const made = await ask(collection, ca, { ...how, method: 'POST', headers: { ...json, ...how.headers }, body: JSON.stringify({ metadata: { name }, spec }) });
+      t.equal(made.code, 201, made.text);
+      server.api.advance(server.time.now() + 1_000_000);
+      const { status } = (await ask(`${collection}/${name}`, ca, how)).body as { status?: { certificate?: string } };
+      return Buffer.from(status?.certificate ?? '', 'base64').toString('utf8');
+    };
+    const bootstrap = { headers: { authorization: 'Bearer abcdef.0123456789abcdef' } };
+    const client = await order('one', 'kubernetes.io/kube-apiserver-client-kubelet', wanted, bootstrap);
+    const pair = { cert: client, key };
+    t.match(factsOf(certificatesOf(client)[0] as X509Certificate), { commonName: 'system:node:n1', organizations: ['system:nodes'] });
+    const lease = { metadata: { name: 'n1' }, spec: { holderIdentity: 'n1' } };
+    const leases = `${url}/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases`;
+    t.equal((await ask(leases, ca, { method: 'POST', headers: json, body: JSON.stringify(lease), pair })).code, 201, 'it is good for the node');
+    const serving = await order('two', 'kubernetes.io/kubelet-serving', { ...wanted, dnsNames: ['n1'] as never[], ipAddresses: ['10.0.0.1'] as never[] }, { pair });
+    t.match(factsOf(certificatesOf(serving)[0] as X509Certificate), { dnsNames: ['n1'], ipAddresses: ['10.0.0.1'] });
+    t.equal(await order('three', 'kubernetes.io/kube-apiserver-client-kubelet', { ...wanted, commonName: 'system:node:n2' }, { pair }), '', 'not for another node');
+    const bad = { metadata: { name: 'bad' }, spec: { request: 'eA==', signerName: 'kubernetes.io/kubelet-serving', usages: ['server auth'] } };
+    t.match(await ask(collection, ca, { method: 'POST', headers: json, body: JSON.stringify(bad), pair }), {
+      code: 422,
+      body: { message: /PEM block type must be CERTIFICATE REQUEST/ },
+    });
+  }),
+);
+
+t.test('nothing is left after the end', async (t) => {
+  const server = await startMockApiserver({ httpBind: '127.0.0.1:0' });
+  const watch = openWatch(`${server.httpUrl}${configMaps}?watch=true`);
+  await watch.until(1);
+  // A connection that waits, one that never says anything.
+  const { hostname, port } = new URL(server.url);
+  const silent = connect(Number(port), hostname);
+  await new Promise<void>((resolve) => silent.once('connect', () => resolve()));
+  const closed = new Promise<void>((resolve) => silent.once('close', () => resolve()));
+  silent.on('error', () => {});
+  await server.stop();
+  await Promise.all([watch.ended, closed]);
+  t.equal(server.api.state.watches.open.size, 0);
+  await t.rejects(ask(`${server.httpUrl}/healthz`, ''));
+  await server.stop();
+  t.pass('a second stop does nothing');
+});

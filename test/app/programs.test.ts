@@ -1,5 +1,5 @@
 // kubelet-ts and kubelet-ctl as processes: versions, refusals and their exit codes, signals, kill -9, and the demonstration.
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -275,8 +275,36 @@ t.test('mock-cri serves until it is told to stop', async (t) => {
   t.same(readdirSync(directory), []);
 });
 
+t.test('mock-apiserver serves until it is told to stop', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  const [kubeconfig, node] = [join(directory, 'kubeconfig'), join(directory, 'node')];
+  const words = [
+    'mock-apiserver',
+    '--bind=127.0.0.1:0',
+    '--http',
+    '127.0.0.1:0',
+    '--kubeconfig-out',
+    kubeconfig,
+    '--node-kubeconfig',
+    `n1=${node}`,
+    '--token',
+    'secret=tester:testers',
+  ];
+  const mock = new Program('kubelet-ctl', words);
+  await until('it listens', () => mock.out.includes(`export KUBECONFIG=${kubeconfig}\n`));
+  const [, secure, plain] = /^listening on (https:\S+) and (http:\S+)\n/.exec(mock.out) ?? [];
+  t.equal(statSync(kubeconfig).mode & 0o777, 0o600, 'keys are for their owner alone');
+  for (const file of [kubeconfig, node]) t.match(JSON.parse(readFileSync(file, 'utf8')), { clusters: [{ cluster: { server: secure } }] });
+  t.match(await (await fetch(`${plain}/api/v1/namespaces/default`)).json(), { kind: 'Namespace', status: { phase: 'Active' } });
+  const refused = await fetch(`${plain}/api/v1/pods`, { headers: { authorization: 'Bearer secret' } });
+  t.match(await refused.json(), { code: 403, message: /User "tester" cannot list resource "pods"/ });
+  mock.kill('SIGTERM');
+  t.equal(await mock.end(), 0);
+});
+
 t.test('mistakes on the command line of kubelet-ctl', async (t) => {
-  for (const words of [['no-such'], ['dev', '--no-such'], ['dev', '--take-over'], ['ps', '-o', 'xml'], ['mock-cri'], ['replay'], ['check-config']]) {
+  for (const words of [['no-such'], ['dev', '--no-such'], ['dev', '--take-over'], ['ps', '-o', 'xml'], ['mock-cri'], ['mock-apiserver', '--bind'], ['replay'], ['check-config']]) {
     const program = new Program('kubelet-ctl', words);
     t.equal(await program.end(), 2, words.join(' '));
     t.match(program.err, /usage: kubelet-ctl/);

@@ -24,11 +24,20 @@ const tokenTooOld = [
 ].join(' ');
 
 /** @param stale the revision that a lagging cache has; used where the client is content with any. null: there is no lag */
-export function listObjects(store: ObjectStore, type: ResourceType, namespace: string | null, options: ListOptions, stale: number | null): ListedObjects {
+export function listObjects(
+  store: ObjectStore,
+  type: ResourceType,
+  namespace: string | null,
+  options: ListOptions,
+  stale: number | null,
+  podsOfNode: (node: string) => ReadonlyMap<string, StoredObject>,
+): ListedObjects {
   const selection = readSelection(type, namespace, options.fieldSelector, options.labelSelector);
   const from = options.continueToken === null || options.continueToken === '' ? null : readToken(options.continueToken);
   const revision = from === null ? revisionOf(store, options, stale) : from.revision;
-  const chosen = store.ordered(resourceKey(type), revision, (key, object) => (from === null || byCodeUnits(key, from.after) > 0) && isSelected(selection, object));
+  const node = type.kind === 'Pod' ? selection.fields.find(({ path, operator, value }) => path === 'spec.nodeName' && operator === '=' && value !== '') : undefined;
+  const within = node === undefined ? null : podsOfNode(node.value);
+  const chosen = store.ordered(resourceKey(type), revision, (key, object) => (from === null || byCodeUnits(key, from.after) > 0) && isSelected(selection, object), within);
   if (chosen === null) {
     if (from === null) throw expired(`too old resource version: ${revision} (${store.state.compacted})`);
     throw expired(tokenTooOld, { continue: writeToken(store.revision, from.after) });

@@ -63,9 +63,17 @@ export class ObjectStore {
     return this.state.objects.get(resource)?.values() ?? [];
   }
 
-  /** Keys and objects in the order of their keys, of those that are wanted; at an earlier revision where one is given, null when that is no longer known. */
-  ordered(resource: string, revision: number = this.state.revision, wanted: (key: string, object: StoredObject) => boolean = () => true): [string, StoredObject][] | null {
-    const objects = this.at(resource, revision);
+  /**
+   * Keys and objects in the order of their keys, of those that are wanted; at an earlier revision where one is given, null when that is no
+   * longer known. `within` is where all that is wanted now is to be found, where that is known; else everything is looked at.
+   */
+  ordered(
+    resource: string,
+    revision: number = this.state.revision,
+    wanted: (key: string, object: StoredObject) => boolean = () => true,
+    within: ReadonlyMap<string, StoredObject> | null = null,
+  ): [string, StoredObject][] | null {
+    const objects = within !== null && revision >= this.state.revision ? within : this.at(resource, revision);
     if (objects === null) return null;
     const chosen: [string, StoredObject][] = [];
     for (const [key, object] of objects) if (wanted(key, object)) chosen.push([key, object]);

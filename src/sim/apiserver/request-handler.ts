@@ -4,6 +4,7 @@ import type { Micros } from '../../ports/micros.js';
 import { nodeOf } from './access/access-request.js';
 import type { Authorizer } from './access/authorizer.js';
 import { checkNodeWrite } from './access/node-restriction.js';
+import type { PodRelations } from './access/pod-relations.js';
 import type { TokenIssuer } from './access/tokens.js';
 import { type ApiRequest, type FieldValidation, type JsonDraft, wholeList } from './api-request.js';
 import { badRequest, invalidObject, methodNotAllowed, noSuchPath, notFound, refusal } from './api-status.js';
@@ -31,6 +32,7 @@ export interface Handled {
 
 export interface HandlerParts {
   readonly store: ObjectStore;
+  readonly relations: PodRelations;
   readonly settings: ApiserverSettings;
   readonly ids: IdSource;
   readonly authorizer: Authorizer;
@@ -49,6 +51,7 @@ export function typeOf({ resource, namespace }: Pick<ApiRequest, 'resource' | 'n
 
 export class RequestHandler {
   private readonly writer: ObjectWriter;
+  private readonly podsOfNode = (node: string) => this.parts.relations.objectsOf(node);
 
   constructor(private readonly parts: HandlerParts) {
     this.writer = new ObjectWriter(parts.ids);
@@ -125,7 +128,7 @@ export class RequestHandler {
   private list(type: ResourceType, { namespace, options = wholeList }: ApiRequest, staleVersions: number): unknown {
     if (type.isReview) throw methodNotAllowed(type, 'list');
     const stale = staleVersions === 0 ? null : this.staleRevision(staleVersions);
-    const { items, revision, continueToken, remaining } = listObjects(this.parts.store, type, namespace, options, stale);
+    const { items, revision, continueToken, remaining } = listObjects(this.parts.store, type, namespace, options, stale, this.podsOfNode);
     const rest = { ...(continueToken === null ? {} : { continue: continueToken }), ...(remaining === null ? {} : { remainingItemCount: remaining }) };
     return { kind: `${type.kind}List`, apiVersion: apiVersionOf(type), metadata: { resourceVersion: String(revision), ...rest }, items };
   }
@@ -224,7 +227,7 @@ export class RequestHandler {
 
   private removeAll(type: ResourceType, request: ApiRequest, now: Micros): unknown {
     const { namespace, options = wholeList } = request;
-    const { items, revision } = listObjects(this.parts.store, type, namespace, options, null);
+    const { items, revision } = listObjects(this.parts.store, type, namespace, options, null, this.podsOfNode);
     const context = this.context(type, request, now);
     for (const item of items) {
       this.restrict({ ...request, name: item.metadata.name }, type, 'delete', item, null);

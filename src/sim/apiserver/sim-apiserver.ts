@@ -79,7 +79,7 @@ export class SimApiserver {
     state.faults = this.faults.data();
     this.tokens = new TokenIssuer(tokenSecret, this.store);
     const authenticate = (token: string, audiences: readonly string[]) => this.authenticate(token, audiences, this.now);
-    this.handler = new RequestHandler({ store: this.store, settings: this.settings, ids, authorizer: this.authorizer, tokens: this.tokens, authenticate });
+    this.handler = new RequestHandler({ store: this.store, relations, settings: this.settings, ids, authorizer: this.authorizer, tokens: this.tokens, authenticate });
     const context = (): ControlContext => ({ store: this.store, settings: this.settings, ids, signer, state: state.control, now: this.now });
     this.controllers = new Controllers(context, relations);
     if (isNew) for (const name of firstNamespaces) this.createNamespace(name, now);

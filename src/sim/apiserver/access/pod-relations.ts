@@ -3,6 +3,8 @@ import { configMapNames, secretNames } from '../../../domain/pod-sources/api-ref
 import type { Pod } from '../../../ports/model/pod.js';
 import { type ObjectStore, objectKey, type StoredChange, type StoredObject } from '../object-store.js';
 
+const nothing: ReadonlyMap<string, Pod> = new Map();
+
 export class PodRelations {
   private readonly byNode = new Map<string, Map<string, Pod>>();
 
@@ -19,6 +21,11 @@ export class PodRelations {
 
   podsOf(nodeName: string): Iterable<Pod> {
     return this.byNode.get(nodeName)?.values() ?? [];
+  }
+
+  /** By key, in no order. */
+  objectsOf(nodeName: string): ReadonlyMap<string, StoredObject> {
+    return (this.byNode.get(nodeName) ?? nothing) as unknown as ReadonlyMap<string, StoredObject>;
   }
 
   /** A pod of the node names that object. */
