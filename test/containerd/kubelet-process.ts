@@ -83,6 +83,11 @@ export class KubeletProcess {
     };
   }
 
+  /** Settings on top of its configuration, from its next start on. */
+  configure(more: object): void {
+    writeFileSync(join(this.base, 'config.yaml'), JSON.stringify({ ...(this.configuration() as object), ...more }));
+  }
+
   /** Processor time that it has used so far, of all its threads. */
   get cpuSeconds(): number {
     const fields = readFileSync(`/proc/${this.pid}/stat`, 'utf8')
