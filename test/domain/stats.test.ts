@@ -2,7 +2,6 @@
 import t from 'tap';
 import { nextAccessStep } from '../../src/domain/authorization/access-decision.js';
 import { accessAttributes } from '../../src/domain/authorization/request-attributes.js';
-import { decodePath, splitTarget } from '../../src/domain/values/request-target.js';
 import { pathLabel } from '../../src/domain/authorization/request-metric-labels.js';
 import { matchServerPattern } from '../../src/domain/authorization/server-patterns.js';
 import type { CgroupSample } from '../../src/domain/stats/cgroup-sample.js';
@@ -13,6 +12,7 @@ import { liveCgroups } from '../../src/domain/stats/live-cgroups.js';
 import { cpuAndMemorySummary, type FullSummaryFacts, statsSummary } from '../../src/domain/stats/node-summary.js';
 import { podStats } from '../../src/domain/stats/pod-stats.js';
 import { emptyWindow, nextSampleAt, type RawCgroupReading, sampled } from '../../src/domain/stats/sample-window.js';
+import { decodePath, splitTarget } from '../../src/domain/values/request-target.js';
 
 const second = 1_000_000;
 const now = 1_700_000_000 * second;

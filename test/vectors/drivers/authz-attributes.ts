@@ -1,10 +1,10 @@
 // Requests to the kubelet's port: what the authorizer is asked, what is answered to those who may not, and how requests are counted.
 import { nextAccessStep } from '../../../src/domain/authorization/access-decision.js';
-import type { AccessOpinion } from '../../../src/ports/inbound/request-policy.js';
 import { accessAttributes } from '../../../src/domain/authorization/request-attributes.js';
-import { decodePath, splitTarget } from '../../../src/domain/values/request-target.js';
 import { longRunningLabel, methodLabel, pathLabel } from '../../../src/domain/authorization/request-metric-labels.js';
 import { matchServerPattern } from '../../../src/domain/authorization/server-patterns.js';
+import { decodePath, splitTarget } from '../../../src/domain/values/request-target.js';
+import type { AccessOpinion } from '../../../src/ports/inbound/request-policy.js';
 import type { VectorDriver } from '../driver.js';
 
 interface Input {
