@@ -22,6 +22,7 @@ import type { Logger } from '../../ports/outbound/logger.js';
 import { reportedVersion } from '../cli/version.js';
 import { nodeConfigOf, serverAnswers, stateOf, tryKubeconfig, writeKubeconfig } from './bootstrap.js';
 import { CertificateKeeping } from './certificate-keeping.js';
+import { architectureName } from './cluster-node.js';
 import { micros } from './kubelet-settings.js';
 import { StartRefusal } from './start-refusal.js';
 
@@ -205,6 +206,5 @@ class Opening {
 
 /** As the reference's clients name themselves; servers take the part before the slash for the owner of fields. */
 function userAgent(): string {
-  const architectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386' };
-  return `kubelet/${reportedVersion()} (${process.platform}/${architectures[process.arch] ?? process.arch}) kubernetes/unknown`;
+  return `kubelet/${reportedVersion()} (${process.platform}/${architectureName()}) kubernetes/unknown`;
 }

@@ -6,6 +6,7 @@ import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
 import type { LogRotationPolicy } from '../../domain/logs/log-rotation.js';
+import type { NodeSettings } from '../../domain/node-status/node-settings.js';
 import { dns1123SubdomainProblems } from '../../domain/values/dns-names.js';
 import { type Nanoseconds, nanosPerMicrosecond } from '../../domain/values/go-duration.js';
 import { formatIp, ipFamily, parseIp } from '../../domain/values/ip-address.js';
@@ -17,14 +18,15 @@ import { StartRefusal } from './start-refusal.js';
 /** From the end of one look at a runtime that tells of no changes to the beginning of the next. */
 const relistPeriod: Micros = 1_000_000;
 
-export function kubeletSettings(loaded: LoadedConfiguration, profile: DaemonProfile, nodeName: string, runtimeTellsChanges: boolean, apiserver: boolean): KubeletSettings {
+/** @param node null: the node is none of a cluster */
+export function kubeletSettings(loaded: LoadedConfiguration, profile: DaemonProfile, nodeName: string, runtimeTellsChanges: boolean, node: NodeSettings | null): KubeletSettings {
   const { configuration: c, options, gates } = loaded;
   const manifests = { nodeName, preventApiReferences: featureEnabled(gates, 'PreventStaticPodAPIReferences') };
   const maximum = c.crashLoopBackOff.maxContainerRestartPeriod;
   return {
     agent: {
       nodeName,
-      apiserver,
+      apiserver: node !== null,
       nodeIps: nodeIpsOf(options.nodeIp),
       podLogsDirectory: c.podLogsDir,
       containerLogLinks: profile.containerLogLinks,
@@ -42,7 +44,7 @@ export function kubeletSettings(loaded: LoadedConfiguration, profile: DaemonProf
       allowedSysctls: allowedSysctls(c.allowedUnsafeSysctls ?? []),
       cgroupsPerQos: c.cgroupsPerQOS,
     },
-    node: null,
+    node,
     fileSource: c.staticPodPath === '' ? null : { ...manifests, path: c.staticPodPath, checkPeriod: micros(c.fileCheckFrequency) },
     urlSource: c.staticPodURL === '' ? null : { ...manifests, url: c.staticPodURL, headers: c.staticPodURLHeader, checkPeriod: micros(c.httpCheckFrequency) },
   };

@@ -86,10 +86,10 @@ export function logNotes(loaded: LoadedConfiguration, logger: Logger): void {
 function unusedOptions({ options }: LoadedConfiguration): string[] {
   const given: readonly (readonly [string, boolean])[] = [
     ['--bootstrap-kubeconfig', options.bootstrapKubeconfig !== '' && options.kubeconfig === ''],
-    ['--cloud-provider', options.cloudProvider !== ''],
+    ['--cloud-provider', options.cloudProvider !== '' && options.kubeconfig === ''],
     ['--image-credential-provider-config', options.imageCredentialProviderConfig !== ''],
     ['--image-credential-provider-bin-dir', options.imageCredentialProviderBinDir !== ''],
-    ['--node-labels', Object.keys(options.nodeLabels).length > 0],
+    ['--node-labels', Object.keys(options.nodeLabels).length > 0 && options.kubeconfig === ''],
     ['--runtime-cgroups', options.runtimeCgroups !== ''],
   ];
   return given.flatMap(([flag, isGiven]) => (isGiven ? [flag] : []));

@@ -22,6 +22,7 @@ import { daemonContainer } from '../modules.js';
 import { type Recording, tokens } from '../tokens.js';
 import { openKubeletApi } from './api/kubelet-api.js';
 import { type ApiAccess, openApiAccess } from './api-access.js';
+import { clusterNode } from './cluster-node.js';
 import type { DaemonContext } from './daemon-context.js';
 import { type DaemonProfile, defaultRootDirectory } from './daemon-profile.js';
 import { FlightRecorder } from './flight-record.js';
@@ -119,7 +120,8 @@ class DaemonStart {
     const access = await this.openApi(nodeName);
     const [cgroupDriver, tellsChanges] = await Promise.all([this.shakeHands(), this.resolver.get(tokens.notices).open()]);
     const tunables = checkHost(loaded, host, profile, logger);
-    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, access.clients !== null);
+    const node = access.clients === null ? null : clusterNode(loaded, nodeName, startup);
+    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, node);
     const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, cpuCount: Math.max(1, onlineCount(host.onlineCpus)) };
     const passing = readPassingFacts(configuration.resolvConf, hostAddresses());
     this.container.add((bind) => {

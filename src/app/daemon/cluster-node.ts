@@ -1,0 +1,41 @@
+// What a node of a cluster says of itself, out of flags and configuration.
+import { hostname } from 'node:os';
+import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
+import type { StartupValues } from '../../domain/configuration/startup-checks.js';
+import type { NodeSettings } from '../../domain/node-status/node-settings.js';
+import { reportedVersion } from '../cli/version.js';
+import { micros, nodeIpsOf } from './kubelet-settings.js';
+
+/** Go's names of architectures, as `kubernetes.io/arch` has them. */
+const architectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le', mips: 'mips', mipsel: 'mipsle' };
+
+export function architectureName(): string {
+  return architectures[process.arch] ?? process.arch;
+}
+
+export function clusterNode({ configuration: c, options }: LoadedConfiguration, nodeName: string, startup: StartupValues): NodeSettings {
+  return {
+    nodeName,
+    // What the label says: the name that was asked for, else the host's.
+    hostname: options.hostnameOverride.trim() === '' ? hostname().trim().toLowerCase() : nodeName,
+    architecture: architectureName(),
+    nodeLabels: options.nodeLabels,
+    registerWithTaints: (c.registerWithTaints ?? []).map(({ key, value, effect }) => (value === undefined || value === '' ? { key, effect } : { key, value, effect })),
+    externalCloudProvider: options.cloudProvider === 'external',
+    enableControllerAttachDetach: c.enableControllerAttachDetach,
+    providerId: c.providerID,
+    registerNode: c.registerNode,
+    nodeIps: nodeIpsOf(options.nodeIp),
+    kubeletPort: c.port,
+    kubeletVersion: reportedVersion(),
+    maxPods: c.maxPods,
+    podsPerCore: c.podsPerCore,
+    reservation: startup,
+    localStorageCapacityIsolation: c.localStorageCapacityIsolation,
+    nodeStatusMaxImages: c.nodeStatusMaxImages,
+    updateFrequency: micros(c.nodeStatusUpdateFrequency),
+    reportFrequency: micros(c.nodeStatusReportFrequency),
+    leaseDurationSeconds: c.nodeLeaseDurationSeconds,
+    declaredFeatures: [],
+  };
+}
