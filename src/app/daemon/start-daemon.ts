@@ -217,7 +217,8 @@ class DaemonStart {
     resolver.get(tokens.notices).connect((event) => shell.deliver(event));
     const api = await openKubeletApi(this.context, resolver, teardown, nodeName, steady.startup);
     const address = await openListener(this.context, queries, teardown);
-    await resolver.get(tokens.events).record(startingEvent(nodeName), calling());
+    // A node of a cluster says it by itself.
+    if (resolver.get(tokens.settings).node === null) await resolver.get(tokens.events).record(startingEvent(nodeName), calling());
     shell.deliver({ type: 'start' });
     teardown.add(
       'node facts',
