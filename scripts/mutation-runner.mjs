@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { problemOfFile, standForTap } from './mutation-tap.mjs';
+import { allPropertyRuns, problemOfFile, standForTap } from './mutation-tap.mjs';
 
 const child = fileURLToPath(new URL('./mutation-child.mjs', import.meta.url));
 const leastTimeoutMs = 20_000;
@@ -44,7 +44,10 @@ class DomainTestRunner {
       }
     }
     const start = performance.now();
-    const first = await this.visitsOfUnharmed();
+    const first = await this.visitsOfUnharmed().catch(() => {
+      allPropertyRuns();
+      return this.visitsOfUnharmed();
+    });
     this.visits = await this.visitsOfUnharmed();
     this.childTimeoutMs = leastTimeoutMs + timeoutFactor * (performance.now() - start);
     this.onlyOnce = new Set(Object.keys(globalThis.__stryker__.mutantCoverage?.static ?? {}));

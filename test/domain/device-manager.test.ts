@@ -2,6 +2,7 @@
 import t from 'tap';
 import type { ContainerAllocateResponse } from '../../src/domain/checkpoints/allocate-response.js';
 import { answerPluginCall, beginAllocation, beginPreparation, deviceHintProvider, deviceRunOptions } from '../../src/domain/device-manager/allocate-devices.js';
+import { deviceContainerHints, devicePodHints } from '../../src/domain/device-manager/device-hints.js';
 import {
   collectStaleDevices,
   deviceCapacity,
@@ -12,7 +13,7 @@ import {
 } from '../../src/domain/device-manager/device-manager.js';
 import { containerDevices, type DeviceManager, type DeviceTaskStep } from '../../src/domain/device-manager/device-state.js';
 import { activePodsBy } from '../../src/domain/topology-manager/active-pods.js';
-import { noHint } from '../../src/domain/topology-manager/topology-hint.js';
+import { noHint, type TopologyHint } from '../../src/domain/topology-manager/topology-hint.js';
 import type { Container } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 
@@ -161,4 +162,57 @@ t.test('a plugin that stays away takes its resource along after five minutes, an
   t.strictSame(deviceCapacity(manager, 1_000_000 + grace), { capacity: new Map([[gpu, 2]]), allocatable: new Map([[gpu, 0]]), removed: [] });
   t.strictSame(deviceCapacity(manager, 1_000_001 + grace), { capacity: new Map(), allocatable: new Map(), removed: [gpu] });
   t.strictSame(deviceCapacity(manager, 1_000_002 + grace).removed, []);
+});
+
+t.test('hints: which nodes have enough of what is free, and which of them the fewest nodes that could', async (t) => {
+  const at = (id: string, ...numaNodes: number[]) => ({ id, health: 'Healthy', numaNodes });
+  const shown = (hints: readonly TopologyHint[] | null | undefined): string =>
+    hints == null ? 'anywhere' : hints.map(({ numaNodes, preferred }) => `${numaNodes?.join()}${preferred ? '!' : ''}`).join(' ') || 'nowhere';
+  const numa = (...devices: ReturnType<typeof at>[]): DeviceManager => {
+    const manager = started();
+    pluginConnected(manager, gpu, { preStartRequired: false, preferredAllocationAvailable: false });
+    deviceListReceived(manager, gpu, devices);
+    return manager;
+  };
+  const three = [at('d0', 0), at('d1', 0), at('d2', 1)] as const;
+  const forOne = (manager: DeviceManager, count: number): string => {
+    const pod = podOf('p', [container('c', count)]);
+    return shown(deviceContainerHints(manager, pod, pod.spec.containers[0]!).get(gpu));
+  };
+  t.strictSame(
+    [1, 2, 3, 4].map((count) => forOne(numa(...three), count)),
+    ['0! 1! 0,1', '0! 0,1', '0,1!', 'nowhere'],
+  );
+  t.equal(forOne(numa({ ...three[0], health: 'Unhealthy' }, three[1], three[2]), 2), '0,1', 'a broken one counts for what could be, not for what is');
+  t.equal(forOne(numa(at('d0'), at('d1')), 1), 'anywhere');
+  t.equal(forOne(numa(at('d0', 0), at('d1')), 1), '0!', 'one that is close to nothing serves nobody');
+  t.equal(forOne(numa(at('d0', 7)), 1), 'nowhere', 'a node that the machine does not have');
+  t.equal(forOne(numa(at('d0', 0, 1)), 1), '0! 1! 0,1');
+  t.equal(forOne(started(), 1), 'anywhere', 'nobody knows the resource');
+  t.strictSame([...deviceContainerHints(numa(...three), podOf('p', []), { name: 'c', image: '' })], [], 'nothing is asked for');
+
+  const forPod = (containers: Container[], inits: Container[] = [], manager = numa(...three)): string => shown(devicePodHints(manager, podOf('p', containers, inits)).get(gpu));
+  const sidecar = (count: number): Container => ({ ...container('s', count), restartPolicy: 'Always' });
+  t.equal(forPod([container('c', 1), container('e', 1)]), '0! 0,1', 'containers run together');
+  t.equal(forPod([container('c', 1)], [container('i', 2)]), '0! 0,1', 'an init container runs alone');
+  t.equal(forPod([container('c', 1)], [container('i', 1), container('j', 1)]), '0! 1! 0,1', 'one after the other');
+  t.equal(forPod([container('c', 1)], [sidecar(1), container('i', 2)]), '0,1!', 'but beside the sidecars before it');
+  t.equal(forPod([container('c', 1)], [container('i', 2), sidecar(1)]), '0! 0,1', 'not those behind it');
+  t.equal(forPod([container('c', 2)], [sidecar(1)]), '0,1!', 'sidecars run on');
+  const two = numa(...three);
+  pluginConnected(two, 'a.io/x', { preStartRequired: false, preferredAllocationAvailable: false });
+  deviceListReceived(two, 'a.io/x', [at('x', 1)]);
+  const both = podOf('p', [container('c', 1), container('e', 1, 'a.io/x')]);
+  t.strictSame([...devicePodHints(two, both).keys()], ['a.io/x', gpu], 'in order of names');
+
+  const manager = numa(...three);
+  const pod = podOf('p', [container('c', 1)]);
+  beginAllocation(manager, pod, pod.spec.containers[0]!, { numaNodes: [1], preferred: true }, activeOf(pod));
+  answerPluginCall(manager, 'p', 'c', { kind: 'allocated', response }, activeOf(pod));
+  t.equal(forOne(manager, 1), '1! 0,1', 'what it has already');
+  t.equal(forOne(manager, 2), 'nowhere', 'another number than it has');
+  t.equal(forPod([container('c', 1)], [], manager), '1! 0,1', 'the pod has it');
+  t.equal(forPod([container('c', 2)], [], manager), 'nowhere');
+  const other = podOf('q', [container('c', 2)]);
+  t.equal(shown(deviceContainerHints(manager, other, other.spec.containers[0]!).get(gpu)), '0! 0,1', 'what others have is taken');
 });

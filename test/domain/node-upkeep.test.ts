@@ -222,6 +222,16 @@ t.test('OOM reports', async (t) => {
   t.match(kills(start, `${summary('x')}\n DEVICE=+x:1`), [{ processName: 'x' }]);
   t.equal(systemOomMessage(kills(start, 'Killed process 42 (java)')[0] as OomKill), 'System OOM encountered, victim process: java, pid: 42');
   t.equal(systemOomMessage(kills(start, summary('x'))[0] as OomKill), null);
+  const nodeWide = { taskCgroup: '/', limitCgroup: '/', constraint: '', sinceBootMicros: 1 };
+  t.equal(systemOomMessage({ ...nodeWide, processName: '', pid: 5 }), 'System OOM encountered');
+  t.equal(systemOomMessage({ ...nodeWide, processName: 'java', pid: 0 }), 'System OOM encountered');
+  for (const field of ['oom-kill:constraint=', ',nodemask=', ',cpuset=', ',mems_allowed=', ',oom_memcg=', ',task_memcg=', ',task=', ',pid=', ',uid=']) {
+    t.strictSame(kills(start, summary('x').replace(field, ' '.repeat(field.length))), [], `without ${field} it is no summary`);
+  }
+  t.match(kills(start, 'oom-kill:constraint=,nodemask=,cpuset=,mems_allowed=,oom_memcg=q,task_memcg=r,task=x,pid=7,uid='), [
+    { constraint: '', limitCgroup: '/q', taskCgroup: '/r' },
+  ]);
+  t.match(kills(start, 'Task in r killed as a result of limit of q\nKilled process 5 (x)'), [{ limitCgroup: '/q', taskCgroup: '/r', pid: 5 }]);
   const long = summary(',pid=,uid=,task='.repeat(20_000));
   t.equal(kills(start, long).length, 1, 'a line made to be searched for ever is read in one go');
 });
