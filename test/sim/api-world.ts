@@ -1,13 +1,16 @@
 // A world with an apiserver as a person and a watcher see it: pods are created and deleted as kubectl does, and what a watch of all pods
 // shows is kept, one line a change.
+import t from 'tap';
 import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { PodStatus } from '../../src/ports/model/pod-status.js';
-import type { ApiResponse, ApiVerb, SimCluster, WatchRecord } from '../../src/sim/index.js';
-import { type PodShape, podOf } from './sim-pods.js';
+import { type ApiResponse, type ApiVerb, SimCluster, type SimClusterNode, type SimClusterOptions, type WatchRecord } from '../../src/sim/index.js';
+import { minute, type PodShape, podOf } from './sim-pods.js';
 
 const admin = { name: 'admin', groups: ['system:masters'] };
 export const podResource = { group: '', version: 'v1', plural: 'pods' };
+
+type Tap = Parameters<Parameters<typeof t.test>[0]>[0];
 
 /** What a watcher saw of a pod, oldest first. */
 export interface Seen {
@@ -20,7 +23,10 @@ export class ApiWorld {
   readonly seen: Seen[] = [];
   private watch: WatchRecord | null = null;
 
-  constructor(readonly cluster: SimCluster) {}
+  constructor(
+    readonly cluster: SimCluster,
+    readonly t: Tap,
+  ) {}
 
   create(name: string, shape: PodShape = {}, nodeName = this.cluster.node().name): Pod {
     const pod = podOf(name, shape);
@@ -45,6 +51,47 @@ export class ApiWorld {
 
   status(name: string): PodStatus {
     return this.get(name)?.status ?? {};
+  }
+
+  get node(): SimClusterNode {
+    return this.cluster.node();
+  }
+
+  run(micros: number): void {
+    this.cluster.run(micros);
+  }
+
+  /** Fails the test when it does not come about. */
+  until(what: string, holds: () => boolean, atMost = 2 * minute): void {
+    this.t.ok(this.cluster.runUntil(holds, atMost), what);
+  }
+
+  untilReady(...names: readonly string[]): void {
+    for (const name of names) this.until(`${name} is ready`, () => this.isReady(name));
+  }
+
+  untilGone(name: string, atMost = 2 * minute): void {
+    this.until(`${name} is gone`, () => this.get(name) === null, atMost);
+  }
+
+  running(uid: string | undefined): number {
+    return this.node.containers(uid).filter(({ state }) => state === 'running').length;
+  }
+
+  /** The apiserver can't be reached by the nodes; open watches break. */
+  away(): void {
+    const error = (operation: string) =>
+      ({ operation, trigger: {}, action: { kind: 'error', moment: 'before', error: 'unavailable', message: 'connect: connection refused' } }) as const;
+    for (const name of this.cluster.nodeNames) this.cluster.node(name).setFaults([error('apiReader.*'), error('apiWriter.*')]);
+    this.cutWatches();
+  }
+
+  back(): void {
+    for (const name of this.cluster.nodeNames) this.cluster.node(name).setFaults([]);
+  }
+
+  cutWatches(): void {
+    this.cluster.apiserver.watches.cut(({ owner }) => owner !== 'onlooker');
   }
 
   isReady(name: string): boolean {
@@ -114,6 +161,23 @@ export class ApiWorld {
     }
     return found;
   }
+}
+
+/**
+ * Plays it with a runtime that tells of changes and with one that has to be looked at, on one node of a cluster. No checker may find
+ * anything, and no watcher see a step back.
+ */
+export function scene(name: string, play: (world: ApiWorld, t: Tap) => void, options: Partial<SimClusterOptions> = {}): void {
+  t.test(name, { timeout: 300_000 }, async (t) => {
+    for (const runtimeTellsChanges of [false, true]) {
+      const cluster = new SimCluster({ seed: 7, apiserver: {}, node: {}, runtimeTellsChanges, ...options });
+      const world = new ApiWorld(cluster, t).look();
+      world.run(3_000_000);
+      play(world, t);
+      t.strictSame(cluster.violations, [], 'no checker found anything');
+      t.strictSame(world.problems(), [], 'no watcher saw a step back');
+    }
+  });
 }
 
 function distinct(texts: readonly string[]): string[] {
