@@ -13,8 +13,8 @@ import type { PortFailure } from '../../ports/port-error.js';
 import type { Address, Reply } from '../kernel/machine.js';
 import { configHashAnnotation } from '../pod-sources/static-pod-defaults.js';
 import { couldHaveRunningContainers } from '../pod-workers/queries.js';
-import { markSent, mayDeleteFromApi, needsReconcile } from '../status/status-manager.js';
-import { aim, newestPod, newStatusWrite, nextWriteStep, type StatusWrite, type WriteStep } from '../status/status-write.js';
+import { markSent, mayDeleteFromApi, needsReconcile, type StatusRecord } from '../status/status-manager.js';
+import { aim, heldToApi, newestPod, newStatusWrite, nextWriteStep, type StatusWrite, type WriteStep } from '../status/status-write.js';
 import { configMirrorAnnotation, isMirrorPod, isStaticPod } from '../values/pod-kind.js';
 import { podFullNameOf } from '../values/pod-references.js';
 import type { AgentContext } from './agent-context.js';
@@ -79,10 +79,12 @@ export function statusWriteWoken(context: AgentContext, { machine, key }: Addres
 
 function begin(context: AgentContext, uid: string, write: StatusWrite): void {
   const { state, turn } = context;
-  const record = state.statuses.get(uid);
-  if (record === undefined) return;
+  const known = state.statuses.get(uid);
+  if (known === undefined) return;
   const watched = watchedPod(state, uid);
-  if (watched !== null) aim(write, watched);
+  const isNewMirror = watched !== null && aim(write, watched) && isMirrorPod(watched);
+  const record = isNewMirror ? heldToApi(known, watched.status ?? {}, turn.now) : known;
+  if (record !== known) replaceRecord(state, uid, known, record);
   const step = nextWriteStep(write, { record, watched, couldHaveRunningContainers: couldHaveRunningContainers(state.workers, uid), now: turn.now });
   if (step.do === 'nothing' || watched === null) {
     if (watched !== null) sent(state, uid, write, record.version);
@@ -128,14 +130,18 @@ export function statusWriteReplied(context: AgentContext, uid: string, reply: Re
   queueStatusWrite(state, uid);
 }
 
-function sent({ statuses, computed }: AgentState, uid: string, write: StatusWrite, version: number): void {
+function sent(state: AgentState, uid: string, write: StatusWrite, version: number): void {
   write.sentVersion = Math.max(write.sentVersion, version);
-  const record = statuses.get(uid);
+  const record = state.statuses.get(uid);
   if (record === undefined || record.version !== version || record.changedAt === null) return;
-  const marked = markSent(record, version);
-  statuses.set(uid, marked);
+  replaceRecord(state, uid, record, markSent(record, version));
+}
+
+/** What was computed from the same things is still right. */
+function replaceRecord({ statuses, computed }: AgentState, uid: string, before: StatusRecord, after: StatusRecord): void {
+  statuses.set(uid, after);
   const from = computed.get(uid);
-  if (from?.record === record) computed.set(uid, { ...from, record: marked });
+  if (from?.record === before) computed.set(uid, { ...from, record: after });
 }
 
 function failed(context: AgentContext, uid: string, write: StatusWrite, op: string, error: PortFailure): void {
@@ -145,14 +151,17 @@ function failed(context: AgentContext, uid: string, write: StatusWrite, op: stri
     if (op === 'apiWriter.delete') write.deleted = true;
     return;
   }
+  write.patched = null;
   turn.log('warn', 'Failed to update status for pod', { podUID: uid, err: error.message });
-  write.readFirst = true;
+  // A refusal leaves everything as it was; after anything else it may have been done.
+  if (!refusals.has(error.kind)) write.readFirst = true;
   if (passing.has(error.kind)) {
     pause(context, error.retryAfterMicros);
     queueStatusWrite(state, uid);
   } else turn.wakeAt(podAddress(uid), turn.now + (error.kind === 'aborted' ? shortestPause : repairPeriod));
 }
 
+const refusals: ReadonlySet<PortFailure['kind']> = new Set(['resource-exhausted', 'unauthenticated', 'permission-denied', 'invalid-argument']);
 const passing: ReadonlySet<PortFailure['kind']> = new Set(['unavailable', 'resource-exhausted', 'deadline-exceeded', 'unauthenticated']);
 
 function pause({ state, turn }: AgentContext, atLeast: Micros | null): void {

@@ -13,11 +13,12 @@
 // built on an older version of the pod than we have seen is never sent.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
+import type { PodStatus } from '../../ports/model/pod-status.js';
 import { isSameJson } from '../api-cache/strategic-merge-patch.js';
 import { isNewerVersion } from '../values/resource-version.js';
 import { type PodStatusPatch, podStatusPatch } from './pod-status-patch.js';
 import { mayDeleteFromApi, type StatusRecord } from './status-manager.js';
-import { mergedStatus } from './status-merge.js';
+import { mergedStatus, withTransitionTime } from './status-merge.js';
 
 export interface StatusWrite {
   /** The object in the API that all of this is about: the pod's own uid, or that of the mirror pod that shows it now; '': none yet. */
@@ -57,6 +58,18 @@ export function newStatusWrites(): StatusWrites {
   return { pods: new Map(), queue: new Set(), active: 0, pausedUntil: null, pause: 0 };
 }
 
+/**
+ * What the API knows from before this agent, and this agent could not yet: since when a static pod and its conditions are as they are, and
+ * where. Its status began without the API.
+ */
+export function heldToApi(record: StatusRecord, api: PodStatus, now: Micros): StatusRecord {
+  const { startTime, conditions = [] } = record.status;
+  const held = conditions.map((condition) => (condition.lastTransitionTime === undefined ? condition : withTransitionTime(condition, api, now)));
+  const since = api.startTime !== undefined && startTime !== undefined && api.startTime < startTime ? { startTime: api.startTime } : {};
+  const where = record.status.hostIP !== undefined || api.hostIP === undefined ? {} : { hostIP: api.hostIP, ...(api.hostIPs === undefined ? {} : { hostIPs: api.hostIPs }) };
+  return { ...record, status: { ...record.status, ...since, ...where, ...(record.status.conditions === undefined ? {} : { conditions: held }) } };
+}
+
 export type WriteStep = { readonly do: 'read' } | { readonly do: 'patch'; readonly body: PodStatusPatch } | { readonly do: 'delete' } | { readonly do: 'nothing' };
 
 export interface WriteSituation {
@@ -82,15 +95,16 @@ export function nextWriteStep(write: StatusWrite, { record, watched, couldHaveRu
   return mayDeleteFromApi(base, record) ? { do: 'delete' } : nothing;
 }
 
-/** Begins afresh where a pod is shown by another object than before. */
-export function aim(write: StatusWrite, { metadata: { uid = '' } }: Pod): void {
-  if (write.target === uid) return;
+/** Begins afresh where a pod is shown by another object than before. Returns whether it is. */
+export function aim(write: StatusWrite, { metadata: { uid = '' } }: Pod): boolean {
+  if (write.target === uid) return false;
   write.target = uid;
   write.sentVersion = 0;
   write.answered = null;
   write.patched = null;
   write.readFirst = false;
   write.deleted = false;
+  return true;
 }
 
 const nothing: WriteStep = { do: 'nothing' };

@@ -1,0 +1,144 @@
+// Pods while the apiserver is away, forgetful, overloaded, or its watches break; and agents that are killed meanwhile. Nothing restarts,
+// nothing is lost, and when all is well again the API shows what is.
+import t from 'tap';
+import type { FaultRule } from '../../src/sim/index.js';
+import { type ApiWorld, scene } from './api-world.js';
+import { minute, second } from './sim-pods.js';
+
+t.setTimeout(900_000);
+
+/** Pods of every kind of life: `runs` at rest, `starts`, `ends`, `terminates`. */
+function lives(world: ApiWorld): void {
+  world.create('runs');
+  world.create('job', { policy: 'Never', containers: { c: 'run=200s' } });
+  world.create('crashes', { containers: { c: 'run=20s,exit=1' } });
+  world.create('terminates', { grace: 60, containers: { c: 'ignore-term' } });
+  world.untilReady('runs', 'terminates');
+  world.remove('terminates');
+  world.create('starts');
+}
+
+/** What has to be true a while after all is well again. */
+function isAsWanted(world: ApiWorld, t: { ok: (holds: boolean, what: string) => void; equal: (a: unknown, b: unknown, what: string) => void }, ids: readonly string[]): void {
+  world.until('what started is ready', () => world.isReady('starts'), 3 * minute);
+  world.until('the job has succeeded', () => world.status('job').phase === 'Succeeded', 5 * minute);
+  world.until('what terminated is gone', () => world.get('terminates') === null, 3 * minute);
+  t.ok(world.isReady('runs'), 'what ran is ready');
+  t.ok(
+    ids.every((id) => world.node.runtime.state.containers.get(id)?.state === 'running'),
+    'and was not restarted',
+  );
+  const crashing = world.get('crashes');
+  const restarts = world.node.statusOf(crashing?.metadata.uid ?? '')?.containerStatuses?.[0]?.restartCount;
+  world.until(
+    'restarts are told',
+    () => world.status('crashes').containerStatuses?.[0]?.restartCount === world.node.statusOf(crashing?.metadata.uid ?? '')?.containerStatuses?.[0]?.restartCount,
+    minute,
+  );
+  t.ok((restarts ?? 0) >= 2, `${restarts} restarts`);
+}
+
+function idsOf(world: ApiWorld, name: string): string[] {
+  return world.node.containers(world.get(name)?.metadata.uid).map(({ id }) => id);
+}
+
+scene('the apiserver is away for ten minutes', (world, t) => {
+  lives(world);
+  const ids = idsOf(world, 'runs');
+  world.away();
+  const before = requests(world);
+  world.run(10 * minute);
+  const asked = requests(world) - before;
+  t.ok(asked < 600, `${asked} requests in ten minutes without an answer`);
+  t.equal(world.node.status('starts')?.phase, 'Running', 'what was known runs');
+  t.equal(world.running(world.get('terminates')?.metadata.uid), 0, 'what was to end has ended');
+  world.back();
+  isAsWanted(world, t, ids);
+});
+
+function requests(world: ApiWorld): number {
+  return [...world.node.model.performed].reduce((sum, [op, count]) => sum + (op.startsWith('api') ? count : 0), 0);
+}
+
+scene('watches break each second', (world, t) => {
+  lives(world);
+  const ids = idsOf(world, 'runs');
+  for (let i = 0; i < 300; i++) {
+    world.cutWatches();
+    world.run(second);
+    if (i === 100) world.create('meanwhile');
+    if (i === 200) world.remove('meanwhile');
+  }
+  t.equal(world.get('meanwhile'), null, 'what came and went meanwhile is gone');
+  isAsWanted(world, t, ids);
+});
+
+function always(operation: string, error: 'unavailable' | 'resource-exhausted', moment: 'before' | 'after', trigger: FaultRule['trigger'] = {}): FaultRule {
+  return { operation, trigger, action: { kind: 'error', moment, error, message: error } };
+}
+
+scene('every write is done and none is answered', (world, t) => {
+  world.node.setFaults([always('apiWriter.*', 'unavailable', 'after')]);
+  lives(world);
+  const ids = idsOf(world, 'runs');
+  world.run(5 * minute);
+  isAsWanted(world, t, ids);
+});
+
+scene('a storm of refusals: too many requests', (world, t) => {
+  lives(world);
+  const ids = idsOf(world, 'runs');
+  world.node.setFaults([always('apiWriter.*', 'resource-exhausted', 'before', { probability: 0.9 }), always('apiReader.*', 'resource-exhausted', 'before', { probability: 0.9 })]);
+  world.cutWatches();
+  world.run(10 * minute);
+  world.node.setFaults([]);
+  isAsWanted(world, t, ids);
+});
+
+scene('the agent is killed, and pods are made, changed and deleted before the next one comes', (world, t) => {
+  lives(world);
+  world.create('forced');
+  world.create('graceful', { grace: 10, containers: { c: 'ignore-term' } });
+  world.untilReady('forced', 'graceful');
+  const ids = idsOf(world, 'runs');
+  const gone = [world.get('forced')?.metadata.uid, world.get('graceful')?.metadata.uid];
+  world.node.kill();
+  world.remove('forced', 0);
+  world.remove('graceful');
+  world.create('new');
+  world.patch('runs', { metadata: { labels: { changed: 'yes' } } });
+  world.run(minute);
+  world.node.start();
+  world.untilReady('new');
+  world.untilGone('graceful');
+  world.until('nothing of them runs', () => gone.every((uid) => world.running(uid) === 0), minute);
+  isAsWanted(world, t, ids);
+});
+
+scene('an agent that begins without the API kills nothing, and goes on when it comes', (world, t) => {
+  for (const name of ['a', 'b']) world.create(name);
+  world.untilReady('a', 'b');
+  const ids = world.node.containers().map(({ id }) => id);
+  world.node.kill();
+  world.remove('b', 0);
+  world.away();
+  world.node.start();
+  world.run(10 * minute);
+  t.ok(
+    ids.every((id) => world.node.runtime.state.containers.get(id)?.state === 'running'),
+    'all of it runs on',
+  );
+  world.back();
+  world.until('what was deleted meanwhile has ended', () => world.node.containers().filter(({ state }) => state === 'running').length === 1, 3 * minute);
+  t.ok(world.isReady('a'));
+});
+
+scene('an agent that is killed every ten seconds tells no step back', (world, t) => {
+  lives(world);
+  const ids = idsOf(world, 'runs');
+  for (let i = 0; i < 12; i++) {
+    world.run(10 * second);
+    world.node.start();
+  }
+  isAsWanted(world, t, ids);
+});
