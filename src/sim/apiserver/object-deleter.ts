@@ -6,6 +6,7 @@
 // | marked, less grace is asked for     | the time shrinks; it never grows                               |
 // | without grace, with finalizers      | is marked, and goes when the last finalizer is taken away      |
 // | a namespace                         | is marked, and goes when nothing is left in it                 |
+// | a pod, with grace 0 or no node      | is marked and goes at once: watchers see both                  |
 // | else                                | goes at once                                                   |
 import { formatRfc3339, microsPerSecond, parseRfc3339 } from '../../domain/values/time.js';
 import { conflict } from './api-status.js';
@@ -36,7 +37,12 @@ export function deleteObject(object: StoredObject, options: DeletionOptions, con
   const { deletionGrace, beginDeletion } = rulesOf(resource);
   const grace = deletionGrace?.(object, options.gracePeriodSeconds) ?? 0;
   const waits = (metadata.finalizers ?? []).length > 0 || beginDeletion !== undefined;
-  if (grace === 0 && !waits) return { object: options.dryRun ? object : store.remove(resource, key, object), gone: true };
+  if (grace === 0 && !waits) {
+    if (options.dryRun) return { object, gone: true };
+    // The real server writes the mark of a deletion without grace down, and then deletes: watchers see both.
+    const last = deletionGrace === undefined ? object : store.put(resource, key, mark(object, 0, 0, now));
+    return { object: store.remove(resource, key, last), gone: true };
+  }
   const changed = metadata.deletionTimestamp === undefined ? beginDeletion?.(object, context) : undefined;
   const marked = mark(changed ?? object, grace, options.gracePeriodSeconds, now);
   if (marked === object || options.dryRun) return { object: marked, gone: false };
