@@ -210,6 +210,36 @@ t.test('watches', (t) =>
   }),
 );
 
+t.test('what only a mock has', (t) =>
+  withServer(async (server) => {
+    const base = server.httpUrl ?? '';
+    const send = (method: string, path: string, body: unknown) => ask(`${base}${path}`, '', { method, headers: json, body: JSON.stringify(body) });
+    const rule = { operation: 'get.configmaps', trigger: { times: 1 }, action: { kind: 'error', code: 503, message: 'away' } };
+    t.match(await send('PUT', '/mock/faults', [rule]), { code: 200, body: { rules: 1 } });
+    t.match(await ask(`${base}${configMaps}/kube-root-ca.crt`, ''), { code: 503, body: { message: 'away', reason: 'ServiceUnavailable' } });
+    t.equal((await ask(`${base}${configMaps}/kube-root-ca.crt`, '')).code, 200);
+    t.match(await ask(`${base}/mock/faults`, ''), { body: { counts: [1] } });
+    const { entries } = (await ask(`${base}/mock/audit`, '')).body as { entries: object[] };
+    t.match(entries.slice(-2), [{ user: 'kubernetes-admin', verb: 'get', resource: 'configmaps', namespace: 'default', name: 'kube-root-ca.crt', code: 503 }, { code: 200 }]);
+    const bad: readonly (readonly [unknown, RegExp])[] = [
+      [{}, /faults: expected a list of rules/],
+      [[{ ...rule, operation: 'everything' }], /faults\[0\].operation: expected verb.collection/],
+      [[{ ...rule, trigger: { nth: 0 } }], /faults\[0\].trigger.nth: 0 can't be/],
+      [[{ ...rule, trigger: { often: 1 } }], /faults\[0\].trigger: unknown field "often"/],
+      [[{ ...rule, action: { kind: 'boom' } }], /faults\[0\].action.kind: expected one of error, lost/],
+      [[{ ...rule, action: { kind: 'latency' } }], /faults\[0\].action.micros: expected a number/],
+    ];
+    for (const [body, message] of bad) t.match(await send('PUT', '/mock/faults', body), { code: 400, body: { message } }, JSON.stringify(body));
+    const watch = openWatch(`${base}${configMaps}?watch=true`);
+    await watch.until(1);
+    t.match(await send('POST', '/mock/cut', {}), { body: { cut: 1 } });
+    await watch.ended;
+    await send('POST', '/mock/compact', {});
+    t.equal((await ask(`${base}${configMaps}?watch=true&resourceVersion=1`, '')).code, 410);
+    t.equal((await ask(`${server.url}/mock/audit`, server.caCertificate)).code, 403, 'for administrators');
+  }),
+);
+
 t.test('a kubelet gets its certificates', (t) =>
   withServer(async (server) => {
     const { url, caCertificate: ca, httpUrl } = server;

@@ -17,6 +17,7 @@ import type { RealTime } from '../time/index.js';
 import { notAcceptable, sendJson, sendText, unauthorized, type WantedForm, wantedForm } from './answers.js';
 import { type AuthenticationOptions, userOf } from './authentication.js';
 import { documentAt } from './documents.js';
+import { answerControl, controlsPrefix } from './mock-controls.js';
 import { inForm } from './object-forms.js';
 import { patchKindOf, readBody } from './request-body.js';
 import { readRequestPath } from './request-path.js';
@@ -54,14 +55,24 @@ export class HttpApi {
     }
     const path = readRequestPath(pathname);
     if (path.kind === 'resource') await this.answerResource(request, response, user, path.target, searchParams);
+    else if (path.kind === 'document' && path.path.startsWith(controlsPrefix)) await this.answerControl(request, response, user, path.path);
     else if (path.kind === 'document') this.answerDocument(request, response, user, path.path);
     else throw noSuchPath();
   }
 
+  private async answerControl(request: IncomingMessage, response: ServerResponse, user: ApiUser, path: string): Promise<void> {
+    this.checkPath(request, user, path);
+    const body = request.method === 'GET' ? undefined : await readBody(request);
+    sendJson(request, response, 200, answerControl(this.server, String(request.method), path, body, this.time.now()));
+  }
+
+  private checkPath(request: IncomingMessage, user: ApiUser, path: string): void {
+    if (this.server.authorizer.decidePath(user, path).allowed) return;
+    throw refusal(403, 'Forbidden', `forbidden: User "${user.name}" cannot ${String(request.method).toLowerCase()} path "${path}"`, {});
+  }
+
   private answerDocument(request: IncomingMessage, response: ServerResponse, user: ApiUser, path: string): void {
-    if (!this.server.authorizer.decidePath(user, path).allowed) {
-      throw refusal(403, 'Forbidden', `forbidden: User "${user.name}" cannot ${String(request.method).toLowerCase()} path "${path}"`, {});
-    }
+    this.checkPath(request, user, path);
     const found = documentAt(path, String(request.headers.accept ?? ''));
     if (found === null) throw noSuchPath();
     if (typeof found.body === 'string') sendText(response, 200, found.body);
