@@ -27,6 +27,7 @@ export function kubeletSettings(loaded: LoadedConfiguration, profile: DaemonProf
     agent: {
       nodeName,
       apiserver: node !== null,
+      objectChangeDetection: c.configMapAndSecretChangeDetectionStrategy as 'Watch' | 'Cache' | 'Get',
       nodeIps: nodeIpsOf(options.nodeIp),
       podLogsDirectory: c.podLogsDir,
       containerLogLinks: profile.containerLogLinks,

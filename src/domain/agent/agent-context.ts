@@ -16,6 +16,7 @@ import { podQosClass } from '../qos/qos-class.js';
 import { derived } from '../values/derived.js';
 import { containerFieldPath } from '../values/pod-references.js';
 import type { AgentState } from './agent-state.js';
+import { apiDataOf, volumesWorkedOn } from './api-data.js';
 import { servicesOf } from './api-state.js';
 import { uidOf } from './pod-index.js';
 import { setPrepared } from './prepared-pods.js';
@@ -25,6 +26,7 @@ const maxStartFailures = 1000;
 export class AgentContext implements SyncContext {
   readonly settings: SyncSettings;
   readonly probeResults: SyncContext['probeResults'];
+  private data: SyncContext['apiData'] = null;
   private built: { readonly facts: unknown; readonly configs: RuntimeConfigs } | null = null;
   private current: Turn<AgentOperations> | null = null;
 
@@ -56,6 +58,11 @@ export class AgentContext implements SyncContext {
 
   get nodeFacts(): NodeFacts {
     return this.state.nodeFacts;
+  }
+
+  get apiData(): SyncContext['apiData'] {
+    this.data ??= apiDataOf(this);
+    return this.data;
   }
 
   get crashLoop(): AgentState['crashLoop'] {
@@ -109,8 +116,9 @@ export class AgentContext implements SyncContext {
     return api === null ? noEnvSources : { ...noEnvSources, ...servicesOf(api) };
   }
 
-  podPrepared(run: SyncRun): void {
+  podPrepared(run: SyncRun, outdated: boolean): void {
     setPrepared(this.state, run.pod, this.turn.now);
+    volumesWorkedOn(this, run.uid, run.pod, outdated);
   }
 
   sandboxReady(run: SyncRun): void {

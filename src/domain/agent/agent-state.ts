@@ -162,7 +162,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     computed: new Map(),
     startFailures: new Map(),
     probes: newProbeRegistry(),
-    api: settings.apiserver ? newApiState(settings.nodeName) : null,
+    api: settings.apiserver ? newApiState(settings.nodeName, settings.objectChangeDetection, settings.syncFrequency) : null,
     admission: newAdmissionState(),
     crashLoop: newCrashLoopBackoff(settings.maxContainerRestartPeriod),
     imagePulls: newImagePullBackoff(),

@@ -7,6 +7,7 @@ import { mergeSet } from '../pod-sources/pod-config.js';
 import { adopted, releasedSets } from './adopted-pods.js';
 import { AgentContext } from './agent-context.js';
 import type { AgentEvent, AgentState } from './agent-state.js';
+import { idleObjects, objectMachine, objectReplied, releaseIdleObjects, tokenDue, tokenMachine, tokenRefreshMachine, tokenReplied } from './api-data.js';
 import { apiReplied, apiSaw, apiWoken, beginApiObjects } from './api-objects.js';
 import { beginCgroupLook, cgroupLookReplied, planCgroupLook } from './cgroup-look.js';
 import { beginCollection, collectionReplied, planCollection } from './collection.js';
@@ -124,6 +125,12 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
     case 'admission':
       admitReplied(context, key, reply);
       return;
+    case objectMachine:
+      objectReplied(context, key, reply);
+      return;
+    case tokenMachine:
+      tokenReplied(context, key, reply);
+      return;
     case 'housekeeping':
       housekeepingReplied(context, reply);
       return;
@@ -172,6 +179,12 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case 'mirror':
       mirrorWoken(context, address.key);
+      return;
+    case idleObjects.machine:
+      releaseIdleObjects(context);
+      return;
+    case tokenRefreshMachine:
+      tokenDue(context, address.key);
       return;
     case 'relist':
       beginRelist(context);

@@ -20,6 +20,7 @@ import {
 } from '../api-cache/reflector.js';
 import type { Reply, Turn } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
+import { objectChanged } from './api-data.js';
 import { apiPodsChanged } from './api-pods.js';
 import { reconcileAllMirrors } from './mirror-pods.js';
 import { servicesChanged } from './services.js';
@@ -28,7 +29,7 @@ import { servicesChanged } from './services.js';
 type Owner = (context: AgentContext, reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean) => void;
 
 /** Whom the changes of a reflector are told, by the first part of its name. */
-const owners: Readonly<Record<string, Owner>> = { node: nodeChanged, pods: apiPodsChanged, services: servicesChanged };
+const owners: Readonly<Record<string, Owner>> = { node: nodeChanged, pods: apiPodsChanged, services: servicesChanged, secrets: objectChanged, configmaps: objectChanged };
 
 const core = (plural: string) => ({ group: '', version: 'v1', plural });
 

@@ -1,9 +1,12 @@
 // What an agent with an apiserver keeps of the API, and what is read from it. An agent without one (standalone) has none of it.
+import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { Service } from '../../ports/model/service.js';
 import { objectKey, type ReflectorState } from '../api-cache/reflector.js';
+import { type ChangeDetection, newObjectManager, type ObjectManager } from '../api-data/object-manager.js';
+import { newTokenCache, type TokenCache } from '../api-data/token-cache.js';
 import { newStatusWrites, type StatusWrites } from '../status/status-write.js';
 import { type MirrorPods, newMirrorPods } from './mirror-pods-state.js';
 
@@ -17,10 +20,28 @@ export interface ApiState {
   readonly connected: Map<string, Pod>;
   /** No pod is wanted any more, whatever the API has. */
   withdrawn: boolean;
+  /** Secrets and config maps of the node's pods. */
+  readonly objects: ObjectManager;
+  readonly tokens: TokenCache;
+  /** Pods whose volumes may no longer show what the API has. */
+  readonly outdated: Set<string>;
+  /** A look at watches that nobody asks about has its time. */
+  idleLookPlanned: boolean;
 }
 
-export function newApiState(nodeName: string): ApiState {
-  return { nodeName, reflectors: new Map(), statusWrites: newStatusWrites(), mirrors: newMirrorPods(), connected: new Map(), withdrawn: false };
+export function newApiState(nodeName: string, strategy: ChangeDetection, syncFrequency: Micros): ApiState {
+  return {
+    nodeName,
+    reflectors: new Map(),
+    statusWrites: newStatusWrites(),
+    mirrors: newMirrorPods(),
+    connected: new Map(),
+    withdrawn: false,
+    objects: newObjectManager(strategy, syncFrequency),
+    tokens: newTokenCache(),
+    outdated: new Set(),
+    idleLookPlanned: false,
+  };
 }
 
 /** The copy of an object; null: it isn't there, or nothing is known yet. */

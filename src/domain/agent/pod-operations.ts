@@ -1,4 +1,5 @@
 // The four operations that a pod worker asks for: how each begins, and what its end means. In between the run carries itself.
+import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -19,6 +20,7 @@ import { isTerminalPhase } from '../status/phase.js';
 import { isStaticPod } from '../values/pod-kind.js';
 import { byCodeUnits } from '../values/text-order.js';
 import type { AgentContext } from './agent-context.js';
+import { registerObjects, unregisterObjects } from './api-data.js';
 import { endPredecessors } from './inherited-pods.js';
 import { reconcileMirror } from './mirror-pods.js';
 import { computeStatus, refreshStatus, setStatus, terminateStatus, withTermination } from './pod-statuses.js';
@@ -138,7 +140,9 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
     run.failure = `the earlier pod of this name has not ended yet: ${predecessors.join(', ')}`;
     return [];
   }
-  if (isPrepared(context.state, pod)) return [{ kind: 'plan' }];
+  registerObjects(context, run.uid, pod);
+  const isOutdated = context.apiData?.takeChanged(run.uid) === true;
+  if (isPrepared(context.state, pod)) return isOutdated ? [{ kind: 'volumes', setup: newVolumeSetup(true) }, { kind: 'plan' }] : [{ kind: 'plan' }];
   return [{ kind: 'cgroup', phase: 'check', kill: null }, { kind: 'directories', phase: 'ask' }, { kind: 'volumes', setup: newVolumeSetup() }, { kind: 'plan' }];
 }
 
@@ -180,7 +184,10 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
       return { ...result, error: { ...error, message: `error killing terminating pod: ${error.message}` } };
     }
     case 'syncTerminatedPod':
-      if (error === null) terminateStatus(context, run.pod);
+      if (error === null) {
+        terminateStatus(context, run.pod);
+        unregisterObjects(context, run.uid);
+      }
       return result;
     default:
       return unreachable(run.operation);
@@ -188,10 +195,17 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
 }
 
 /** A deadline is the only thing that may end a pod's rest without anything having happened. */
-function untilDeadline(context: AgentContext, { pod, uid }: SyncRun, rest: PodRest): PodRest {
+function untilDeadline(context: AgentContext, { pod, uid }: SyncRun, given: PodRest): PodRest {
+  const rest = context.state.api?.outdated.has(uid) === true ? { until: untilNextLook(context, uid, given.until) } : given;
   const deadline = activeDeadline(pod, context.state.statuses.get(uid)?.status ?? {});
   if (deadline === null) return rest;
   return { until: rest.until === null ? deadline : Math.min(rest.until, deadline) };
+}
+
+/** Volumes that could not be made to follow the API are tried again with the usual time between two syncs. */
+function untilNextLook({ state, turn }: AgentContext, uid: string, until: Micros | null): Micros {
+  const look = turn.now + Math.floor(state.settings.syncFrequency * (1 + 0.5 * turn.random('refresh', uid)));
+  return until === null ? look : Math.min(until, look);
 }
 
 /** A pod without configuration: as much of it as the runtime's containers tell. */

@@ -1,6 +1,7 @@
 // What an agent is told once, at its start; from the KubeletConfiguration and the flags, in the domain's units.
 import type { Micros } from '../../ports/micros.js';
 import { safeSysctlNames } from '../admission/sysctl-gate.js';
+import type { ChangeDetection } from '../api-data/object-manager.js';
 import type { ContainerGcPolicy } from '../gc/container-gc.js';
 import type { LogRotationPolicy } from '../logs/log-rotation.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
@@ -14,6 +15,8 @@ export interface AgentSettings {
   readonly containerLogLinks: string | null;
   /** There is an apiserver: the node's pods come from it too, and the agent writes to it. */
   readonly apiserver: boolean;
+  /** How changes of secrets and config maps are noticed. */
+  readonly objectChangeDetection: ChangeDetection;
   /** Pod sources that are configured; nothing is cleaned up before each has reported. */
   readonly sources: readonly PodSource[];
   readonly runtimeRequestTimeout: Micros;
@@ -40,6 +43,7 @@ export const defaultSettings: AgentSettings = {
   podLogsDirectory: '/var/log/pods',
   containerLogLinks: '/var/log/containers',
   apiserver: false,
+  objectChangeDetection: 'Watch',
   sources: ['file'],
   runtimeRequestTimeout: 120_000_000,
   relistPeriod: 1_000_000,

@@ -2,6 +2,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Container } from '../../ports/model/container.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
+import type { EnvObjects } from './env-objects.js';
 import type { LifecycleHook } from './lifecycle-hook-state.js';
 import type { PodKill } from './pod-kill-state.js';
 import { newSubPathPreparation, type SubPathPreparation } from './sub-path-state.js';
@@ -11,7 +12,7 @@ export type ContainerGroup = 'init' | 'regular' | 'ephemeral';
 export interface ContainerStart {
   readonly container: Container;
   readonly group: ContainerGroup;
-  phase: 'begin' | 'image' | 'pull' | 'pulled' | 'count' | 'hosts' | 'files' | 'subPaths' | 'create' | 'start' | 'postStart' | 'kill' | 'done' | 'failed';
+  phase: 'begin' | 'image' | 'pull' | 'pulled' | 'count' | 'hosts' | 'files' | 'objects' | 'subPaths' | 'create' | 'start' | 'postStart' | 'kill' | 'done' | 'failed';
   /** With the tag that a bare name stands for. */
   image: string;
   imageRef: string;
@@ -22,6 +23,10 @@ export interface ContainerStart {
   /** What the files say that variables come from, by path; null where one can't be read. Null as a whole: nobody has looked yet. */
   envFiles: ReadonlyMap<string, string | null> | null;
   subPaths: SubPathPreparation;
+  /** When objects for its variables were first looked for; null: not yet. */
+  envSince: Micros | null;
+  /** null: not all are read. */
+  envObjects: EnvObjects | null;
   containerId: string;
   /** The postStart hook under way. */
   hook: LifecycleHook | null;
@@ -43,6 +48,8 @@ export function newContainerStart(container: Container, group: ContainerGroup): 
     terminationFile: '',
     envFiles: null,
     subPaths: newSubPathPreparation(),
+    envSince: null,
+    envObjects: null,
     containerId: '',
     hook: null,
     hookFailure: '',

@@ -8,7 +8,8 @@
 // | pull         | images.pull                  | pulled        |
 // | pulled       | images.status (size, user)   | count         |
 // | count        | podLogs.nextRestartCount     | files         |
-// | files        | podDirectories.*             | subPaths      |
+// | files        | podDirectories.*             | objects       |
+// | objects      | (data of the API)            | subPaths      |
 // | subPaths     | podVolumes.readFiles, subPaths.* | create    |
 // | create       | containers.create            | start         |
 // | start        | containers.start             | postStart     |
@@ -30,6 +31,7 @@ import { mountedVolumes } from '../volumes/node-volumes.js';
 import { failed, succeeded } from './action-result.js';
 import type { ContainerStart } from './container-start-state.js';
 import { askEnvFiles, envFileSources, takeEnvFiles } from './env-file-reading.js';
+import { areEnvObjectsRead, envObjectsOf } from './env-objects.js';
 import { beginHook, hookAnswered } from './lifecycle-hook.js';
 import { applyPodKillReply, beginContainerKills, decidePodKill } from './pod-kill.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
@@ -57,6 +59,10 @@ export function decideContainerStart(start: ContainerStart, run: SyncRun, contex
       return writeHosts(start, run, context);
     case 'files':
       return prepareFiles(start, run, context);
+    case 'objects':
+      if (!areEnvObjectsRead(start, run, context)) return 0;
+      start.phase = 'subPaths';
+      return decideContainerStart(start, run, context);
     case 'subPaths':
       if (start.envFiles === null && askEnvFiles(start, run, context)) return 1;
       return prepareSubPaths(start, run, context);
@@ -78,9 +84,9 @@ export function decideContainerStart(start: ContainerStart, run: SyncRun, contex
   }
 }
 
-/** Whether it waits for something else than a command of the run's own: a hook, or a kill that has its times. */
+/** Whether it waits for something else than a command of the run's own: a hook, a kill that has its times, or the API's data. */
 export function isStartWaiting({ phase }: ContainerStart): boolean {
-  return phase === 'postStart' || phase === 'kill';
+  return phase === 'postStart' || phase === 'kill' || phase === 'objects';
 }
 
 export function applyContainerStartReply(start: ContainerStart, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
@@ -112,7 +118,7 @@ export function applyContainerStartReply(start: ContainerStart, run: SyncRun, re
     case 'podDirectories.prepareContainer':
       if (reply.outcome.ok) {
         start.terminationFile = reply.outcome.value.terminationFile;
-        start.phase = 'subPaths';
+        start.phase = 'objects';
       } else fail(start, run, 'CreateContainerConfigError', reply.outcome.error.message, context);
       return;
     case 'podVolumes.readFiles': {
@@ -264,7 +270,8 @@ function requestOf(start: ContainerStart, run: SyncRun, context: SyncContext): C
   const { container, restartCount, imageRef, imageStatus, terminationFile, subPaths } = start;
   const volumes = mountedVolumes(run.pod, context.nodeFacts.rootDirectory);
   const { pod, status } = run;
-  const of = { pod, container, restartCount, podIps: status.ips, status, envSources: { ...context.envSources(run), ...envFileSources(start, run, context) } };
+  const envSources = { ...context.envSources(run), ...envFileSources(start, run, context), objects: envObjectsOf(start, context) };
+  const of = { pod, container, restartCount, podIps: status.ips, status, envSources };
   return { ...of, imageRef, image: imageStatus, terminationFile, volumes, subPathMounts: subPaths.targets };
 }
 

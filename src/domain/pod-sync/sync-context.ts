@@ -3,6 +3,8 @@ import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { ObjectAnswer, ObjectKind } from '../api-data/object-manager.js';
+import type { TokenAnswer } from '../api-data/token-cache.js';
 import type { ImagePullBackoff } from '../backoff/image-pull-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
 import type { ContainerEnvSources } from '../containers/container-config.js';
@@ -10,6 +12,7 @@ import type { NodeFacts } from '../containers/node-facts.js';
 import type { RuntimeConfigs } from '../containers/runtime-configs.js';
 import type { Turn } from '../kernel/machine.js';
 import type { ProbeResult } from '../status/probe-state.js';
+import type { TokenRequest } from '../volumes/api-data-volume.js';
 import type { ActuatedResources } from './container-resize.js';
 import type { SyncRun } from './sync-run.js';
 
@@ -23,11 +26,22 @@ export interface SyncSettings {
   podCgroup(pod: Pod): readonly string[] | null;
 }
 
+/** Data of the API as far as the agent has it. */
+export interface ApiData {
+  /** @param since when the one who wants it began to look */
+  object(kind: ObjectKind, namespace: string, name: string, since: Micros): ObjectAnswer;
+  token(request: TokenRequest, since: Micros): TokenAnswer;
+  /** Whether what the pod refers to has changed since this was last asked. */
+  takeChanged(uid: string): boolean;
+}
+
 export interface SyncContext {
   readonly turn: Turn<AgentOperations>;
   readonly settings: SyncSettings;
   readonly configs: RuntimeConfigs;
   readonly nodeFacts: NodeFacts;
+  /** null: standalone. */
+  readonly apiData: ApiData | null;
   readonly crashLoop: KeyedBackoff;
   readonly imagePulls: ImagePullBackoff;
   /** Newest probe results by container id. */
@@ -47,8 +61,8 @@ export interface SyncContext {
   startResult(uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void;
   /** What variables of the pod's containers may come from. */
   envSources(run: SyncRun): ContainerEnvSources;
-  /** The pod's cgroup and directories have been made. */
-  podPrepared(run: SyncRun): void;
+  /** The pod's cgroup and directories have been made. @param outdated some volumes could not be made to show what the API has now */
+  podPrepared(run: SyncRun, outdated: boolean): void;
   /** The sandbox and its network are up: before images are pulled. */
   sandboxReady(run: SyncRun): void;
 }

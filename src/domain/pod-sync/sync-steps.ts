@@ -25,7 +25,7 @@ export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): 
       return asked(run, () => context.turn.ask('podDirectories.prepare', podAddress(run.uid), 'directories', { uid: run.uid }));
     case 'volumes': {
       const outcome = decideVolumeSetup(step.setup, run, context);
-      if (outcome === 'done') context.podPrepared(run);
+      if (outcome === 'done') context.podPrepared(run, step.setup.outdated);
       return outcome;
     }
     case 'plan':

@@ -3,6 +3,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Volume } from '../../ports/model/volume.js';
 import type { VolumeContent } from '../../ports/outbound/pod-volumes.js';
 import type { HostPathCheck } from '../volumes/host-path-type.js';
+import type { VolumePayload } from '../volumes/volume-payload.js';
 
 const firstRetry: Micros = 500_000;
 
@@ -14,11 +15,20 @@ export interface VolumeSetup {
   phase: 'setUp' | 'make' | 'read' | 'write';
   make: Extract<HostPathCheck, { kind: 'make-directory' | 'create-file' }> | null;
   content: VolumeContent | null;
+  /** When the one that is worked on was begun; null: not yet. */
+  since: Micros | null;
+  /** What it is to show, once that is collected. */
+  payload: VolumePayload | null;
+  /** Only volumes that show data of the API: the others have been made already. */
+  readonly isRefresh: boolean;
+  /** Some volumes go on to show what they did. */
+  outdated: boolean;
   startedAt: Micros;
   retryAt: Micros | null;
   retryAfter: Micros;
 }
 
-export function newVolumeSetup(): VolumeSetup {
-  return { pending: null, failed: [], phase: 'setUp', make: null, content: null, startedAt: 0, retryAt: null, retryAfter: firstRetry };
+export function newVolumeSetup(isRefresh = false): VolumeSetup {
+  const work = { phase: 'setUp', make: null, content: null, since: null, payload: null } as const;
+  return { ...work, pending: null, failed: [], isRefresh, outdated: false, startedAt: 0, retryAt: null, retryAfter: firstRetry };
 }

@@ -5,7 +5,7 @@
 // |------------------------|-------------------------------------------------------------|
 // | emptyDir               | podVolumes.setUp                                            |
 // | hostPath with a type   | hostPaths.inspect, then hostPaths.make when it is to be made|
-// | downwardAPI, projected | podVolumes.setUp, .read, .write                             |
+// | data of the API        | (its collection,) podVolumes.setUp, .read, .write           |
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { Volume } from '../../ports/model/volume.js';
@@ -16,12 +16,13 @@ import type { Reply } from '../kernel/machine.js';
 import { goQuote } from '../values/go-text.js';
 import { podVolumeDirectory } from '../values/pod-directories.js';
 import { byCodeUnits } from '../values/text-order.js';
-import { apiDataPayload, podFsUser } from '../volumes/api-data-volume.js';
+import { apiDataSource } from '../volumes/api-data-volume.js';
 import { type AtomicWriteStep, comparedPaths, generationName, planAtomicWrite } from '../volumes/atomic-writer.js';
 import { checkHostPath, type HostPathCheck } from '../volumes/host-path-type.js';
 import { emptyDirSetUp, nestedMountPoints, payloadSetUp, usedVolumes, volumeAddress } from '../volumes/node-volumes.js';
 import { fsGroupMode } from '../volumes/volume-ownership.js';
-import type { PayloadResult, VolumePayload } from '../volumes/volume-payload.js';
+import type { VolumePayload } from '../volumes/volume-payload.js';
+import { payloadOf } from './api-payload.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { StepOutcome, SyncRun } from './sync-run.js';
 import type { VolumeSetup } from './volume-setup-state.js';
@@ -36,16 +37,19 @@ const generationDigits = 1_000_000_000;
 export function decideVolumeSetup(setup: VolumeSetup, run: SyncRun, context: SyncContext): StepOutcome {
   const { turn } = context;
   if (setup.pending === null) {
-    setup.pending = [...usedVolumes(run.pod)];
+    setup.pending = wanted(setup, run);
     setup.startedAt = turn.now;
   }
-  if (setup.retryAt !== null && turn.now < setup.retryAt) return 'waiting';
+  if (setup.retryAt !== null && turn.now < setup.retryAt) {
+    if (context.apiData?.takeChanged(run.uid) !== true) return 'waiting';
+    // What has changed may be what was missing.
+    setup.pending = wanted(setup, run);
+  }
   setup.retryAt = null;
   for (let volume = setup.pending[0]; volume !== undefined; volume = setup.pending[0]) {
-    if (ask(setup, volume, run, context)) {
-      run.outstanding++;
-      return 'waiting';
-    }
+    const progress = ask(setup, volume, run, context);
+    if (progress === 'asked') run.outstanding++;
+    if (progress !== 'settled') return 'waiting';
   }
   if (setup.failed.length === 0) return 'done';
   if (turn.now - setup.startedAt >= patience) {
@@ -61,45 +65,65 @@ export function decideVolumeSetup(setup: VolumeSetup, run: SyncRun, context: Syn
   return 'waiting';
 }
 
-/** False: the volume is ready or has failed, without anything to wait for. */
-function ask(setup: VolumeSetup, volume: Volume, run: SyncRun, context: SyncContext): boolean {
+function wanted({ isRefresh }: VolumeSetup, { pod }: SyncRun): Volume[] {
+  return usedVolumes(pod).filter((volume) => !isRefresh || apiDataSource(volume) !== null);
+}
+
+/** `settled`: the volume is ready or has failed; `waiting`: the API's data is still on its way, and whoever brings it wakes the run. */
+type Progress = 'asked' | 'settled' | 'waiting';
+
+function ask(setup: VolumeSetup, volume: Volume, run: SyncRun, context: SyncContext): Progress {
   const { turn, nodeFacts } = context;
   const address = podAddress(run.uid);
   if (volume.hostPath !== undefined) return askHostPath(setup, volume.hostPath, run, context);
   if (volume.emptyDir !== undefined) {
     turn.ask('podVolumes.setUp', address, 'volume', emptyDirSetUp(run.pod, volume, nodeFacts.allocatable));
-    return true;
+    return 'asked';
   }
-  const payload = payloadOf(run.pod, volume, context);
-  if (!payload.ok) {
-    failed(setup, payload.message, run, context);
-    return false;
-  }
+  const payload = setup.payload ?? collect(setup, volume, run, context);
+  if (typeof payload === 'string') return payload;
   if (setup.phase === 'setUp') turn.ask('podVolumes.setUp', address, 'volume', payloadSetUp(run.pod, volume, nodeFacts.allocatable));
-  else if (setup.phase === 'read') turn.ask('podVolumes.read', address, 'volume', { ...volumeAddress(run.pod, volume), paths: comparedPaths(payload.payload) });
-  else return askWrite(setup, volume, payload.payload, run, context);
-  return true;
+  else if (setup.phase === 'read') turn.ask('podVolumes.read', address, 'volume', { ...volumeAddress(run.pod, volume), paths: comparedPaths(payload) });
+  else return askWrite(setup, volume, payload, run, context);
+  return 'asked';
 }
 
-function askHostPath(setup: VolumeSetup, { path, type }: NonNullable<Volume['hostPath']>, run: SyncRun, context: SyncContext): boolean {
+/** What the volume is to show, or how far that has come. */
+function collect(setup: VolumeSetup, volume: Volume, run: SyncRun, context: SyncContext): VolumePayload | Exclude<Progress, 'asked'> {
+  const { turn } = context;
+  setup.since ??= turn.now;
+  const collected = payloadOf(run.pod, volume, setup.since, context);
+  if ('pending' in collected) {
+    turn.wakeAt(podAddress(run.uid), collected.until);
+    return 'waiting';
+  }
+  if (!collected.ok) {
+    failed(setup, collected.message, run, context);
+    return 'settled';
+  }
+  setup.payload = collected.payload;
+  return collected.payload;
+}
+
+function askHostPath(setup: VolumeSetup, { path, type }: NonNullable<Volume['hostPath']>, run: SyncRun, context: SyncContext): Progress {
   const { turn } = context;
   const address = podAddress(run.uid);
   if (setup.phase === 'make' && setup.make !== null) {
     turn.ask('hostPaths.make', address, 'volume', { path, kind: setup.make.kind === 'make-directory' ? 'directory' : 'file', mode: setup.make.mode });
-    return true;
+    return 'asked';
   }
   if (type !== undefined && type !== '') {
     turn.ask('hostPaths.inspect', address, 'volume', { path });
-    return true;
+    return 'asked';
   }
   // What is no path to begin with is refused, whatever is there.
   const check = checkHostPath(path, null, 'absent');
   if (check.kind === 'refused') failed(setup, check.message, run, context);
   else ready(setup);
-  return false;
+  return 'settled';
 }
 
-function askWrite(setup: VolumeSetup, volume: Volume, payload: VolumePayload, run: SyncRun, context: SyncContext): boolean {
+function askWrite(setup: VolumeSetup, volume: Volume, payload: VolumePayload, run: SyncRun, context: SyncContext): Progress {
   const { turn, nodeFacts } = context;
   const content = setup.content;
   assert(content !== null, 'a volume is read before it is written');
@@ -117,16 +141,16 @@ function askWrite(setup: VolumeSetup, volume: Volume, payload: VolumePayload, ru
   const plan = planAtomicWrite(payload, directory, freeGeneration(turn.now, digits, directory.entries), run.pod.spec.securityContext?.fsGroup ?? null);
   if (plan.kind === 'refused') {
     failed(setup, plan.message, run, context);
-    return false;
+    return 'settled';
   }
   const steps = [...before, ...plan.steps.map(portStep)];
   if (steps.length === 0) {
     ready(setup);
-    return false;
+    return 'settled';
   }
   const switchAt = plan.switchAt < 0 ? -1 : before.length + plan.switchAt;
   turn.ask('podVolumes.write', podAddress(run.uid), 'volume', { ...address, steps, switchAt, undo: plan.undo.map(portStep) });
-  return true;
+  return 'asked';
 }
 
 /** Directories for mounts inside the volume, with all above them. What has such a name at the top already stays. */
@@ -150,11 +174,6 @@ function freeGeneration(now: Micros, digits: string, taken: ReadonlyMap<string, 
 function portStep(step: AtomicWriteStep): PayloadStep {
   if (step.operation !== 'apply-fs-group') return step;
   return { ...step, fileBits: fsGroupMode(0, 'file', true), directoryBits: fsGroupMode(0, 'directory', true) };
-}
-
-function payloadOf(pod: Pod, volume: Volume, { nodeFacts }: SyncContext): PayloadResult {
-  const fsGroup = pod.spec.securityContext?.fsGroup ?? null;
-  return apiDataPayload(volume, pod, { secrets: new Map(), configMaps: new Map(), tokens: [], nodeAllocatable: nodeFacts.allocatable, fsGroup, fsUser: podFsUser(pod) });
 }
 
 export function applyVolumeSetupReply(setup: VolumeSetup, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
@@ -196,6 +215,8 @@ function ready(setup: VolumeSetup): void {
   setup.phase = 'setUp';
   setup.make = null;
   setup.content = null;
+  setup.since = null;
+  setup.payload = null;
 }
 
 function failed(setup: VolumeSetup, message: string, run: SyncRun, context: SyncContext): void {
@@ -203,7 +224,8 @@ function failed(setup: VolumeSetup, message: string, run: SyncRun, context: Sync
   assert(volume !== undefined, 'only a volume that is worked on fails');
   context.event(run.pod, null, 'Warning', 'FailedMount', `MountVolume.SetUp failed for volume ${goQuote(volume.name)} : ${message}`);
   // What is shown stays as it is; a container that runs, or may start, sees a whole payload of before.
-  const showsPayload = setup.content !== null && setup.content.generationPaths !== null;
-  if (!showsPayload) setup.failed.push(volume);
+  const showsPayload = setup.isRefresh || (setup.content !== null && setup.content.generationPaths !== null);
+  if (showsPayload) setup.outdated = true;
+  else setup.failed.push(volume);
   ready(setup);
 }

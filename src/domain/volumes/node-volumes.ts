@@ -12,6 +12,7 @@ import { podQosClass } from '../qos/qos-class.js';
 import { mustParseQuantity, quantityValue } from '../values/quantity.js';
 import { joinPath } from '../values/slash-paths.js';
 import { byCodeUnits } from '../values/text-order.js';
+import { apiDataSource } from './api-data-volume.js';
 import { fsGroupMode } from './volume-ownership.js';
 import { volumePluginFor, volumeView } from './volume-plugins.js';
 import { escapeName } from './volume-spec.js';
@@ -39,11 +40,7 @@ export function beyondNode(volume: Volume): string | null {
     const { medium = '' } = volume.emptyDir ?? {};
     return medium === '' || medium === 'Memory' ? null : `emptyDir of medium ${medium}`;
   }
-  if (kind === 'projected') {
-    const others = (volume.projected?.sources ?? []).flatMap((source) => Object.keys(source).filter((name) => name !== 'downwardAPI'));
-    return others.length === 0 ? null : `projected ${others.join(', ')}`;
-  }
-  return kind === 'hostPath' || kind === 'downwardAPI' ? null : kind;
+  return kind === 'hostPath' || apiDataSource(volume) !== null ? null : kind;
 }
 
 /** By name, as containers see them. Volumes beyond the node are left out. */
@@ -85,8 +82,12 @@ export function emptyDirSetUp(pod: Pod, volume: Volume, allocatable: ResourceLis
   return { ...volumeAddress(pod, volume), mode, gid, tmpfs };
 }
 
-/** The directory of a downwardAPI or projected volume. */
+/** The directory of a volume that shows data of the API; only config maps are on disk. */
 export function payloadSetUp(pod: Pod, volume: Volume, allocatable: ResourceList): VolumeSetUp {
+  if (volume.configMap !== undefined) {
+    const gid = pod.spec.securityContext?.fsGroup ?? null;
+    return { ...volumeAddress(pod, volume), mode: gid === null ? everyonesMode : fsGroupMode(everyonesMode, 'directory', false), gid, tmpfs: null };
+  }
   return { ...volumeAddress(pod, volume), mode: tmpfsMode, gid: null, tmpfs: { sizeBytes: memoryBytes(pod, null, allocatable) } };
 }
 

@@ -1,0 +1,162 @@
+// Data of the API for the node's pods: which pods refer to what, what they are given, and which of them have to look again when something
+// has changed.
+//
+// | what happens                             | then                                                                 |
+// |------------------------------------------|----------------------------------------------------------------------|
+// | a pod is synced                          | it is registered: its objects are read from now on                   |
+// | an object changes                        | pods that refer to it are outdated and synced; who waits goes on     |
+// | a token's time comes                     | its pod is outdated and synced                                       |
+// | volumes could not follow                 | the pod stays outdated, and is synced again after the usual time     |
+// | a pod has ended and its volumes are gone | it is registered no more                                             |
+import type { Micros } from '../../ports/micros.js';
+import type { ApiObject } from '../../ports/model/api-object.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
+import { defaultObjectTtl, lookUpObject, type ObjectReading, objectFetched, podsOf, registerPod, releaseIdle, unregisterPod } from '../api-data/object-manager.js';
+import { forgetTokens, lookUpToken, nextTokenRefresh, type TokenAsking, tokenAnswered, tokenRequestBody } from '../api-data/token-cache.js';
+import type { Address, Reply } from '../kernel/machine.js';
+import type { ApiData } from '../pod-sync/sync-context.js';
+import { microsPerSecond } from '../values/time.js';
+import { apiDataSource } from '../volumes/api-data-volume.js';
+import { usedVolumes } from '../volumes/node-volumes.js';
+import type { AgentContext } from './agent-context.js';
+import { unwatchObjects, watchObjects } from './api-objects.js';
+import { type ApiState, ownNode } from './api-state.js';
+import { operationWoken } from './pod-operations.js';
+import { syncPods } from './sync-loop.js';
+import { withEffects } from './worker-effects.js';
+
+export const objectMachine = 'object';
+export const idleObjects: Address = { machine: 'idle-objects', key: '' };
+export const tokenMachine = 'token';
+export const tokenRefreshMachine = 'token-refresh';
+const ttlAnnotation = 'node.alpha.kubernetes.io/ttl';
+const requestTimeout: Micros = 30 * microsPerSecond;
+
+/** What pods of an agent with an apiserver are given; null: standalone. */
+export function apiDataOf(context: AgentContext): ApiData | null {
+  const { api } = context.state;
+  if (api === null) return null;
+  return {
+    object: (kind, namespace, name, since) => lookUpObject(api.objects, kind, namespace, name, since, readingOf(context, api)),
+    token: (request, since) => lookUpToken(api.tokens, request, since, askingOf(context)),
+    takeChanged: (uid) => api.outdated.delete(uid),
+  };
+}
+
+/** A pod is to run: what it refers to is read. */
+export function registerObjects(context: AgentContext, uid: string, pod: Pod): void {
+  const { api } = context.state;
+  if (api !== null) registerPod(api.objects, uid, pod, readingOf(context, api));
+}
+
+/** Nothing of the pod is left. */
+export function unregisterObjects(context: AgentContext, uid: string): void {
+  const { api } = context.state;
+  if (api === null) return;
+  unregisterPod(api.objects, uid, readingOf(context, api));
+  forgetTokens(api.tokens, uid);
+  api.outdated.delete(uid);
+  context.turn.end({ machine: tokenRefreshMachine, key: uid });
+}
+
+/** Its volumes were worked on. @param outdated some could not be made to show what the API has */
+export function volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, outdated: boolean): void {
+  const { api } = context.state;
+  if (api === null) return;
+  if (outdated || (api.objects.strategy !== 'Watch' && showsObjects(pod))) api.outdated.add(uid);
+  const { now } = context.turn;
+  const refresh = nextTokenRefresh(api.tokens, uid);
+  // A token that could not be replaced is asked for again at the next look, which its pod being outdated brings.
+  if (refresh !== null && refresh <= now) api.outdated.add(uid);
+  context.turn.wakeAt({ machine: tokenRefreshMachine, key: uid }, refresh !== null && refresh > now ? refresh : null);
+}
+
+export function objectChanged(context: AgentContext, { name: key }: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
+  const { api } = context.state;
+  if (api === null) return;
+  // What is seen for the first time, nobody shows an earlier state of.
+  const isFirst = replaced && changes.every((change) => change.type === 'upsert' && change.previous === null);
+  tell(context, api, podsOf(api.objects, key), !isFirst);
+}
+
+export function objectReplied(context: AgentContext, key: string, { outcome }: Reply<AgentOperations>): void {
+  const { api } = context.state;
+  if (api === null) return;
+  objectFetched(api.objects, key, outcome as Parameters<typeof objectFetched>[2]);
+  tell(context, api, podsOf(api.objects, key), false);
+}
+
+export function tokenReplied(context: AgentContext, key: string, { outcome }: Reply<AgentOperations>): void {
+  const { api } = context.state;
+  if (api === null) return;
+  const uid = tokenAnswered(api.tokens, key, outcome as Parameters<typeof tokenAnswered>[2], askingOf(context));
+  if (!outcome.ok) context.turn.log('error', "Couldn't update token", { podUID: uid ?? '', err: outcome.error.message });
+  if (uid !== null) tell(context, api, [uid], false);
+}
+
+export function tokenDue(context: AgentContext, uid: string): void {
+  const { api } = context.state;
+  if (api !== null) tell(context, api, [uid], true);
+}
+
+export function releaseIdleObjects(context: AgentContext): void {
+  const { api } = context.state;
+  if (api === null) return;
+  const next = releaseIdle(api.objects, readingOf(context, api));
+  api.idleLookPlanned = next !== null;
+  context.turn.wakeAt(idleObjects, next);
+}
+
+/** Runs that wait look again; @param changed others have to work on their volumes anew */
+function tell(context: AgentContext, api: ApiState, uids: readonly string[], changed: boolean): void {
+  if (changed) for (const uid of uids) api.outdated.add(uid);
+  for (const uid of uids) withEffects(context, (effects) => operationWoken(context, uid, effects));
+  if (changed) syncPods(context, uids);
+}
+
+/** A secret or config map in a volume, which the strategies that don't watch look at from time to time. */
+function showsObjects(pod: Pod): boolean {
+  return usedVolumes(pod).some((volume) => ['secret', 'configMap', 'projected'].includes(apiDataSource(volume) ?? ''));
+}
+
+function readingOf(context: AgentContext, api: ApiState): ObjectReading {
+  const { turn } = context;
+  return {
+    now: turn.now,
+    ttl: ttlOf(api),
+    watched: (key) => {
+      const reflector = api.reflectors.get(key);
+      return reflector === undefined ? null : { synced: reflector.synced, object: reflector.objects.get(key.slice(key.indexOf(':') + 1)) ?? null };
+    },
+    watch: (key, selection) => {
+      watchObjects(context, key, selection);
+      if (api.idleLookPlanned) return;
+      api.idleLookPlanned = true;
+      turn.wakeAt(idleObjects, turn.now + api.objects.idleAfter);
+    },
+    unwatch: (key) => unwatchObjects(context, key),
+    fetch: (key, resource, namespace, name, resourceVersion) =>
+      turn.ask('apiReader.get', { machine: objectMachine, key }, 'get', { client: 'main', resource, namespace, name, resourceVersion }, requestTimeout),
+  };
+}
+
+/** In a large cluster the Node says how old objects may be. */
+function ttlOf(api: ApiState): Micros {
+  const text = ownNode(api)?.metadata.annotations?.[ttlAnnotation] ?? '';
+  return /^\d+$/.test(text) ? Number(text) * microsPerSecond : defaultObjectTtl;
+}
+
+function askingOf(context: AgentContext): TokenAsking {
+  const { turn } = context;
+  return {
+    now: turn.now,
+    random: (key) => turn.random('token', key),
+    ask: (key, request) => {
+      const object: ApiObject = tokenRequestBody(request);
+      const place = { client: 'main', resource: { group: '', version: 'v1', plural: 'serviceaccounts' }, namespace: request.namespace } as const;
+      turn.ask('apiWriter.create', { machine: tokenMachine, key }, 'create', { ...place, name: request.serviceAccountName, subresource: 'token', object }, requestTimeout);
+    },
+  };
+}

@@ -1,0 +1,159 @@
+// Service account tokens of the pods on this node: asked for once, kept, and replaced before they end.
+//
+// | what is kept        | the request for a new one | what a volume is given                         |
+// |---------------------|---------------------------|------------------------------------------------|
+// | nothing             | fails                     | the failure                                    |
+// | a token that lives  | fails                     | the old token; it is asked for again at the next look |
+// | a token that ended  | fails                     | the failure                                    |
+// | anything            | succeeds                  | the new token                                  |
+//
+// Invariants: a token is replaced at four fifths of its life, and after a day at the latest; one request of a kind is under way; tokens are
+// in no text that is logged.
+import type { Micros } from '../../ports/micros.js';
+import type { ApiObject } from '../../ports/model/api-object.js';
+import type { PortFailure } from '../../ports/port-error.js';
+import { microsPerSecond, parseRfc3339 } from '../values/time.js';
+import type { TokenRequest } from '../volumes/api-data-volume.js';
+
+export type TokenAnswer =
+  | { readonly kind: 'found'; readonly token: string }
+  | { readonly kind: 'failed'; readonly message: string }
+  /** It is being asked for; whoever waits is told. */
+  | { readonly kind: 'pending' };
+
+interface CachedToken {
+  readonly key: string;
+  readonly podUid: string;
+  /** null: none yet. */
+  token: string | null;
+  expiresAt: Micros;
+  /** null: never. */
+  refreshAt: Micros | null;
+  /** null: no request is under way. */
+  askingSince: Micros | null;
+  /** The last request that failed. */
+  failure: { readonly askedAt: Micros; readonly message: string } | null;
+}
+
+export interface TokenCache {
+  readonly tokens: Map<string, CachedToken>;
+}
+
+export interface TokenAsking {
+  readonly now: Micros;
+  /** In [0, 1), drawn for one token. */
+  random(key: string): number;
+  /** Asks for it; `tokenAnswered` is told. */
+  ask(key: string, request: TokenRequest): void;
+}
+
+/** More than any node has pods and audiences for. */
+export const maxTokens = 10_000;
+const longest: Micros = 24 * 3600 * microsPerSecond;
+const jitterSeconds = 10;
+/** The part of its life after which a token is replaced. */
+const refreshPart = 0.8;
+
+export function newTokenCache(): TokenCache {
+  return { tokens: new Map() };
+}
+
+export function tokenKey({ namespace, serviceAccountName, audiences, expirationSeconds, podName, podUid }: TokenRequest): string {
+  return JSON.stringify([serviceAccountName, namespace, audiences, expirationSeconds, podName, podUid]);
+}
+
+/** @param since when the looker began: a failure of before that is tried again */
+export function lookUpToken(cache: TokenCache, request: TokenRequest, since: Micros, asking: TokenAsking): TokenAnswer {
+  const key = tokenKey(request);
+  let cached = cache.tokens.get(key);
+  if (cached === undefined) {
+    purge(cache, asking.now);
+    cached = { key, podUid: request.podUid, token: null, expiresAt: 0, refreshAt: null, askingSince: null, failure: null };
+    cache.tokens.set(key, cached);
+  }
+  if (cached.token !== null && (cached.refreshAt === null || asking.now < cached.refreshAt)) return { kind: 'found', token: cached.token };
+  if (cached.failure !== null && cached.failure.askedAt >= since) {
+    const { message } = cached.failure;
+    if (cached.token === null) return { kind: 'failed', message: `failed to fetch token: ${message}` };
+    if (asking.now < cached.expiresAt) return { kind: 'found', token: cached.token };
+    return { kind: 'failed', message: `token ${nameOf(request)} expired and refresh failed: ${message}` };
+  }
+  if (cached.askingSince === null) {
+    cached.askingSince = asking.now;
+    asking.ask(key, request);
+  }
+  return { kind: 'pending' };
+}
+
+/** The body of the request. */
+export function tokenRequestBody({ audiences, expirationSeconds, podName, podUid }: TokenRequest): ApiObject {
+  const spec = {
+    ...(audiences === null ? {} : { audiences }),
+    ...(expirationSeconds === null ? {} : { expirationSeconds }),
+    boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: podName, uid: podUid },
+  };
+  return { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata: {}, spec } as unknown as ApiObject;
+}
+
+interface TokenResponse {
+  readonly spec?: { readonly expirationSeconds?: number };
+  readonly status?: { readonly token?: string; readonly expirationTimestamp?: string };
+}
+
+/** Takes an answer in; the uid of the pod that waited, null: nobody did. */
+export function tokenAnswered(
+  cache: TokenCache,
+  key: string,
+  outcome: { readonly ok: true; readonly value: ApiObject } | { readonly ok: false; readonly error: PortFailure },
+  asking: TokenAsking,
+): string | null {
+  const cached = cache.tokens.get(key);
+  if (cached === undefined || cached.askingSince === null) return null;
+  const askedAt = cached.askingSince;
+  cached.askingSince = null;
+  const response = outcome.ok ? (outcome.value as unknown as TokenResponse) : null;
+  const token = response?.status?.token ?? '';
+  if (!outcome.ok || token === '') {
+    cached.failure = { askedAt, message: outcome.ok ? 'the answer has no token' : outcome.error.message };
+    return cached.podUid;
+  }
+  cached.failure = null;
+  cached.token = token;
+  cached.expiresAt = parseRfc3339(response?.status?.expirationTimestamp ?? '') ?? 0;
+  cached.refreshAt = refreshTime(cached.expiresAt, response?.spec?.expirationSeconds ?? null, asking.random(key));
+  return cached.podUid;
+}
+
+/** null: without a lifetime it is never replaced. */
+function refreshTime(expiresAt: Micros, expirationSeconds: number | null, random: number): Micros | null {
+  if (expirationSeconds === null) return null;
+  const lifetime = expirationSeconds * microsPerSecond;
+  const issuedAt = expiresAt - lifetime;
+  const jitter = Math.floor(random * jitterSeconds) * microsPerSecond;
+  // The first microsecond after the limit.
+  return Math.min(issuedAt + longest, issuedAt + Math.floor(lifetime * refreshPart)) - jitter + 1;
+}
+
+/** When the first of the pod's tokens has to be replaced; null: none has. */
+export function nextTokenRefresh(cache: TokenCache, podUid: string): Micros | null {
+  let next: Micros | null = null;
+  for (const { podUid: uid, refreshAt } of cache.tokens.values()) if (uid === podUid && refreshAt !== null && (next === null || refreshAt < next)) next = refreshAt;
+  return next;
+}
+
+/** The pod is gone, and its tokens with it. */
+export function forgetTokens(cache: TokenCache, podUid: string): void {
+  for (const [key, cached] of cache.tokens) if (cached.podUid === podUid) cache.tokens.delete(key);
+}
+
+function purge(cache: TokenCache, now: Micros): void {
+  for (const [key, { token, expiresAt, askingSince }] of cache.tokens) if (token !== null && expiresAt < now && askingSince === null) cache.tokens.delete(key);
+  if (cache.tokens.size < maxTokens) return;
+  const oldest = cache.tokens.keys().next();
+  if (oldest.done !== true) cache.tokens.delete(oldest.value);
+}
+
+/** As the reference names it in its texts. */
+function nameOf({ serviceAccountName, namespace }: TokenRequest): string {
+  return `${namespace}/${serviceAccountName}`;
+}

@@ -1,0 +1,68 @@
+// What a volume of the API's data shows at this moment, collected from the agent's copies. All of it is there before anything on disk is
+// touched: a failure leaves what is shown as it is.
+import type { Micros } from '../../ports/micros.js';
+import type { ConfigMap, Secret } from '../../ports/model/config-objects.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { Volume } from '../../ports/model/volume.js';
+import type { ObjectAnswer, ObjectKind } from '../api-data/object-manager.js';
+import { apiDataPayload, apiDataSource, objectsOfVolume, podFsUser, type TokenLookup, tokenRequests } from '../volumes/api-data-volume.js';
+import type { Lookup } from '../volumes/object-payload.js';
+import type { PayloadResult } from '../volumes/volume-payload.js';
+import type { ApiData, SyncContext } from './sync-context.js';
+
+/** `until`: look again at that time at the latest. */
+export interface PayloadPending {
+  readonly pending: true;
+  readonly until: Micros | null;
+}
+
+const standalone = 'not supported due to running kubelet in standalone mode';
+
+/** @param since when the volume began to be worked on */
+export function payloadOf(pod: Pod, volume: Volume, since: Micros, { apiData, nodeFacts }: SyncContext): PayloadResult | PayloadPending {
+  const { secrets, configMaps } = objectsOfVolume(volume);
+  const requests = tokenRequests(volume, pod);
+  if (apiData === null && apiDataSource(volume) === 'projected' && secrets.length + configMaps.length + requests.length > 0) {
+    return { ok: false, message: `cannot setup projected volume ${volume.name} because kube client is not configured` };
+  }
+  const namespace = pod.metadata.namespace ?? '';
+  const waits = new Waits();
+  const facts = {
+    secrets: lookups<Secret>(apiData, 'secret', namespace, secrets, since, waits),
+    configMaps: lookups<ConfigMap>(apiData, 'configMap', namespace, configMaps, since, waits),
+    tokens: requests.map((request): TokenLookup => {
+      const answer = apiData?.token(request, since) ?? { kind: 'failed', message: 'cannot use TokenManager when kubelet is in standalone mode' };
+      if (answer.kind === 'pending') waits.add(null);
+      return answer.kind === 'found' ? { ok: true, token: answer.token } : { ok: false, message: answer.kind === 'failed' ? answer.message : '' };
+    }),
+  };
+  if (waits.any) return { pending: true, until: waits.until };
+  const fsGroup = pod.spec.securityContext?.fsGroup ?? null;
+  return apiDataPayload(volume, pod, { ...facts, nodeAllocatable: nodeFacts.allocatable, fsGroup, fsUser: podFsUser(pod) });
+}
+
+export function lookupOf<T>(answer: ObjectAnswer): Lookup<T> {
+  if (answer.kind === 'found') return { kind: 'found', object: answer.object as unknown as T };
+  return answer.kind === 'failed' ? answer : { kind: 'absent' };
+}
+
+function lookups<T>(apiData: ApiData | null, kind: ObjectKind, namespace: string, names: readonly string[], since: Micros, waits: Waits): ReadonlyMap<string, Lookup<T>> {
+  return new Map(
+    names.map((name) => {
+      const answer = apiData?.object(kind, namespace, name, since) ?? { kind: 'failed', message: standalone };
+      if (answer.kind === 'pending') waits.add(answer.until);
+      return [name, lookupOf<T>(answer)];
+    }),
+  );
+}
+
+/** What is waited for, and the first time at which to look again. */
+class Waits {
+  any = false;
+  until: Micros | null = null;
+
+  add(until: Micros | null): void {
+    this.any = true;
+    if (until !== null && (this.until === null || until < this.until)) this.until = until;
+  }
+}
