@@ -1,12 +1,14 @@
 // The modules of a daemon: the runtime behind its sockets, the host's files, and the agent on top of both.
 // Invariant: making a part costs no I/O but opening its own directories; what has to be given back is added to the teardown where it is made.
+import { resolve } from 'node:path';
 import { Container, ContainerModule } from 'inversify';
+import { NodeRegistryCredentials } from '../adapters/credentials/index.js';
 import { CriConnection, CriContainers, CriImages, CriRuntimeEvents, CriRuntimeState, CriSandboxes, CriStreaming } from '../adapters/cri/index.js';
 import { failingPort } from '../adapters/decorators/index.js';
 import { CgroupfsPodCgroups, HttpManifestUrl, LinuxHostPaths, LinuxMachine, LinuxManifestDirectory } from '../adapters/linux/index.js';
 import { LoggingEventSink } from '../adapters/logging/index.js';
 import { NetworkProbing } from '../adapters/probes/index.js';
-import { FileContainerLogs, FilePodDirectories, FilePodLogs, FilePodVolumes, FileSubPaths } from '../adapters/storage/index.js';
+import { FileContainerLogs, FilePodDirectories, FilePodLogs, FilePodVolumes, FilePullRecords, FileSubPaths } from '../adapters/storage/index.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
 import { nodeAllocatableCgroup } from '../domain/cgroups/pod-cgroup-name.js';
 import { featureEnabled } from '../domain/configuration/feature-gates.js';
@@ -66,6 +68,21 @@ const hostModule = module((bind) => {
     teardown.add('pod directories', () => directories.close());
     return directories;
   });
+  bind.to(tokens.pullRecords, [tokens.configuration, tokens.teardown], ({ options }, teardown) => {
+    const records = FilePullRecords.open({ rootDirectory: options.rootDir });
+    teardown.add('pull records', () => records.close());
+    return records;
+  });
+  bind.to(tokens.registryCredentials, [tokens.configuration], ({ options }) => {
+    const home = process.env.HOME ?? '';
+    return new NodeRegistryCredentials({
+      rootDirectory: options.rootDir,
+      workingDirectory: process.cwd(),
+      homeDirectory: home === '' ? null : home,
+      pluginDirectory: options.imageCredentialProviderBinDir === '' ? null : resolve(options.imageCredentialProviderBinDir),
+      environment: process.env,
+    });
+  });
   bind.to(tokens.podVolumes, [tokens.configuration, tokens.native, tokens.teardown], ({ options }, native, teardown) => {
     const volumes = FilePodVolumes.open({ rootDirectory: options.rootDir }, native.mounts, native.openBeneath);
     teardown.add('pod volumes', () => volumes.close());
@@ -112,6 +129,8 @@ const portsModule = module((bind) => {
       tokens.sandboxes,
       tokens.containers,
       tokens.images,
+      tokens.pullRecords,
+      tokens.registryCredentials,
       tokens.probing,
       tokens.podDirectories,
       tokens.podVolumes,
@@ -132,6 +151,8 @@ const portsModule = module((bind) => {
       sandboxes,
       containers,
       images,
+      pullRecords,
+      registryCredentials,
       probing,
       podDirectories,
       podVolumes,
@@ -152,6 +173,8 @@ const portsModule = module((bind) => {
         sandboxes,
         containers,
         images,
+        pullRecords,
+        registryCredentials,
         probing,
         podDirectories,
         podVolumes,

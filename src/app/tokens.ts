@@ -69,6 +69,8 @@ export const tokens = {
   containers: token('containers') as PortToken<'containers'>,
   images: token('images') as PortToken<'images'>,
 
+  pullRecords: token('pullRecords') as PortToken<'pullRecords'>,
+  registryCredentials: token('registryCredentials') as PortToken<'registryCredentials'>,
   probing: token('probing') as PortToken<'probing'>,
   podDirectories: token('podDirectories') as PortToken<'podDirectories'>,
   podVolumes: token('podVolumes') as PortToken<'podVolumes'>,

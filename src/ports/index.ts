@@ -145,5 +145,7 @@ export type {
   VolumeSetUp,
 } from './outbound/pod-volumes.js';
 export type { GrpcHealthReply, GrpcHealthRequest, HttpGetAnswer, HttpGetRequest, ProbingOperations, TcpAnswer, TcpRequest } from './outbound/probing.js';
+export type { PullRecordFile, PullRecordKind, PullRecordOperations } from './outbound/pull-records.js';
+export type { NodeDockerConfig, PluginRun, RegistryCredentialOperations } from './outbound/registry-credentials.js';
 export type { RuntimeEvent, RuntimeEventSource } from './outbound/runtime-events.js';
 export { type Outcome, PortError, type PortErrorKind, type PortFailure } from './port-error.js';

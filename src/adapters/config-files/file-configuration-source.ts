@@ -21,6 +21,19 @@ export class FileConfigurationSource implements ConfigurationSource {
     return readDocument(resolve(this.workingDirectory, name));
   }
 
+  /** The file of that name, or those in the directory of that name whose own names end in one of the suffixes, in order of name; not below it. */
+  readFileOrDirectory(name: string, suffixes: readonly string[]): readonly ConfigurationFile[] {
+    const path = resolve(this.workingDirectory, name);
+    let names: string[];
+    try {
+      names = readdirSync(path, { withFileTypes: true }).flatMap((entry) => (!entry.isDirectory() && suffixes.some((suffix) => entry.name.endsWith(suffix)) ? [entry.name] : []));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return [readDocument(path)];
+      return [{ ok: false, path, error: systemError(error, 'open', path) }];
+    }
+    return names.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map((each) => readDocument(join(path, each)));
+  }
+
   readDropIns(directory: string): DropInListing {
     const walk = new DropInWalk(this.workingDirectory);
     const error = walk.visitRoot(directory);

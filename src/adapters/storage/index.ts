@@ -5,5 +5,6 @@ export { carryOut, errnoName, FileRefusal } from './file-errors.js';
 export { FilePodDirectories, type PodDirectoryPaths } from './file-pod-directories.js';
 export { FilePodLogs, type PodLogPaths } from './file-pod-logs.js';
 export { FilePodVolumes } from './file-pod-volumes.js';
+export { FilePullRecords } from './file-pull-records.js';
 export { FileSubPaths } from './file-sub-paths.js';
 export { StateDirectory } from './state-directory.js';

@@ -5,6 +5,9 @@ import type { KubeletSettings } from '../../domain/agent/kubelet.js';
 import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
+import type { CredentialProvider } from '../../domain/images/credential-plugins.js';
+import type { ImageSettings } from '../../domain/images/image-manager-state.js';
+import type { VerificationPolicy } from '../../domain/images/pull-records.js';
 import type { LogRotationPolicy } from '../../domain/logs/log-rotation.js';
 import type { NodeSettings } from '../../domain/node-status/node-settings.js';
 import { dns1123SubdomainProblems } from '../../domain/values/dns-names.js';
@@ -19,7 +22,14 @@ import { StartRefusal } from './start-refusal.js';
 const relistPeriod: Micros = 1_000_000;
 
 /** @param node null: the node is none of a cluster */
-export function kubeletSettings(loaded: LoadedConfiguration, profile: DaemonProfile, nodeName: string, runtimeTellsChanges: boolean, node: NodeSettings | null): KubeletSettings {
+export function kubeletSettings(
+  loaded: LoadedConfiguration,
+  profile: DaemonProfile,
+  nodeName: string,
+  runtimeTellsChanges: boolean,
+  node: NodeSettings | null,
+  credentialProviders: readonly CredentialProvider[],
+): KubeletSettings {
   const { configuration: c, options, gates } = loaded;
   const manifests = { nodeName, preventApiReferences: featureEnabled(gates, 'PreventStaticPodAPIReferences') };
   const maximum = c.crashLoopBackOff.maxContainerRestartPeriod;
@@ -43,6 +53,7 @@ export function kubeletSettings(loaded: LoadedConfiguration, profile: DaemonProf
       },
       logRotation: logRotationOf(c),
       allowedSysctls: allowedSysctls(c.allowedUnsafeSysctls ?? []),
+      images: imageSettings(loaded, credentialProviders),
       cgroupsPerQos: c.cgroupsPerQOS,
     },
     node,
@@ -68,6 +79,29 @@ function allowedSysctls(unsafe: readonly string[]): readonly string[] {
   const parsed = parseSysctlAllowlist(unsafe);
   if (!parsed.ok) throw new StartRefusal(`failed to run Kubelet: allowedUnsafeSysctls: ${parsed.error}`);
   return [...safeSysctlNames(release()), ...unsafe];
+}
+
+function imageSettings({ configuration: c, gates }: LoadedConfiguration, credentialProviders: readonly CredentialProvider[]): ImageSettings {
+  return {
+    limits: { parallel: c.serializeImagePulls ? 1 : c.maxParallelImagePulls, perSecond: c.registryPullQPS, burst: c.registryBurst },
+    verification: featureEnabled(gates, 'KubeletEnsureSecretPulledImages')
+      ? verificationPolicy(c.imagePullCredentialsVerificationPolicy, c.preloadedImagesVerificationAllowlist ?? [])
+      : null,
+    credentialProviders,
+  };
+}
+
+/** The configuration was checked: another text is none of the four. */
+function verificationPolicy(text: string, allowlist: readonly string[]): VerificationPolicy {
+  switch (text) {
+    case 'NeverVerify':
+    case 'AlwaysVerify':
+      return { kind: text };
+    case 'NeverVerifyAllowlistedImages':
+      return { kind: text, allowlist };
+    default:
+      return { kind: 'NeverVerifyPreloadedImages' };
+  }
 }
 
 export function micros(nanoseconds: Nanoseconds): Micros {

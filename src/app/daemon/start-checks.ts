@@ -87,8 +87,6 @@ function unusedOptions({ options }: LoadedConfiguration): string[] {
   const given: readonly (readonly [string, boolean])[] = [
     ['--bootstrap-kubeconfig', options.bootstrapKubeconfig !== '' && options.kubeconfig === ''],
     ['--cloud-provider', options.cloudProvider !== '' && options.kubeconfig === ''],
-    ['--image-credential-provider-config', options.imageCredentialProviderConfig !== ''],
-    ['--image-credential-provider-bin-dir', options.imageCredentialProviderBinDir !== ''],
     ['--node-labels', Object.keys(options.nodeLabels).length > 0 && options.kubeconfig === ''],
     ['--runtime-cgroups', options.runtimeCgroups !== ''],
   ];

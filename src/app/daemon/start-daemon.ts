@@ -23,6 +23,7 @@ import { type Recording, tokens } from '../tokens.js';
 import { openKubeletApi } from './api/kubelet-api.js';
 import { type ApiAccess, openApiAccess } from './api-access.js';
 import { clusterNode } from './cluster-node.js';
+import { credentialProvidersOf } from './credential-providers.js';
 import type { DaemonContext } from './daemon-context.js';
 import { type DaemonProfile, defaultRootDirectory } from './daemon-profile.js';
 import { FlightRecorder } from './flight-record.js';
@@ -114,6 +115,7 @@ class DaemonStart {
       const onContention = options.exitOnLockContention ? () => this.end({ kind: 'contended' }) : null;
       await holdLockFile(options.lockFile, native, this.teardown, onContention);
     }
+    const credentialProviders = credentialProvidersOf(options);
     const nodeName = nodeNameOf(options.hostnameOverride, hostname());
     nodeIpsOf(options.nodeIp);
     await lockRootDirectory(options.rootDir, native, this.teardown);
@@ -121,7 +123,7 @@ class DaemonStart {
     const [cgroupDriver, tellsChanges] = await Promise.all([this.shakeHands(), this.resolver.get(tokens.notices).open()]);
     const tunables = checkHost(loaded, host, profile, logger);
     const node = access.clients === null ? null : clusterNode(loaded, nodeName, startup);
-    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, node);
+    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, node, credentialProviders);
     const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, cpuCount: Math.max(1, onlineCount(host.onlineCpus)) };
     const passing = readPassingFacts(configuration.resolvConf, hostAddresses());
     this.container.add((bind) => {

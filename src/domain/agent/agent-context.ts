@@ -1,5 +1,7 @@
 // One step of the agent: its state, and the turn that carries what it wants out. Everything that the pod operations need of the agent
 // is answered here.
+import type { Micros } from '../../ports/micros.js';
+import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -7,6 +9,9 @@ import { podCgroupName } from '../cgroups/pod-cgroup-name.js';
 import { type ContainerEnvSources, noEnvSources } from '../containers/container-config.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import { type RuntimeConfigs, runtimeConfigs } from '../containers/runtime-configs.js';
+import type { ImageContext } from '../images/image-context.js';
+import { ensureImage, leaveImage, takeImage } from '../images/image-manager.js';
+import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.js';
 import type { Turn } from '../kernel/machine.js';
 import type { ActuatedResources } from '../pod-sync/container-resize.js';
 import type { SyncContext, SyncSettings } from '../pod-sync/sync-context.js';
@@ -23,7 +28,9 @@ import { setPrepared } from './prepared-pods.js';
 
 const maxStartFailures = 1000;
 
-export class AgentContext implements SyncContext {
+export class AgentContext implements SyncContext, ImageContext {
+  /** Pods whose runs may go on, since an image that they wait for has come; seen to at the end of the step. */
+  readonly podsWithImages = new Set<string>();
   readonly settings: SyncSettings;
   readonly probeResults: SyncContext['probeResults'];
   private data: SyncContext['apiData'] = null;
@@ -69,8 +76,36 @@ export class AgentContext implements SyncContext {
     return this.state.crashLoop;
   }
 
-  get imagePulls(): AgentState['imagePulls'] {
-    return this.state.imagePulls;
+  get images(): AgentState['images'] {
+    return this.state.images;
+  }
+
+  get imageSettings(): AgentState['settings']['images'] {
+    return this.state.settings.images;
+  }
+
+  get runtimeRequestTimeout(): Micros {
+    return this.state.settings.runtimeRequestTimeout;
+  }
+
+  ensureImage(request: ImageRequest): number {
+    return ensureImage(this, request);
+  }
+
+  takeImage(id: number): EnsuredImage | null {
+    return takeImage(this, id);
+  }
+
+  leaveImage(id: number): void {
+    leaveImage(this, id);
+  }
+
+  imageReady(podUid: string): void {
+    this.podsWithImages.add(podUid);
+  }
+
+  pullSecret(namespace: string, name: string): Secret | null {
+    return this.state.pullSecrets.get(`${namespace}/${name}`) ?? null;
   }
 
   actuatedResources(run: SyncRun): ActuatedResources {

@@ -10,15 +10,17 @@
 // | readiness      | runtime polls             | the gate of the loop                   |
 // | probes         | probe workers             | status, pod actions                    |
 // | api            | api objects               | pod sources, environment, admission    |
+// | images         | the image manager         | container starts, image collection     |
 import type { Micros } from '../../ports/micros.js';
+import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import { newCrashLoopBackoff } from '../backoff/crash-loop-backoff.js';
-import { type ImagePullBackoff, newImagePullBackoff } from '../backoff/image-pull-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
 import type { NodeFacts } from '../containers/node-facts.js';
+import { type ImageManagerState, newImageManagerState } from '../images/image-manager-state.js';
 import { eventedHealthThreshold, healthThreshold, newPleg, type Pleg, plegEventQueueCapacity } from '../pleg/pleg.js';
 import { newPodCache, type PodCache } from '../pod-cache/pod-cache.js';
 import { newPodConfig, type PodConfigState, type PodDelivery, type PodSource } from '../pod-sources/pod-config.js';
@@ -126,7 +128,9 @@ export interface AgentState {
   readonly api: ApiState | null;
   readonly admission: AdmissionState;
   readonly crashLoop: KeyedBackoff;
-  readonly imagePulls: ImagePullBackoff;
+  readonly images: ImageManagerState;
+  /** Pull secrets as last told, by `<namespace>/<name>`; none without an apiserver. */
+  pullSecrets: ReadonlyMap<string, Secret>;
   readonly backlog: LoopBacklog;
   readonly housekeeping: HousekeepingState;
   /** Pods that nobody knows, whose directories are being removed, by uid. */
@@ -165,7 +169,8 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     api: settings.apiserver ? newApiState(settings.nodeName, settings.objectChangeDetection, settings.syncFrequency) : null,
     admission: newAdmissionState(),
     crashLoop: newCrashLoopBackoff(settings.maxContainerRestartPeriod),
-    imagePulls: newImagePullBackoff(),
+    images: newImageManagerState(settings.images),
+    pullSecrets: new Map(),
     backlog: { deliveries: [], syncs: new Set(), housekeeping: false },
     housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, lastAt: 0 },
     orphans: new Map(),
@@ -189,4 +194,6 @@ export type AgentEvent =
   | { readonly type: 'runtimeChangesLost' }
   /** A watch of the API saw something. */
   | ApiWatchEvents
-  | { readonly type: 'nodeFacts'; readonly facts: NodeFacts };
+  | { readonly type: 'nodeFacts'; readonly facts: NodeFacts }
+  /** The Secret objects that can be had now; another set replaces the one before. */
+  | { readonly type: 'pullSecrets'; readonly secrets: readonly Secret[] };

@@ -1,6 +1,9 @@
 // The agent of one node as a machine: routes events, answers and wake-ups to its parts, then lets the periodic parts plan.
 // The parts are functions over one state; their order here is the order of the contract.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { credentialPluginMachine, imageMachine, imageStoreAddress } from '../images/image-context.js';
+import { imageReplied } from '../images/image-manager.js';
+import { askForImages, credentialPluginReplied, imageStoreReplied, startImageStore } from '../images/image-store.js';
 import { assert } from '../kernel/assert.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
 import { mergeSet } from '../pod-sources/pod-config.js';
@@ -37,6 +40,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       assert(given === state, 'an agent is stepped with a state that is not its own');
       context.begin(turn);
       take(context, input);
+      resumePodsWithImages(context);
       for (const pod of takeMadeRoom(context)) admitAgain(context, pod);
       planHousekeeping(context);
       planCollection(context);
@@ -61,6 +65,7 @@ function take(context: AgentContext, input: AgentInput): void {
       context.state.loopEnteredAt = context.turn.now;
       pollStatus(context);
       beginRelist(context);
+      startImageStore(context);
       beginApiObjects(context);
       return;
     case 'api-watch':
@@ -75,10 +80,21 @@ function take(context: AgentContext, input: AgentInput): void {
     case 'runtimeChangesLost':
       beginRelist(context);
       return;
+    case 'pullSecrets':
+      context.state.pullSecrets = new Map(input.secrets.map((secret) => [`${secret.metadata.namespace ?? ''}/${secret.metadata.name}`, secret]));
+      return;
     case 'nodeFacts':
       context.state.nodeFacts = input.facts;
       syncPods(context, context.state.pods.pods.keys());
       return;
+  }
+}
+
+/** Each may begin with the next image, and have it at once. */
+function resumePodsWithImages(context: AgentContext): void {
+  for (const uid of context.podsWithImages) {
+    context.podsWithImages.delete(uid);
+    withEffects(context, (effects) => operationWoken(context, uid, effects));
   }
 }
 
@@ -109,6 +125,15 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
       return;
     case 'hook':
       withEffects(context, (effects) => operationHookReplied(context, key, reply, effects));
+      return;
+    case imageMachine:
+      imageReplied(context, Number(key), reply);
+      return;
+    case imageStoreAddress.machine:
+      imageStoreReplied(context, reply);
+      return;
+    case credentialPluginMachine:
+      credentialPluginReplied(context, key, reply);
       return;
     case 'probe':
       probeReplied(context, key, reply);
@@ -194,6 +219,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case 'cgroups':
       beginCgroupLook(context);
+      return;
+    case imageStoreAddress.machine:
+      askForImages(context);
       return;
     case 'housekeeping':
       beginHousekeeping(context);

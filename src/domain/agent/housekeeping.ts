@@ -7,6 +7,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { imagePullSucceeded } from '../backoff/image-pull-backoff.js';
 import { collectExpiredBackoff } from '../backoff/keyed-backoff.js';
 import type { Reply } from '../kernel/machine.js';
 import { areAllSourcesReady } from '../pod-sources/pod-config.js';
@@ -103,6 +104,7 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   killUnknown(context, known, running);
   removeCgroups(context, known);
   collectExpiredBackoff(state.crashLoop, turn.now);
+  imagePullSucceeded(state.images.backoff, turn.now);
   if ([...known.values()].some(({ orphan }) => orphan)) state.housekeeping.dirty = true;
 }
 

@@ -41,6 +41,7 @@ export function beginOperation(context: AgentContext, uid: string, operation: Po
     status,
     sandboxId: '',
     sandboxAttempt: 0,
+    imageVolumes: new Map(),
     steps: [],
     outstanding: 0,
     cancelled: false,

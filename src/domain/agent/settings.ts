@@ -3,6 +3,7 @@ import type { Micros } from '../../ports/micros.js';
 import { safeSysctlNames } from '../admission/sysctl-gate.js';
 import type { ChangeDetection } from '../api-data/object-manager.js';
 import type { ContainerGcPolicy } from '../gc/container-gc.js';
+import { defaultImageSettings, type ImageSettings } from '../images/image-manager-state.js';
 import type { LogRotationPolicy } from '../logs/log-rotation.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
 
@@ -33,6 +34,7 @@ export interface AgentSettings {
   readonly logRotation: LogRotationPolicy | null;
   /** Names and prefixes (`net.core.*`) of kernel parameters that pods may set; patterns that `parseSysctlAllowlist` takes. */
   readonly allowedSysctls: readonly string[];
+  readonly images: ImageSettings;
   /** Whether pods get cgroups of their own. */
   readonly cgroupsPerQos: boolean;
 }
@@ -53,5 +55,6 @@ export const defaultSettings: AgentSettings = {
   containerGc: { minAge: 0, maxPerPodContainer: 1, maxContainers: -1 },
   logRotation: { maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5, maxWorkers: 1, monitorInterval: 10_000_000 },
   allowedSysctls: safeSysctlNames(''),
+  images: defaultImageSettings,
   cgroupsPerQos: true,
 };

@@ -47,6 +47,12 @@ export function imagePullWait(backoff: ImagePullBackoff, podUid: string, image: 
   return { reason: 'ImagePullBackOff', message: last === undefined ? text : `${text}: ${last.reason}: ${last.message}` };
 }
 
+/** When the wait is over; null: there is none. */
+export function imagePullRetryAt(backoff: ImagePullBackoff, podUid: string, image: string): Micros | null {
+  const entry = backoff.delays.entries.get(imagePullKey(podUid, image));
+  return entry === undefined ? null : entry.lastUpdate + entry.delay;
+}
+
 /** Records a failed pull and turns the runtime's error text into what users see. */
 export function imagePullFailed(backoff: ImagePullBackoff, podUid: string, image: string, errorText: string, now: Micros): PullProblem {
   const key = imagePullKey(podUid, image);

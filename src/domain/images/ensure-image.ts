@@ -54,7 +54,8 @@ export type ImageOutcome =
 export type EnsureImageReply =
   | { readonly kind: 'present'; readonly imageId: string }
   | { readonly kind: 'absent' }
-  | { readonly kind: 'records'; readonly mustPull: boolean }
+  /** `isUnchecked`: nothing is recorded, so nothing was looked at. */
+  | { readonly kind: 'records'; readonly mustPull: boolean; readonly isUnchecked?: boolean }
   | { readonly kind: 'credentials'; readonly credentials: readonly TrackedCredentials[] }
   | { readonly kind: 'recorded' }
   | PulledReply
@@ -130,6 +131,12 @@ export function advanceEnsureImage(run: EnsureImageRun, reply: EnsureImageReply,
   }
 }
 
+/** A pull that waits for its turn is not wanted any more: only its intent is left to be taken back. */
+export function giveUpPull(run: EnsureImageRun): EnsureImageRun {
+  assert(run.step.kind === 'pull', 'only a pull is given up');
+  return { ...run, outcome: { kind: 'problem', reason: 'ErrImagePull', message: 'context canceled' }, step: { kind: 'record-failed', image: run.request.image } };
+}
+
 function inspected(run: EnsureImageRun, reply: EnsureImageReply): EnsureImageTurn {
   if (reply.kind === 'failed') {
     // The name between the quotes is empty in what users know, too.
@@ -145,7 +152,8 @@ function recordsChecked(run: EnsureImageRun, imageId: string, reply: EnsureImage
   if (reply.kind === 'failed') return done(run, { kind: 'problem', reason: reply.message, message: reply.message });
   assert(reply.kind === 'records', 'a check of records is answered by what they say');
   if (!reply.mustPull) {
-    const message = `Container image ${goQuote(run.request.image)} already present on machine and can be accessed by the pod`;
+    const proven = reply.isUnchecked === true ? '' : ' and can be accessed by the pod';
+    const message = `Container image ${goQuote(run.request.image)} already present on machine${proven}`;
     return done(run, { kind: 'ready', imageRef: imageId, message }, [normal('Pulled', message)]);
   }
   return run.request.pullPolicy === 'Never' ? neverPull(run) : lookUpCredentials(run);

@@ -10,6 +10,7 @@ import type { PodRest } from '../pod-workers/effects.js';
 import type { RunResult } from '../pod-workers/run-pod.js';
 import { type ActionResult, errorOfResults, retryTimes } from './action-result.js';
 import { applyPostStartReply } from './container-start.js';
+import { leaveImageVolumes } from './image-volumes.js';
 import { hookAddress, hookSlot } from './lifecycle-hook.js';
 import { applyPreStopReply } from './pod-kill.js';
 import { podAddress, type SyncContext } from './sync-context.js';
@@ -54,14 +55,15 @@ export function hookReplied(run: SyncRun, reply: Reply<AgentOperations>, context
   return advanceRun(run, context);
 }
 
-/** Asks the run to end soon: nothing new is begun; a pull, a stop or a postStart hook in flight is given up, anything else is waited for. */
+/** Asks the run to end soon: nothing new is begun; a stop or a postStart hook in flight is given up, images are left to come, anything else is waited for. */
 export function cancelRun(run: SyncRun, context: SyncContext): void {
   run.cancelled = true;
   const step = run.steps[0];
   if (step?.kind === 'start') {
-    context.turn.cancel(podAddress(run.uid), 'pull');
+    if (step.start.imageRun !== null) context.leaveImage(step.start.imageRun);
     context.turn.cancel(hookAddress(run.uid), hookSlot('postStart', step.start.containerId));
   }
+  if (step?.kind === 'imageVolumes') leaveImageVolumes(step.pulls, context);
   if (step?.kind === 'kill') for (const { containerId } of step.kill.items) context.turn.cancel(podAddress(run.uid), `stop/${containerId}`);
 }
 

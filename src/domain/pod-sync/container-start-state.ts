@@ -1,5 +1,4 @@
 // The start of one container under way, as data.
-import type { Micros } from '../../ports/micros.js';
 import type { Container } from '../../ports/model/container.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { EnvObjects } from './env-objects.js';
@@ -12,12 +11,11 @@ export type ContainerGroup = 'init' | 'regular' | 'ephemeral';
 export interface ContainerStart {
   readonly container: Container;
   readonly group: ContainerGroup;
-  phase: 'begin' | 'image' | 'pull' | 'pulled' | 'count' | 'hosts' | 'files' | 'objects' | 'subPaths' | 'create' | 'start' | 'postStart' | 'kill' | 'done' | 'failed';
-  /** With the tag that a bare name stands for. */
-  image: string;
+  phase: 'begin' | 'image' | 'user' | 'count' | 'hosts' | 'files' | 'objects' | 'subPaths' | 'create' | 'start' | 'postStart' | 'kill' | 'done' | 'failed';
+  /** The image manager's run; null: none is waited for. */
+  imageRun: number | null;
   imageRef: string;
   imageStatus: RuntimeImage | null;
-  pullStartedAt: Micros;
   restartCount: number;
   terminationFile: string;
   /** What the files say that variables come from, by path; null where one can't be read. Null as a whole: nobody has looked yet. */
@@ -40,10 +38,9 @@ export function newContainerStart(container: Container, group: ContainerGroup): 
     container,
     group,
     phase: 'begin',
-    image: '',
+    imageRun: null,
     imageRef: '',
     imageStatus: null,
-    pullStartedAt: 0,
     restartCount: 0,
     terminationFile: '',
     envFiles: null,

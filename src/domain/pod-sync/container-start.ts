@@ -4,9 +4,8 @@
 // | phase        | asks                         | then          |
 // |--------------|------------------------------|---------------|
 // | begin        | (crash-loop back-off)        | image         |
-// | image        | images.status                | pull, or count|
-// | pull         | images.pull                  | pulled        |
-// | pulled       | images.status (size, user)   | count         |
+// | image        | (the image manager)          | user, or count|
+// | user         | images.status                | count         |
 // | count        | podLogs.nextRestartCount     | files         |
 // | files        | podDirectories.*             | objects       |
 // | objects      | (data of the API)            | subPaths      |
@@ -16,22 +15,22 @@
 // | postStart    | (the hook, if there is one)  | done, or kill |
 // | kill         | (the container's kill)       | failed        |
 import type { Micros } from '../../ports/micros.js';
-import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { decideCrashLoop } from '../backoff/crash-loop-backoff.js';
-import { imagePullFailed, imagePullSucceeded, imagePullWait, neverPullProblem, type PullProblem } from '../backoff/image-pull-backoff.js';
+import type { PullProblem } from '../backoff/image-pull-backoff.js';
 import type { ContainerRequest } from '../containers/container-config.js';
+import { defaultPullPolicy } from '../images/pull-policy.js';
 import { unreachable } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
 import { findContainerStatus } from '../status/runtime-lookup.js';
-import { formatGoDuration } from '../values/go-duration.js';
-import { normalizeImageName } from '../values/image-name.js';
+import { goQuote } from '../values/go-text.js';
 import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
 import { mountedVolumes } from '../volumes/node-volumes.js';
 import { failed, succeeded } from './action-result.js';
 import type { ContainerStart } from './container-start-state.js';
 import { askEnvFiles, envFileSources, takeEnvFiles } from './env-file-reading.js';
 import { areEnvObjectsRead, envObjectsOf } from './env-objects.js';
+import { imageVolumeFailure, imageVolumesOf } from './image-volumes.js';
 import { beginHook, hookAnswered } from './lifecycle-hook.js';
 import { applyPodKillReply, beginContainerKills, decidePodKill } from './pod-kill.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
@@ -47,11 +46,10 @@ export function decideContainerStart(start: ContainerStart, run: SyncRun, contex
   const timeout = settings.runtimeRequestTimeout;
   switch (start.phase) {
     case 'image':
-    case 'pulled':
-      turn.ask('images.status', address, 'image', { image: { image: start.image } }, timeout);
+      return waitForImage(start, run, context);
+    case 'user':
+      turn.ask('images.status', address, 'image', { image: { image: start.container.image ?? '' } }, timeout);
       return 1;
-    case 'pull':
-      return pull(start, run, context);
     case 'count':
       turn.ask('podLogs.nextRestartCount', address, 'count', { podLogDirectory: podLogDirectoryName(run.pod), containerName: start.container.name });
       return 1;
@@ -84,9 +82,9 @@ export function decideContainerStart(start: ContainerStart, run: SyncRun, contex
   }
 }
 
-/** Whether it waits for something else than a command of the run's own: a hook, a kill that has its times, or the API's data. */
+/** Whether it waits for something else than a command of the run's own: an image, a hook, a kill that has its times, or the API's data. */
 export function isStartWaiting({ phase }: ContainerStart): boolean {
-  return phase === 'postStart' || phase === 'kill' || phase === 'objects';
+  return phase === 'image' || phase === 'postStart' || phase === 'kill' || phase === 'objects';
 }
 
 export function applyContainerStartReply(start: ContainerStart, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
@@ -96,16 +94,10 @@ export function applyContainerStartReply(start: ContainerStart, run: SyncRun, re
   }
   switch (reply.op) {
     case 'images.status':
-      if (start.phase === 'image' && !reply.outcome.ok) inspectFailed(start, run, reply.outcome.error.message, context);
-      else if (start.phase === 'image') imageKnown(start, run, reply.outcome.ok ? reply.outcome.value : null, context);
-      else imagePulled(start, run, reply.outcome.ok ? reply.outcome.value : null, context);
-      return;
-    case 'images.pull':
-      if (reply.outcome.ok) {
-        start.imageRef = reply.outcome.value.imageRef;
-        start.phase = 'pulled';
-      } else if (reply.outcome.error.kind === 'cancelled' && run.cancelled) start.phase = 'failed';
-      else pullFailed(start, run, reply.outcome.error.message, context);
+      start.imageStatus = reply.outcome.ok ? reply.outcome.value : null;
+      // Without knowing the image's user it would run as another: root.
+      if (start.imageStatus !== null) start.phase = afterImage(start, run);
+      else fail(start, run, 'CreateContainerConfigError', reply.outcome.ok ? `image ${goQuote(start.container.image ?? '')} not found` : reply.outcome.error.message, context);
       return;
     case 'podLogs.nextRestartCount':
       start.restartCount = reply.outcome.ok ? reply.outcome.value : 0;
@@ -156,73 +148,33 @@ function begin(start: ContainerStart, run: SyncRun, context: SyncContext): void 
     end(start, run, 'CrashLoopBackOff', decision.message, context, decision.retryAt);
     return;
   }
+  const volumeFailure = imageVolumeFailure(run, container);
+  if (volumeFailure !== null) {
+    imageProblem(start, run, volumeFailure, volumeFailure.retryAt, context);
+    return;
+  }
   const image = container.image ?? '';
-  const normalized = normalizeImageName(image);
-  if (!normalized.ok) {
-    const message = `Failed to apply default image tag ${JSON.stringify(image)}: ${normalized.message}`;
-    context.event(pod, container.name, 'Warning', 'InspectFailed', message);
-    imageProblem(start, run, { reason: 'InvalidImageName', message }, context);
-    return;
-  }
-  start.image = normalized.name;
-  start.phase = container.imagePullPolicy === 'Always' ? 'pull' : 'image';
+  const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt);
+  const pullPolicy = container.imagePullPolicy ?? defaultPullPolicy(image);
+  start.imageRun = context.ensureImage({ pod: run.pod, containerName: container.name, image, pullPolicy, sandboxConfig: sandbox.ok ? sandbox.value.config : null });
+  start.phase = 'image';
 }
 
-function imageKnown(start: ContainerStart, run: SyncRun, found: RuntimeImage | null, context: SyncContext): void {
-  const { container } = start;
-  const image = container.image ?? '';
-  if (found !== null) {
-    start.imageStatus = found;
-    start.imageRef = found.id;
-    context.event(run.pod, container.name, 'Normal', 'Pulled', `Container image ${JSON.stringify(image)} already present on machine and can be accessed by the pod`);
-    start.phase = afterImage(start, run);
-    return;
-  }
-  if (container.imagePullPolicy !== 'Never') {
-    start.phase = 'pull';
-    return;
-  }
-  const problem = neverPullProblem(image);
-  context.event(run.pod, container.name, 'Warning', problem.reason, problem.message);
-  imageProblem(start, run, problem, context);
-}
-
-function inspectFailed(start: ContainerStart, run: SyncRun, error: string, context: SyncContext): void {
-  const message = `Failed to inspect image "": ${error}`;
-  context.event(run.pod, start.container.name, 'Warning', 'InspectFailed', message);
-  imageProblem(start, run, { reason: 'ImageInspectError', message }, context);
-}
-
-function pull(start: ContainerStart, run: SyncRun, context: SyncContext): number {
-  const image = start.container.image ?? '';
-  const waiting = imagePullWait(context.imagePulls, run.uid, image, context.turn.now);
-  if (waiting !== null) {
-    context.event(run.pod, start.container.name, 'Normal', 'BackOff', `Back-off pulling image ${JSON.stringify(image)}`);
-    imageProblem(start, run, waiting, context);
+/** Goes on when the image is there. */
+function waitForImage(start: ContainerStart, run: SyncRun, context: SyncContext): number {
+  if (start.imageRun === null) return 0;
+  const ensured = context.takeImage(start.imageRun);
+  if (ensured === null) return 0;
+  start.imageRun = null;
+  const { outcome, image, retryAt } = ensured;
+  if (outcome.kind === 'problem') {
+    imageProblem(start, run, outcome, retryAt, context);
     return 0;
   }
-  const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt);
-  context.event(run.pod, start.container.name, 'Normal', 'Pulling', `Pulling image ${JSON.stringify(image)}`);
-  start.pullStartedAt = context.turn.now;
-  const request = { image: { image: start.image }, credentials: null, sandboxConfig: sandbox.ok ? sandbox.value.config : null };
-  context.turn.ask('images.pull', podAddress(run.uid), 'pull', request, null);
-  return 1;
-}
-
-function pullFailed(start: ContainerStart, run: SyncRun, error: string, context: SyncContext): void {
-  const image = start.container.image ?? '';
-  context.event(run.pod, start.container.name, 'Warning', 'Failed', `Failed to pull image ${JSON.stringify(image)}: ${error}`);
-  imageProblem(start, run, imagePullFailed(context.imagePulls, run.uid, image, error, context.turn.now), context);
-}
-
-function imagePulled(start: ContainerStart, run: SyncRun, found: RuntimeImage | null, context: SyncContext): void {
-  start.imageStatus = found;
-  imagePullSucceeded(context.imagePulls, context.turn.now);
-  const took = Math.floor((context.turn.now - start.pullStartedAt) / 1000) * 1000;
-  const text = formatGoDuration(took);
-  const message = `Successfully pulled image ${JSON.stringify(start.container.image ?? '')} in ${text} (${text} including waiting). Image size: ${found?.sizeBytes ?? 0} bytes.`;
-  context.event(run.pod, start.container.name, 'Normal', 'Pulled', message);
-  start.phase = afterImage(start, run);
+  start.imageRef = outcome.imageRef;
+  start.imageStatus = image;
+  start.phase = image === null ? 'user' : afterImage(start, run);
+  return decideContainerStart(start, run, context);
 }
 
 /** A container that was there before counts on; after that only its logs can tell how often it ran. */
@@ -272,7 +224,8 @@ function requestOf(start: ContainerStart, run: SyncRun, context: SyncContext): C
   const { pod, status } = run;
   const envSources = { ...context.envSources(run), ...envFileSources(start, run, context), objects: envObjectsOf(start, context) };
   const of = { pod, container, restartCount, podIps: status.ips, status, envSources };
-  return { ...of, imageRef, image: imageStatus, terminationFile, volumes, subPathMounts: subPaths.targets };
+  const imageVolumes = imageVolumesOf(run);
+  return { ...of, imageRef, image: imageStatus, terminationFile, volumes, imageVolumes, subPathMounts: subPaths.targets };
 }
 
 function create(start: ContainerStart, run: SyncRun, context: SyncContext): number {
@@ -359,9 +312,10 @@ function killAgain(start: ContainerStart, run: SyncRun, context: SyncContext): n
   return sent;
 }
 
-function imageProblem(start: ContainerStart, run: SyncRun, problem: PullProblem, context: SyncContext): void {
+/** @param retryAt before which there is nothing else to expect; null where that isn't known */
+function imageProblem(start: ContainerStart, run: SyncRun, problem: PullProblem, retryAt: Micros | null, context: SyncContext): void {
   context.event(run.pod, start.container.name, 'Warning', 'Failed', `Error: ${problem.reason}`);
-  end(start, run, problem.reason, problem.message, context);
+  end(start, run, problem.reason, problem.message, context, retryAt);
 }
 
 function fail(start: ContainerStart, run: SyncRun, reason: string, message: string, context: SyncContext): void {

@@ -4,6 +4,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import { isRestartingAll } from '../status/restart-all.js';
 import { newContainerStart } from './container-start-state.js';
+import { newImageVolumePulls } from './image-volumes.js';
 import { computePodActions, mayStartContainers } from './pod-actions.js';
 import type { PodActions } from './pod-actions-types.js';
 import { beginContainerKills, beginPodKill } from './pod-kill.js';
@@ -29,7 +30,10 @@ export function planSync(run: SyncRun, context: SyncContext): SyncStep[] {
   if (!mayStartContainers(actions)) return steps;
   steps.push({ kind: 'remove', containers: oldInitContainers(pod, status, actions), phase: 'ask' });
   if (actions.createSandbox) steps.push({ kind: 'sandbox', attempt: actions.attempt, phase: 'run', sandboxId: '' });
-  steps.push(...startSteps(pod, actions));
+  const starts = startSteps(pod, actions);
+  const pulls = newImageVolumePulls(pod, starts);
+  if (pulls !== null) steps.push({ kind: 'imageVolumes', pulls });
+  steps.push(...starts);
   return steps;
 }
 

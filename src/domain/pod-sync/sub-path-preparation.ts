@@ -43,8 +43,8 @@ export function decideSubPaths(
 
 function work(preparation: SubPathPreparation, use: SubPathUse, scene: Scene): Progress {
   const volume = Object.hasOwn(scene.volumes, use.volumeName) ? scene.volumes[use.volumeName] : undefined;
-  // Without its volume the container has no configuration, which says why.
-  if (volume === undefined) return next(preparation);
+  // Without its volume the container has no configuration, which says why. Within an image the runtime finds the path.
+  if (volume === undefined || volume.hostPath === '') return next(preparation);
   switch (preparation.phase) {
     case 'present':
       return lookForPath(preparation, use, volume.hostPath, scene);

@@ -5,11 +5,11 @@ import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ObjectAnswer, ObjectKind } from '../api-data/object-manager.js';
 import type { TokenAnswer } from '../api-data/token-cache.js';
-import type { ImagePullBackoff } from '../backoff/image-pull-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
 import type { ContainerEnvSources } from '../containers/container-config.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import type { RuntimeConfigs } from '../containers/runtime-configs.js';
+import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.js';
 import type { Turn } from '../kernel/machine.js';
 import type { ProbeResult } from '../status/probe-state.js';
 import type { TokenRequest } from '../volumes/api-data-volume.js';
@@ -43,7 +43,6 @@ export interface SyncContext {
   /** null: standalone. */
   readonly apiData: ApiData | null;
   readonly crashLoop: KeyedBackoff;
-  readonly imagePulls: ImagePullBackoff;
   /** Newest probe results by container id. */
   readonly probeResults: { readonly liveness: ReadonlyMap<string, ProbeResult>; readonly startup: ReadonlyMap<string, ProbeResult> };
   /** What was last given to the pod's cgroup and its containers. */
@@ -53,6 +52,12 @@ export interface SyncContext {
   isTerminationRequested(uid: string): boolean;
   /** The pod's first address; '' while it has none. */
   podIp(uid: string): string;
+  /** Begins to get an image; the pod's run goes on when `takeImage` has something. */
+  ensureImage(request: ImageRequest): number;
+  /** What became of it, once; null: not yet. */
+  takeImage(id: number): EnsuredImage | null;
+  /** Nobody waits for it any more. */
+  leaveImage(id: number): void;
   /** Records an event about the pod, or about one of its containers. */
   event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void;
   /** Records a warning about the node itself. */

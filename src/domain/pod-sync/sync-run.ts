@@ -9,6 +9,7 @@ import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { PodOperation } from '../pod-workers/effects.js';
 import type { ActionResult } from './action-result.js';
 import type { ContainerStart } from './container-start-state.js';
+import type { ImageVolumePulls, ImageVolumeResult } from './image-volume-state.js';
 import type { PodKill } from './pod-kill-state.js';
 import type { VolumeSetup } from './volume-setup-state.js';
 import type { VolumeTeardown } from './volume-teardown.js';
@@ -30,6 +31,8 @@ export type SyncStep =
   | { readonly kind: 'kill'; readonly kill: PodKill }
   | { readonly kind: 'remove'; readonly containers: readonly ContainerToRemove[]; phase: 'ask' | 'logs' | 'containers' | 'done' }
   | { readonly kind: 'sandbox'; readonly attempt: number; phase: 'run' | 'inspect' | 'done' | 'failed'; sandboxId: string }
+  /** Gets the images that the containers to start mount as volumes. */
+  | { readonly kind: 'imageVolumes'; readonly pulls: ImageVolumePulls }
   | { readonly kind: 'start'; readonly start: ContainerStart }
   /** Reads the pod from the runtime itself, after its containers were stopped for good. */
   | { readonly kind: 'verify'; phase: 'ask' | 'done' }
@@ -45,6 +48,8 @@ export interface SyncRun {
   /** The sandbox that containers are started in; '' until there is one. */
   sandboxId: string;
   sandboxAttempt: number;
+  /** By volume: the image that is mounted, or why there is none. */
+  readonly imageVolumes: Map<string, ImageVolumeResult>;
   steps: SyncStep[];
   /** Commands in flight. */
   outstanding: number;

@@ -6,6 +6,7 @@ import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
 import { podReferenceTextOf } from '../values/pod-references.js';
 import { errorOfResults, failed, succeeded } from './action-result.js';
 import { applyContainerStartReply, decideContainerStart, isStartWaiting } from './container-start.js';
+import { decideImageVolumes } from './image-volumes.js';
 import { planSync } from './plan-sync.js';
 import { applyPodKillReply, beginPodKill, decidePodKill } from './pod-kill.js';
 import type { PodKill } from './pod-kill-state.js';
@@ -37,6 +38,8 @@ export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): 
       return decideRemove(step, run, context);
     case 'sandbox':
       return decideSandbox(step, run, context);
+    case 'imageVolumes':
+      return decideImageVolumes(step.pulls, run, context);
     case 'start':
       return decideStart(step, run, context);
     case 'verify':
@@ -92,6 +95,7 @@ export function applyStepReply(step: SyncStep, run: SyncRun, reply: Reply<AgentO
       if (!reply.outcome.ok) run.failure = reply.outcome.error.message;
       return;
     case 'plan':
+    case 'imageVolumes':
       return;
     default:
       unreachable(step);

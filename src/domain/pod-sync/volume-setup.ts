@@ -4,6 +4,7 @@
 // | kind                   | asks                                                        |
 // |------------------------|-------------------------------------------------------------|
 // | emptyDir               | podVolumes.setUp                                            |
+// | image                  | (nothing: the runtime mounts it)                            |
 // | hostPath with a type   | hostPaths.inspect, then hostPaths.make when it is to be made|
 // | data of the API        | (its collection,) podVolumes.setUp, .read, .write           |
 import type { Micros } from '../../ports/micros.js';
@@ -76,6 +77,10 @@ function ask(setup: VolumeSetup, volume: Volume, run: SyncRun, context: SyncCont
   const { turn, nodeFacts } = context;
   const address = podAddress(run.uid);
   if (volume.hostPath !== undefined) return askHostPath(setup, volume.hostPath, run, context);
+  if (volume.image !== undefined) {
+    ready(setup);
+    return false;
+  }
   if (volume.emptyDir !== undefined) {
     turn.ask('podVolumes.setUp', address, 'volume', emptyDirSetUp(run.pod, volume, nodeFacts.allocatable));
     return 'asked';

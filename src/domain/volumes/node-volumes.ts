@@ -1,4 +1,4 @@
-// Volumes that need nothing but the node: emptyDir, hostPath, downwardAPI, and projected volumes of downwardAPI alone. Which a pod uses, how
+// Volumes that need nothing but the node: emptyDir, hostPath, image, downwardAPI, and projected volumes of downwardAPI alone. Which a pod uses, how
 // they are set up, and where its containers find them.
 // Invariant: where a volume is follows from the pod alone, so that an agent that starts anew finds what an earlier one made.
 import type { ResourceList } from '../../ports/model/container.js';
@@ -40,7 +40,7 @@ export function beyondNode(volume: Volume): string | null {
     const { medium = '' } = volume.emptyDir ?? {};
     return medium === '' || medium === 'Memory' ? null : `emptyDir of medium ${medium}`;
   }
-  return kind === 'hostPath' || apiDataSource(volume) !== null ? null : kind;
+  return kind === 'hostPath' || kind === 'image' || apiDataSource(volume) !== null ? null : kind;
 }
 
 /** By name, as containers see them. Volumes beyond the node are left out. */

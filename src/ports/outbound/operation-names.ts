@@ -8,6 +8,8 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   sandboxes: { run: true, stop: true, remove: true },
   containers: { create: true, start: true, stop: true, remove: true, execSync: true, reopenLog: true, checkpoint: true },
   images: { status: true, pull: true, list: true, remove: true, fsInfo: true },
+  pullRecords: { list: true, read: true, write: true, remove: true },
+  registryCredentials: { readNodeConfig: true, runPlugin: true },
   probing: { http: true, tcp: true, grpc: true },
   podDirectories: { prepare: true, prepareContainer: true, list: true, remove: true, writeHosts: true },
   podVolumes: { setUp: true, read: true, readFiles: true, write: true, tearDown: true, list: true },

@@ -8,12 +8,16 @@ import type { MachineOperations } from './machine.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './pod-files.js';
 import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from './pod-volumes.js';
 import type { ProbingOperations } from './probing.js';
+import type { PullRecordOperations } from './pull-records.js';
+import type { RegistryCredentialOperations } from './registry-credentials.js';
 
 export interface OutboundOperations {
   readonly runtime: RuntimeStateOperations;
   readonly sandboxes: SandboxOperations;
   readonly containers: ContainerOperations;
   readonly images: ImageOperations;
+  readonly pullRecords: PullRecordOperations;
+  readonly registryCredentials: RegistryCredentialOperations;
   readonly probing: ProbingOperations;
   readonly podDirectories: PodDirectoryOperations;
   readonly podVolumes: PodVolumeOperations;

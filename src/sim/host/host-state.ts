@@ -2,6 +2,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
 import type { HostPathKind } from '../../ports/outbound/pod-volumes.js';
+import type { NodeDockerConfig } from '../../ports/outbound/registry-credentials.js';
 import { newSimMachine, type SimMachineState } from './sim-machine.js';
 
 export interface SimPodDirectory {
@@ -45,6 +46,13 @@ export interface SimEvent {
   readonly record: EventRecord;
 }
 
+/** What a plugin writes, or how it fails, and how long it takes. */
+export interface SimCredentialPlugin {
+  readonly stdout: string;
+  readonly failure: string | null;
+  readonly takes: Micros;
+}
+
 export interface SimHostState {
   /** By uid. */
   readonly podDirectories: Map<string, SimPodDirectory>;
@@ -61,6 +69,12 @@ export interface SimHostState {
   readonly machine: SimMachineState;
   /** The latest, oldest first. */
   readonly events: SimEvent[];
+  /** Files of image pulls, by directory and name. */
+  readonly pullRecords: { readonly pulling: Map<string, string>; readonly pulled: Map<string, string> };
+  /** The node's Docker configuration; null: there is none. */
+  dockerConfig: NodeDockerConfig | null;
+  /** What each credential provider plugin answers. */
+  readonly credentialPlugins: Map<string, SimCredentialPlugin>;
   eventsLost: number;
   terminationFilesMade: number;
 }
@@ -75,7 +89,12 @@ export function emptyHostState(): SimHostState {
     cgroups: new Set(),
     machine: newSimMachine(),
     events: [],
+    ...nothingOfImages(),
     eventsLost: 0,
     terminationFilesMade: 0,
   };
+}
+
+function nothingOfImages(): Pick<SimHostState, 'pullRecords' | 'dockerConfig' | 'credentialPlugins'> {
+  return { pullRecords: { pulling: new Map(), pulled: new Map() }, dockerConfig: null, credentialPlugins: new Map() };
 }

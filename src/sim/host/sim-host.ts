@@ -10,11 +10,14 @@ import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
 import type { MachineOperations } from '../../ports/outbound/machine.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../ports/outbound/pod-files.js';
 import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from '../../ports/outbound/pod-volumes.js';
+import type { PullRecordOperations } from '../../ports/outbound/pull-records.js';
+import type { RegistryCredentialOperations } from '../../ports/outbound/registry-credentials.js';
 import { type Answer, answered, refused } from '../runtime/answers.js';
 import { hostSettings, type SimHostOptions, type SimHostSettings } from './host-options.js';
 import { emptyHostState, type SimHostState } from './host-state.js';
 import { HostRefusal } from './refusal.js';
 import { SimContainerLogs } from './sim-container-logs.js';
+import { SimImageFiles } from './sim-image-files.js';
 import { SimMachine } from './sim-machine.js';
 import { SimPodCgroups } from './sim-pod-cgroups.js';
 import { SimPodDirectories } from './sim-pod-directories.js';
@@ -32,14 +35,22 @@ export interface HostPorts {
   readonly podCgroups: PodCgroupOperations;
   readonly machine: MachineOperations;
   readonly events: EventSinkOperations;
+  readonly pullRecords: PullRecordOperations;
+  readonly registryCredentials: RegistryCredentialOperations;
 }
 export type HostOperations = Flattened<HostPorts>;
 export type HostOperationName = keyof HostOperations;
 type AnyRequest = { [Name in HostOperationName]: { readonly op: Name; readonly request: HostOperations[Name]['request'] } }[HostOperationName];
 /** Of ports that have nothing to do with pods' files. */
-type OtherRequest = Extract<AnyRequest, { readonly op: `podCgroups.${string}` | `machine.${string}` | `events.${string}` }>;
+type OtherRequest = Extract<
+  AnyRequest,
+  { readonly op: `podCgroups.${string}` | `machine.${string}` | `events.${string}` | `pullRecords.${string}` | `registryCredentials.${string}` }
+>;
 
-const hostPorts: ReadonlySet<string> = new Set(['podDirectories', 'podVolumes', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups', 'machine', 'events']);
+const hostPorts: ReadonlySet<string> = new Set([
+  ...['podDirectories', 'podVolumes', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups'],
+  ...['pullRecords', 'registryCredentials', 'machine', 'events'],
+]);
 
 export class SimHost {
   readonly settings: SimHostSettings;
@@ -50,6 +61,7 @@ export class SimHost {
   readonly containerLogs: SimContainerLogs;
   readonly cgroups: SimPodCgroups;
   readonly machine: SimMachine;
+  readonly imageFiles: SimImageFiles;
 
   /** Goes on from `state` where one is given. */
   constructor(
@@ -64,6 +76,7 @@ export class SimHost {
     this.containerLogs = new SimContainerLogs(state, this.settings);
     this.cgroups = new SimPodCgroups(state, this.settings);
     this.machine = new SimMachine(state);
+    this.imageFiles = new SimImageFiles(state);
   }
 
   /** Whether an operation is of one of the host's ports. */
@@ -72,13 +85,18 @@ export class SimHost {
   }
 
   handle<Name extends HostOperationName>(op: Name, request: HostOperations[Name]['request'], now: Micros): Answer<HostOperations[Name]['reply']> {
-    const after = op.startsWith('podCgroups.') ? this.settings.latencies.cgroups : this.settings.latencies.files;
+    const after = this.latencyOf(op, request);
     try {
       return answered(this.answer({ op, request } as AnyRequest, now) as HostOperations[Name]['reply'], after);
     } catch (error) {
       if (!(error instanceof HostRefusal)) throw error;
       return refused(error.kind, error.message, op, subjectOf(request), after);
     }
+  }
+
+  private latencyOf(op: HostOperationName, request: HostOperations[HostOperationName]['request']): Micros {
+    if (op === 'registryCredentials.runPlugin') return this.imageFiles.pluginTakes(request as HostOperations['registryCredentials.runPlugin']['request']);
+    return op.startsWith('podCgroups.') ? this.settings.latencies.cgroups : this.settings.latencies.files;
   }
 
   private answer(asked: AnyRequest, now: Micros): unknown {
@@ -158,6 +176,18 @@ export class SimHost {
         return this.machine.read();
       case 'machine.addresses':
         return this.machine.addresses(asked.request);
+      case 'pullRecords.list':
+        return this.imageFiles.list(asked.request);
+      case 'pullRecords.read':
+        return this.imageFiles.read(asked.request);
+      case 'pullRecords.write':
+        return this.imageFiles.write(asked.request);
+      case 'pullRecords.remove':
+        return this.imageFiles.remove(asked.request);
+      case 'registryCredentials.readNodeConfig':
+        return this.state.dockerConfig;
+      case 'registryCredentials.runPlugin':
+        return this.imageFiles.runPlugin(asked.request);
       case 'events.record':
         return this.record(asked.request, now);
       default:

@@ -75,6 +75,9 @@ export class ImageStore {
     if (entry?.needsCredentials === true && request.credentials === null) {
       return fail('unknown', `${unresolved}: pull access denied, repository does not exist or may require authorization: authorization failed: no basic auth credentials`);
     }
+    if (entry?.accepts !== undefined && !entry.accepts.some(({ username, password }) => username === request.credentials?.username && password === request.credentials.password)) {
+      return fail('unknown', `${unresolved}: unexpected status from HEAD request to https://${registry}: 401 Unauthorized`);
+    }
     return this.fetch(reference, entry, now);
   }
 

@@ -11,6 +11,8 @@ export interface SimImageEntry {
   readonly username?: string;
   /** A pull without credentials is refused. */
   readonly needsCredentials?: boolean;
+  /** A pull is refused unless it comes with one of these. */
+  readonly accepts?: readonly { readonly username: string; readonly password: string }[];
   /** How containers of it behave, unless the pod says otherwise. */
   readonly script?: string;
 }

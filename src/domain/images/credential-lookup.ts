@@ -1,0 +1,140 @@
+// Finds the credentials that a pod has for an image: its pull secrets, then the node's Docker configuration, then the plugins in their order.
+//
+// Each keyring is filled when its answer is there; the look-up ends when all are. Secrets that can't be read fail it; a node configuration or
+// a plugin that can't be had is logged and gives none, so that the pull goes on with what there is.
+import type { Micros } from '../../ports/micros.js';
+import type { Secret } from '../../ports/model/config-objects.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { Reply } from '../kernel/machine.js';
+import { type CredentialProvider, cachedAnswer, pluginRun, pluginTimeout, providesFor, takeAnswer } from './credential-plugins.js';
+import { readDockerCfg, readDockerConfigJson } from './docker-config.js';
+import { credentialPluginMachine, type ImageContext, imageStoreAddress } from './image-context.js';
+import type { ImageRun } from './image-manager-state.js';
+import { credentialsFor, type Keyring, keyringOfConfig, keyringOfSecrets, type TrackedCredentials } from './keyring.js';
+
+const nodeKeyringHolds: Micros = 300_000_000;
+const empty: Keyring = new Map();
+const nodeSource = { kind: 'node' } as const;
+
+export type LookUp =
+  | { readonly kind: 'found'; readonly credentials: readonly TrackedCredentials[] }
+  | { readonly kind: 'failed'; readonly message: string }
+  /** Something was asked; look again when it is answered. */
+  | { readonly kind: 'waiting' };
+
+export function lookUpCredentials(run: ImageRun, context: ImageContext): LookUp {
+  if (run.credentials !== null) return { kind: 'found', credentials: run.credentials };
+  if (run.lookup === null) {
+    const secrets = keyringOfSecrets(pullSecrets(run.request.pod, context));
+    if (!secrets.ok) return { kind: 'failed', message: secrets.message };
+    const { credentialProviders } = context.imageSettings;
+    const keyrings: (Keyring | null)[] = [secrets.keyring, nodeKeyring(run, context)];
+    run.lookup = { keyrings };
+    for (const provider of credentialProviders) keyrings.push(pluginKeyring(provider, run, context));
+  }
+  const keyrings = run.lookup.keyrings.filter((keyring) => keyring !== null);
+  if (keyrings.length < run.lookup.keyrings.length) return { kind: 'waiting' };
+  run.credentials = credentialsFor(keyrings, run.ensure.repository);
+  run.lookup = null;
+  return { kind: 'found', credentials: run.credentials };
+}
+
+/** The pod's secrets that can be had; the names of the others are told. */
+function pullSecrets(pod: Pod, context: ImageContext): Secret[] {
+  const { namespace = '' } = pod.metadata;
+  const missing: string[] = [];
+  const found: Secret[] = [];
+  for (const { name = '' } of pod.spec.imagePullSecrets ?? []) {
+    if (name === '') continue;
+    const secret = context.pullSecret(namespace, name);
+    if (secret === null) missing.push(name);
+    else found.push(secret);
+  }
+  if (missing.length > 0) {
+    const message = `Unable to retrieve some image pull secrets (${missing.join(', ')}); attempting to pull the image may not succeed.`;
+    context.event(pod, null, 'Warning', 'FailedToRetrieveImagePullSecret', message);
+  }
+  return found;
+}
+
+/** null: it is being read. */
+function nodeKeyring(run: ImageRun, { images, turn }: ImageContext): Keyring | null {
+  const { nodeKeyring: node } = images;
+  if (node.keyring !== null && turn.now - node.readAt < nodeKeyringHolds) return node.keyring;
+  node.waiting.push(run.id);
+  if (!turn.inFlight(imageStoreAddress, 'nodeConfig')) turn.ask('registryCredentials.readNodeConfig', imageStoreAddress, 'nodeConfig', null);
+  return null;
+}
+
+/** Takes the node's configuration. Answers with the runs that may go on. */
+export function nodeConfigReplied(context: ImageContext, reply: Reply<AgentOperations>): number[] {
+  if (reply.op !== 'registryCredentials.readNodeConfig') return [];
+  const { images, turn } = context;
+  const { nodeKeyring: node } = images;
+  node.keyring = empty;
+  node.readAt = turn.now;
+  if (!reply.outcome.ok) turn.log('error', 'The node has no readable Docker configuration', { err: reply.outcome.error.message });
+  else if (reply.outcome.value !== null) {
+    const { format, path, text } = reply.outcome.value;
+    const read = format === 'config.json' ? readDockerConfigJson(text) : readDockerCfg(text);
+    if (read.ok) node.keyring = keyringOfConfig(read.config, nodeSource);
+    // Without the decoder's words, which may cite what it stumbled over.
+    else turn.log('error', 'The Docker configuration of the node is not understood', { path, format });
+  }
+  const waiting = node.waiting.splice(0);
+  for (const id of waiting) setKeyring(context, id, 1, node.keyring);
+  return waiting;
+}
+
+/** null: the plugin is being asked. */
+function pluginKeyring(provider: CredentialProvider, run: ImageRun, context: ImageContext): Keyring | null {
+  const { images, turn } = context;
+  const { repository } = run.ensure;
+  if (!providesFor(provider, repository) || !mayRun(provider, run.request.pod, context)) return empty;
+  const cached = cachedAnswer(images.plugins, provider, repository, turn.now);
+  if (cached !== null) return keyringOfConfig(cached, nodeSource);
+  const key = `${provider.name} ${repository}`;
+  const waiting = images.plugins.waiting.get(key);
+  if (waiting !== undefined) {
+    waiting.push(run.id);
+    return null;
+  }
+  images.plugins.waiting.set(key, [run.id]);
+  turn.ask('registryCredentials.runPlugin', { machine: credentialPluginMachine, key }, 'run', pluginRun(provider, repository), pluginTimeout);
+  return null;
+}
+
+/** Without an apiserver there are no service accounts, and so no tokens: such a plugin runs only for pods that have none, where it may. */
+function mayRun({ name, tokenAttributes }: CredentialProvider, pod: Pod, { turn }: ImageContext): boolean {
+  if (tokenAttributes === null) return true;
+  const { serviceAccountName = '' } = pod.spec;
+  if (serviceAccountName === '') return !tokenAttributes.requireServiceAccount;
+  turn.log('error', 'Failed to get credentials from a credential provider plugin', { provider: name, err: 'cannot get ServiceAccounts when kubelet is in standalone mode' });
+  return false;
+}
+
+/** Takes a plugin's answer, or that it has none. Answers with the runs that may go on. */
+export function pluginReplied(context: ImageContext, key: string, reply: Reply<AgentOperations>): number[] {
+  if (reply.op !== 'registryCredentials.runPlugin') return [];
+  const { images, imageSettings, turn } = context;
+  const space = key.indexOf(' ');
+  const [name, repository] = [key.slice(0, space), key.slice(space + 1)];
+  const index = imageSettings.credentialProviders.findIndex((provider) => provider.name === name);
+  const provider = imageSettings.credentialProviders[index];
+  const waiting = images.plugins.waiting.get(key) ?? [];
+  images.plugins.waiting.delete(key);
+  if (provider === undefined) return waiting;
+  const answer = reply.outcome.ok
+    ? takeAnswer(images.plugins, provider, repository, reply.outcome.value.stdout, turn.now)
+    : { ok: false as const, message: `error execing credential provider plugin ${name} for image ${repository}: ${reply.outcome.error.message}` };
+  if (!answer.ok) turn.log('error', 'Failed to get credentials from a credential provider plugin', { provider: name, image: repository, err: answer.message });
+  const keyring = answer.ok ? keyringOfConfig(answer.config, nodeSource) : empty;
+  for (const id of waiting) setKeyring(context, id, 2 + index, keyring);
+  return waiting;
+}
+
+function setKeyring({ images }: ImageContext, id: number, index: number, keyring: Keyring): void {
+  const keyrings = images.runs.get(id)?.lookup?.keyrings;
+  if (keyrings !== undefined) keyrings[index] = keyring;
+}

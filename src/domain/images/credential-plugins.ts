@@ -1,0 +1,153 @@
+// Credential provider plugins: programs that are asked for the credentials of an image. What is sent, what an answer means, and how long it holds.
+// Invariants: an answer is used for the images that its kind of cache key names, and until its time; texts of plugins' answers are never
+// repeated in messages, since they may hold secrets.
+import type { Micros } from '../../ports/micros.js';
+import type { PluginRun } from '../../ports/outbound/registry-credentials.js';
+import { type Nanoseconds, nanosPerMicrosecond, parseDuration } from '../values/go-duration.js';
+import { goJsonProblem } from '../values/go-json.js';
+import { goQuote } from '../values/go-text.js';
+import type { DockerConfig, RegistryLogin } from './docker-config.js';
+import { keyMatchesRepository, registryKey } from './registry-location.js';
+
+export interface TokenAttributes {
+  readonly serviceAccountTokenAudience: string;
+  readonly cacheType: 'Token' | 'ServiceAccount';
+  readonly requireServiceAccount: boolean;
+  readonly requiredServiceAccountAnnotationKeys: readonly string[];
+  readonly optionalServiceAccountAnnotationKeys: readonly string[];
+}
+
+/** One entry of a CredentialProviderConfig. */
+export interface CredentialProvider {
+  readonly name: string;
+  readonly matchImages: readonly string[];
+  readonly defaultCacheDuration: Nanoseconds;
+  readonly apiVersion: string;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  /** null: the plugin gets no service account's token. */
+  readonly tokenAttributes: TokenAttributes | null;
+}
+
+interface CachedAnswer {
+  readonly config: DockerConfig;
+  readonly until: Micros;
+}
+
+/** Plain data, changed in place. */
+export interface CredentialPluginCache {
+  /** Oldest first. */
+  readonly answers: Map<string, CachedAnswer>;
+  /** Runs of the image manager that wait for a plugin, by plugin and repository: one run of the plugin serves them all. */
+  readonly waiting: Map<string, number[]>;
+}
+
+/** Answers kept of all plugins; beyond it the oldest goes. */
+const maxAnswers = 1_000;
+/** A plugin that has not answered by then is killed. */
+export const pluginTimeout: Micros = 60_000_000;
+
+export function newCredentialPluginCache(): CredentialPluginCache {
+  return { answers: new Map(), waiting: new Map() };
+}
+
+/** @param repository fully qualified, without tag and digest */
+export function providesFor({ matchImages }: CredentialProvider, repository: string): boolean {
+  return matchImages.some((pattern) => keyMatchesRepository(registryKey(pattern) ?? pattern, repository));
+}
+
+/** null: the plugin has to be asked. */
+export function cachedAnswer(cache: CredentialPluginCache, { name }: CredentialProvider, repository: string, now: Micros): DockerConfig | null {
+  for (const key of [repository, registryOf(repository), globalKey]) {
+    const answer = cache.answers.get(cacheKey(name, key));
+    if (answer !== undefined && now < answer.until) return answer.config;
+  }
+  return null;
+}
+
+export function pluginRun({ name, args, env, apiVersion }: CredentialProvider, repository: string): PluginRun {
+  return { name, args, env, stdin: `${JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image: repository })}\n` };
+}
+
+export type PluginAnswer = { readonly ok: true; readonly config: DockerConfig } | { readonly ok: false; readonly message: string };
+
+/** Reads an answer and keeps it for as long as it says. */
+export function takeAnswer(cache: CredentialPluginCache, provider: CredentialProvider, repository: string, stdout: string, now: Micros): PluginAnswer {
+  const read = readAnswer(provider, stdout);
+  if (!read.ok) return read;
+  const { cacheKeyType, config } = read;
+  const key = cacheKeyType === 'Image' ? repository : cacheKeyType === 'Registry' ? registryOf(repository) : globalKey;
+  const holds = Math.floor((read.cacheDuration ?? provider.defaultCacheDuration) / nanosPerMicrosecond);
+  if (holds > 0) keep(cache, cacheKey(provider.name, key), { config, until: now + holds });
+  return { ok: true, config };
+}
+
+export function forgetExpiredAnswers(cache: CredentialPluginCache, now: Micros): void {
+  for (const [key, { until }] of cache.answers) if (until <= now) cache.answers.delete(key);
+}
+
+const globalKey = '<global>';
+
+function cacheKey(provider: string, key: string): string {
+  return `${provider} ${key}`;
+}
+
+function registryOf(repository: string): string {
+  const slash = repository.indexOf('/');
+  return slash < 0 ? repository : repository.slice(0, slash);
+}
+
+function keep(cache: CredentialPluginCache, key: string, answer: CachedAnswer): void {
+  cache.answers.delete(key);
+  cache.answers.set(key, answer);
+  const oldest = cache.answers.keys().next();
+  if (cache.answers.size > maxAnswers && oldest.done !== true) cache.answers.delete(oldest.value);
+}
+
+type ReadAnswer =
+  | { readonly ok: true; readonly config: DockerConfig; readonly cacheKeyType: 'Image' | 'Registry' | 'Global'; readonly cacheDuration: Nanoseconds | null }
+  | { readonly ok: false; readonly message: string };
+
+function readAnswer({ apiVersion }: CredentialProvider, stdout: string): ReadAnswer {
+  // Not even the decoder's complaint is passed on: it may cite what it stumbled over.
+  if (goJsonProblem(stdout) !== null) return refused('its answer is no JSON');
+  const answer: unknown = JSON.parse(stdout);
+  if (!isObject(answer)) return refused('its answer is no object');
+  if (answer.kind !== 'CredentialProviderResponse') return refused('its answer is of another kind than CredentialProviderResponse');
+  if (answer.apiVersion !== apiVersion) return refused(`apiVersion from credential plugin response did not match expected apiVersion ${goQuote(apiVersion)}`);
+  const { cacheKeyType } = answer;
+  if (cacheKeyType !== 'Image' && cacheKeyType !== 'Registry' && cacheKeyType !== 'Global') return refused('its answer has a cacheKeyType that is none of Image, Registry, Global');
+  const cacheDuration = readCacheDuration(answer.cacheDuration);
+  if (!cacheDuration.ok) return refused('its answer has a cacheDuration that is no duration, or below 0');
+  const config = readAuth(answer.auth);
+  if (config === null) return refused('its answer has an auth that does not hold a username and a password each');
+  return { ok: true, config, cacheKeyType, cacheDuration: cacheDuration.value };
+}
+
+function readCacheDuration(value: unknown): { readonly ok: true; readonly value: Nanoseconds | null } | { readonly ok: false } {
+  if (value === undefined || value === null) return { ok: true, value: null };
+  if (typeof value !== 'string') return { ok: false };
+  const parsed = parseDuration(value);
+  return parsed.ok && parsed.value >= 0 ? { ok: true, value: parsed.value } : { ok: false };
+}
+
+function readAuth(auth: unknown): DockerConfig | null {
+  const config = new Map<string, RegistryLogin>();
+  if (auth === undefined || auth === null) return config;
+  if (!isObject(auth)) return null;
+  for (const [location, login] of Object.entries(auth)) {
+    if (!isObject(login)) return null;
+    const { username = '', password = '' } = login;
+    if (typeof username !== 'string' || typeof password !== 'string') return null;
+    config.set(location, { username, password });
+  }
+  return config;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function refused(message: string): { readonly ok: false; readonly message: string } {
+  return { ok: false, message };
+}

@@ -1,0 +1,29 @@
+// What the image manager needs of the agent around it.
+
+import type { Micros } from '../../ports/micros.js';
+import type { Secret } from '../../ports/model/config-objects.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { Address, Turn } from '../kernel/machine.js';
+import type { ImageManagerState, ImageSettings } from './image-manager-state.js';
+
+export interface ImageContext {
+  readonly turn: Turn<AgentOperations>;
+  readonly images: ImageManagerState;
+  readonly imageSettings: ImageSettings;
+  readonly runtimeRequestTimeout: Micros;
+  /** Records an event about the pod, or about one of its containers. */
+  event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void;
+  /** A pull secret as last seen; null: there is none, or none to be had without an apiserver. */
+  pullSecret(namespace: string, name: string): Secret | null;
+  /** An image that the pod waits for has come, or failed to. */
+  imageReady(podUid: string): void;
+}
+
+export const imageMachine = 'image';
+export const imageStoreAddress: Address = { machine: 'image-store', key: '' };
+export const credentialPluginMachine = 'credential-plugin';
+
+export function imageAddress(id: number): Address {
+  return { machine: imageMachine, key: String(id) };
+}

@@ -1,0 +1,100 @@
+// The node's pulls as data: who waits for which image, the queue of pulls, what is known of records and credentials.
+// Invariants: a run is here until its outcome is recorded and taken (or nobody waits for it any more); a pull that was begun goes on when its
+// pod goes, so that its image and the record of its credentials come together.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { SandboxConfig } from '../../ports/model/sandbox-config.js';
+import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
+import { type ImagePullBackoff, newImagePullBackoff } from '../backoff/image-pull-backoff.js';
+import { type CredentialPluginCache, type CredentialProvider, newCredentialPluginCache } from './credential-plugins.js';
+import type { EnsureImageRun, ImageOutcome } from './ensure-image.js';
+import type { Keyring, TrackedCredentials } from './keyring.js';
+import { newPullQueue, type PullLimits, type PullQueue } from './pull-queue.js';
+import { newPullRecordStore, type PullRecordStore } from './pull-record-store.js';
+import type { VerificationPolicy } from './pull-records.js';
+
+export interface ImageSettings {
+  readonly limits: PullLimits;
+  /** When a pod must prove its right to an image that is there; null: never, and nothing is recorded (gate KubeletEnsureSecretPulledImages off). */
+  readonly verification: VerificationPolicy | null;
+  /** In the order in which they are asked. */
+  readonly credentialProviders: readonly CredentialProvider[];
+}
+
+export const defaultImageSettings: ImageSettings = {
+  limits: { parallel: 1, perSecond: 5, burst: 10 },
+  verification: { kind: 'NeverVerifyPreloadedImages' },
+  credentialProviders: [],
+};
+
+export interface ImageRequest {
+  readonly pod: Pod;
+  /** Events are the container's; null: the pod's, for an image that is a volume. */
+  readonly containerName: string | null;
+  readonly image: string;
+  readonly pullPolicy: string;
+  readonly sandboxConfig: SandboxConfig | null;
+}
+
+/** What is being put together for one look-up; a keyring is null while it is waited for. */
+export interface CredentialLookup {
+  readonly keyrings: (Keyring | null)[];
+}
+
+export interface ImageRun {
+  readonly id: number;
+  readonly request: ImageRequest;
+  ensure: EnsureImageRun;
+  /** Somebody will take the outcome. */
+  isAwaited: boolean;
+  /** The image as the runtime has it, as last seen. */
+  image: RuntimeImage | null;
+  lookup: CredentialLookup | null;
+  /** Found by a look-up, which is done once. */
+  credentials: readonly TrackedCredentials[] | null;
+  /** The record could not be read: it proves nothing. */
+  recordUnreadable: boolean;
+  askedAt: Micros;
+  startedAt: Micros;
+  tookMicros: Micros;
+  /** Which of the credentials is tried, and how those before failed. */
+  attempt: number;
+  readonly failures: string[];
+  imageRef: string;
+}
+
+export interface EnsuredImage {
+  readonly outcome: ImageOutcome;
+  readonly image: RuntimeImage | null;
+  /** Not before this time can another outcome be expected; null where that isn't known. */
+  readonly retryAt: Micros | null;
+}
+
+export interface NodeKeyring {
+  keyring: Keyring | null;
+  readAt: Micros;
+  /** Runs that wait for it to be read. */
+  readonly waiting: number[];
+}
+
+export interface ImageManagerState {
+  nextId: number;
+  readonly runs: Map<number, ImageRun>;
+  readonly queue: PullQueue;
+  readonly backoff: ImagePullBackoff;
+  readonly records: PullRecordStore;
+  readonly nodeKeyring: NodeKeyring;
+  readonly plugins: CredentialPluginCache;
+}
+
+export function newImageManagerState(settings: ImageSettings): ImageManagerState {
+  return {
+    nextId: 1,
+    runs: new Map(),
+    queue: newPullQueue(settings.limits),
+    backoff: newImagePullBackoff(),
+    records: newPullRecordStore(),
+    nodeKeyring: { keyring: null, readAt: 0, waiting: [] },
+    plugins: newCredentialPluginCache(),
+  };
+}

@@ -1,0 +1,105 @@
+// Records and intents of pulls as far as they are in memory; the files are the truth.
+//
+//   unread -> reading (both directories) -> read; a failure: unread again, and asked again by the next who needs it
+//
+// Intents that a killed agent left behind are settled once the runtime's images are known: where the image came, it gets a record without
+// credentials (so nobody is let in without proof), and the intent goes.
+// Invariant: an image whose pull may have been half recorded is never taken for one that was always there.
+import type { Micros } from '../../ports/micros.js';
+import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
+import type { PullRecordFile } from '../../ports/outbound/pull-records.js';
+import { effectiveImageTag, parseImageReference } from '../values/image-reference.js';
+import { newPullIntents, type PullIntents } from './pull-intents.js';
+import { readPulledRecord, readPullIntent } from './pull-record-text.js';
+import { type ImagePulledRecord, recordOfInterruptedPull } from './pull-records.js';
+
+/** Records in memory; one that was let go is read again when it is needed. */
+const maxRecordsInMemory = 2_000;
+
+/** Plain data, changed in place. */
+export interface PullRecordStore {
+  phase: 'unread' | 'reading' | 'read';
+  /** Lists that are still to come. */
+  pending: number;
+  /** Why the last reading failed; null: it did not. */
+  problem: string | null;
+  /** Runs that wait for the end of the reading. */
+  readonly waiting: number[];
+  readonly counts: PullIntents;
+  /** Images that have an intent file. */
+  readonly intentFiles: Set<string>;
+  /** By the runtime's reference; null: there is none. Least recently used first. */
+  readonly records: Map<string, ImagePulledRecord | null>;
+  /** Images of intents that an earlier agent left behind, until they are settled. */
+  readonly interrupted: Set<string>;
+}
+
+export function newPullRecordStore(): PullRecordStore {
+  return { phase: 'unread', pending: 0, problem: null, waiting: [], counts: newPullIntents(), intentFiles: new Set(), records: new Map(), interrupted: new Set() };
+}
+
+export function takeIntentFiles(store: PullRecordStore, files: readonly PullRecordFile[]): void {
+  for (const { text } of files) {
+    const intent = readPullIntent(text);
+    if (intent === null) continue;
+    store.intentFiles.add(intent.image);
+    store.interrupted.add(intent.image);
+  }
+}
+
+/** Takes the records in. Answers with those whose files are of an older version and are to be written anew. */
+export function takeRecordFiles(store: PullRecordStore, files: readonly PullRecordFile[]): ImagePulledRecord[] {
+  return files.flatMap(({ text }) => {
+    const read = readPulledRecord(text);
+    if (read === null) return [];
+    keepRecord(store, read.record.imageRef, read.record);
+    return read.isOld ? [read.record] : [];
+  });
+}
+
+/** undefined: it has to be read. */
+export function knownRecord(store: PullRecordStore, imageRef: string): ImagePulledRecord | null | undefined {
+  const record = store.records.get(imageRef);
+  if (record !== undefined) keepRecord(store, imageRef, record);
+  return record;
+}
+
+export function keepRecord(store: PullRecordStore, imageRef: string, record: ImagePulledRecord | null): void {
+  store.records.delete(imageRef);
+  store.records.set(imageRef, record);
+  if (store.records.size <= maxRecordsInMemory) return;
+  for (const oldest of store.records.keys()) {
+    store.records.delete(oldest);
+    return;
+  }
+}
+
+export function hasIntent(store: PullRecordStore, image: string): boolean {
+  return store.counts.has(image) || store.intentFiles.has(image);
+}
+
+export interface SettledIntent {
+  readonly image: string;
+  readonly record: ImagePulledRecord;
+}
+
+/** What interrupted pulls have come to, now that the runtime's images are known; those whose image isn't there stay intents. */
+export function settleInterrupted(store: PullRecordStore, images: readonly RuntimeImage[], now: Micros): SettledIntent[] {
+  const idOf = new Map<string, string>();
+  for (const { id, repoTags, repoDigests } of images) for (const name of [...repoTags, ...repoDigests]) idOf.set(fullName(name), id);
+  const settled: SettledIntent[] = [];
+  for (const image of store.interrupted) {
+    const imageRef = idOf.get(fullName(image));
+    // A pull of this agent has taken the intent over.
+    if (imageRef === undefined || store.counts.has(image)) continue;
+    settled.push({ image, record: recordOfInterruptedPull(store.records.get(imageRef) ?? null, imageRef, now) });
+  }
+  store.interrupted.clear();
+  return settled;
+}
+
+function fullName(text: string): string {
+  const reference = parseImageReference(text);
+  if (reference === null) return text;
+  return reference.digest === null ? `${reference.repository}:${effectiveImageTag(text)}` : `${reference.repository}@${reference.digest}`;
+}

@@ -1,0 +1,59 @@
+// Gets the images that containers mount as volumes, before the containers are started; the runtime mounts them itself.
+// Invariant: an image that can't be had keeps only those containers from starting that mount it.
+
+import type { Container } from '../../ports/model/container.js';
+import type { ImageSpec } from '../../ports/model/container-config.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { defaultPullPolicy } from '../images/pull-policy.js';
+import type { ImageVolumePulls, ImageVolumeResult } from './image-volume-state.js';
+import type { SyncContext } from './sync-context.js';
+import type { StepOutcome, SyncRun, SyncStep } from './sync-run.js';
+
+/** null: none of the containers that are to start mounts an image. */
+export function newImageVolumePulls(pod: Pod, starts: readonly SyncStep[]): ImageVolumePulls | null {
+  const mounted = new Set(starts.flatMap((step) => (step.kind === 'start' ? (step.start.container.volumeMounts ?? []).map(({ name }) => name) : [])));
+  const volumes = (pod.spec.volumes ?? []).filter(({ name, image }) => image !== undefined && mounted.has(name));
+  return volumes.length === 0 ? null : { volumes, pending: new Map() };
+}
+
+/** Asks for all at once, and is done when each has come or failed. */
+export function decideImageVolumes(pulls: ImageVolumePulls, run: SyncRun, context: SyncContext): StepOutcome {
+  const { pod } = run;
+  const sandbox = context.configs.sandbox(pod, run.sandboxAttempt);
+  const sandboxConfig = sandbox.ok ? sandbox.value.config : null;
+  for (const { name, image: { reference = '', pullPolicy = defaultPullPolicy(reference) } = {} } of pulls.volumes) {
+    pulls.pending.set(name, context.ensureImage({ pod, containerName: null, image: reference, pullPolicy, sandboxConfig }));
+  }
+  pulls.volumes = [];
+  for (const [name, id] of pulls.pending) {
+    const ensured = context.takeImage(id);
+    if (ensured === null) continue;
+    pulls.pending.delete(name);
+    const { outcome, retryAt } = ensured;
+    run.imageVolumes.set(name, outcome.kind === 'ready' ? mounted(pod, name, outcome.imageRef) : { ok: false, problem: { ...outcome, retryAt } });
+  }
+  return pulls.pending.size === 0 ? 'done' : 'waiting';
+}
+
+export function leaveImageVolumes({ pending }: ImageVolumePulls, context: SyncContext): void {
+  for (const id of pending.values()) context.leaveImage(id);
+}
+
+/** Why the container can't be started for want of an image that it mounts; null: it can. */
+export function imageVolumeFailure(run: SyncRun, { volumeMounts = [] }: Container): Extract<ImageVolumeResult, { readonly ok: false }>['problem'] | null {
+  for (const { name } of volumeMounts) {
+    const result = run.imageVolumes.get(name);
+    if (result?.ok === false) return result.problem;
+  }
+  return null;
+}
+
+/** By volume, what the runtime is told to mount. */
+export function imageVolumesOf({ imageVolumes }: SyncRun): Readonly<Record<string, ImageSpec>> {
+  return Object.fromEntries([...imageVolumes].flatMap(([name, result]) => (result.ok ? [[name, result.image]] : [])));
+}
+
+function mounted({ spec: { volumes = [] }, metadata: { annotations = {} } }: Pod, name: string, image: string): ImageVolumeResult {
+  const userSpecifiedImage = volumes.find((volume) => volume.name === name)?.image?.reference ?? '';
+  return { ok: true, image: { image, userSpecifiedImage, annotations } };
+}

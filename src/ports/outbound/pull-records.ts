@@ -1,0 +1,24 @@
+// What is kept on disk of image pulls (KEP-2535): intents while pulls are under way, records of the credentials that images were pulled with.
+// Below `<root>/image_manager`, one small file each; the names and texts are the domain's.
+//
+// Writes and removals are carried out one after the other in the order they were asked for, and what a write answered is on the disk.
+import type { Operation } from '../operation.js';
+
+/** The two directories. */
+export type PullRecordKind = 'pulling' | 'pulled';
+
+export interface PullRecordFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface PullRecordOperations {
+  /** Every file of the kind, in order of name; temporary files and names that no record has are left out. Idempotent. */
+  readonly list: Operation<{ readonly kind: PullRecordKind }, readonly PullRecordFile[]>;
+  /** null: there is none. */
+  readonly read: Operation<{ readonly kind: PullRecordKind; readonly name: string }, string | null>;
+  /** Whole or not at all, also after a power loss. */
+  readonly write: Operation<{ readonly kind: PullRecordKind } & PullRecordFile, null>;
+  /** Absent: succeeds. */
+  readonly remove: Operation<{ readonly kind: PullRecordKind; readonly name: string }, null>;
+}

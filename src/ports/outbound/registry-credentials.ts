@@ -1,0 +1,31 @@
+// Where the node itself has credentials for registries: its Docker configuration, and programs that are asked (credential provider plugins).
+// What is answered holds secrets: it is for pulls only, and never for logs, errors or command lines.
+import type { Operation } from '../operation.js';
+
+export interface NodeDockerConfig {
+  readonly format: 'config.json' | '.dockercfg';
+  /** For messages. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface PluginRun {
+  /** A file name in the plugins' directory. */
+  readonly name: string;
+  readonly args: readonly string[];
+  /** Over the environment of the agent. */
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  /** What the plugin reads: a CredentialProviderRequest. May hold a token. */
+  readonly stdin: string;
+}
+
+export interface RegistryCredentialOperations {
+  /** The first of the usual places that can be read; null when none can. Idempotent. */
+  readonly readNodeConfig: Operation<null, NodeDockerConfig | null>;
+  /**
+   * Runs a plugin to its end and answers with what it wrote. Ends with the call: the plugin is killed at its deadline.
+   * Errors: not-found (no such program), permission-denied, unknown (another exit status than 0; the message ends with what it wrote to
+   * its error output, never what it wrote to its output), resource-exhausted (it wrote too much), deadline-exceeded.
+   */
+  readonly runPlugin: Operation<PluginRun, { readonly stdout: string }>;
+}
