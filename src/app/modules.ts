@@ -122,6 +122,7 @@ const hostModule = module((bind) => {
 });
 
 const portsModule = module((bind) => {
+  bind.to(tokens.imagePorts, [tokens.pullRecords, tokens.registryCredentials], (pullRecords, registryCredentials) => ({ pullRecords, registryCredentials }));
   bind.to(
     tokens.ports,
     [
@@ -129,8 +130,7 @@ const portsModule = module((bind) => {
       tokens.sandboxes,
       tokens.containers,
       tokens.images,
-      tokens.pullRecords,
-      tokens.registryCredentials,
+      tokens.imagePorts,
       tokens.probing,
       tokens.podDirectories,
       tokens.podVolumes,
@@ -151,8 +151,7 @@ const portsModule = module((bind) => {
       sandboxes,
       containers,
       images,
-      pullRecords,
-      registryCredentials,
+      imagePorts,
       probing,
       podDirectories,
       podVolumes,
@@ -173,8 +172,7 @@ const portsModule = module((bind) => {
         sandboxes,
         containers,
         images,
-        pullRecords,
-        registryCredentials,
+        ...imagePorts,
         probing,
         podDirectories,
         podVolumes,
