@@ -21,11 +21,26 @@ import { checkArgument, dictionaryOf, expected, flag, integer, isRecord, listOf,
 
 const duration = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 const rotationShape = recordOf({ maxSizeBytes: measured, maxFiles: wholeNumber(2, 1_000_000), maxWorkers: wholeNumber(1, 1_000_000), monitorInterval: duration });
+const limitsShape = recordOf({ parallel: nullable(wholeNumber(1, 1_000_000)), perSecond: measured, burst: measured });
+const verificationShape: Shape = (value, path) => {
+  const kinds = ['NeverVerify', 'NeverVerifyPreloadedImages', 'AlwaysVerify', 'NeverVerifyAllowlistedImages'];
+  const lists = isRecord(value) && value.kind === 'NeverVerifyAllowlistedImages' ? { allowlist: listOf(text) } : {};
+  return recordOf({ kind: oneOf(kinds), ...lists })(value, path);
+};
+const tokensShape = recordOf({
+  ...{ serviceAccountTokenAudience: text, cacheType: oneOf(['Token', 'ServiceAccount']), requireServiceAccount: flag },
+  ...{ requiredServiceAccountAnnotationKeys: listOf(text), optionalServiceAccountAnnotationKeys: listOf(text) },
+});
+const providerShape = recordOf({
+  ...{ name: text, matchImages: listOf(text), defaultCacheDuration: measured, apiVersion: text, args: listOf(text) },
+  ...{ env: listOf(recordOf({ name: text, value: text })), tokenAttributes: nullable(tokensShape) },
+});
+const imagesShape = recordOf({ limits: limitsShape, verification: nullable(verificationShape), credentialProviders: listOf(providerShape) });
 const settingsFields = {
   ...{ nodeName: text, nodeIps: listOf(text), podLogsDirectory: text, containerLogLinks: nullable(text), apiserver: flag },
   ...{ runtimeRequestTimeout: duration, relistPeriod: duration, runtimeTellsChanges: flag, syncFrequency: duration, maxContainerRestartPeriod: nullable(duration) },
   containerGc: recordOf({ minAge: integer, maxPerPodContainer: integer, maxContainers: integer }),
-  ...{ logRotation: nullable(rotationShape), cgroupsPerQos: flag },
+  ...{ logRotation: nullable(rotationShape), images: imagesShape, cgroupsPerQos: flag },
 };
 const settingsShape = recordOf({ ...settingsFields, sources: listOf(oneOf(['api', 'file', 'http'])) });
 const factsFields: Readonly<Record<Exclude<keyof NodeFacts, 'memoryQos' | 'swap'>, Shape>> = {

@@ -1,4 +1,5 @@
 // The start of one container under way, as data.
+import type { Micros } from '../../ports/micros.js';
 import type { Container } from '../../ports/model/container.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { EnvObjects } from './env-objects.js';

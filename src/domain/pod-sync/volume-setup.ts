@@ -79,7 +79,7 @@ function ask(setup: VolumeSetup, volume: Volume, run: SyncRun, context: SyncCont
   if (volume.hostPath !== undefined) return askHostPath(setup, volume.hostPath, run, context);
   if (volume.image !== undefined) {
     ready(setup);
-    return false;
+    return 'settled';
   }
   if (volume.emptyDir !== undefined) {
     turn.ask('podVolumes.setUp', address, 'volume', emptyDirSetUp(run.pod, volume, nodeFacts.allocatable));
