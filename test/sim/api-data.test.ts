@@ -310,3 +310,24 @@ t.test('a restart of the agent', async (t) => {
   t.equal(run.cluster.node().containers(uid).length, 1);
   t.strictSame(run.cluster.violations, []);
 });
+
+t.test('runtime classes', async (t) => {
+  const run = new DataRun({ runtime: { runtimeHandlers: ['kata'] } });
+  const made = run.admin.ask({
+    verb: 'create',
+    resource: { group: 'node.k8s.io', version: 'v1', plural: 'runtimeclasses' },
+    namespace: null,
+    name: null,
+    subresource: null,
+    body: { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata: { name: 'sandboxed' }, handler: 'kata' },
+  });
+  t.equal(made.code, 201);
+  const uid = run.pod('a', { runtimeClassName: 'sandboxed' });
+  run.run(20 * second);
+  t.equal(run.phase('a'), 'Running');
+  t.equal(run.cluster.node().sandboxes(uid)[0]?.runtimeHandler, 'kata');
+  t.strictSame(
+    run.cluster.node().agent.nodeFacts.runtimeHandlers.map(({ name }) => name),
+    ['', 'kata'],
+  );
+});

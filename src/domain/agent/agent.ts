@@ -25,6 +25,7 @@ import { operationHookReplied, operationReplied, operationWoken } from './pod-op
 import { tellConnected } from './pod-statuses.js';
 import { probeReplied, probeWoken } from './probing.js';
 import { relistReplied } from './relist.js';
+import { withRuntimeFacts } from './runtime-facts.js';
 import { pollStatus, runtimeReplied } from './runtime-poll.js';
 import { planStatusWrites, statusWriteReplied, statusWriteWoken } from './status-writes.js';
 import { admitAgain, deliver, drain, syncPods } from './sync-loop.js';
@@ -84,7 +85,7 @@ function take(context: AgentContext, input: AgentInput): void {
       context.state.pullSecrets = new Map(input.secrets.map((secret) => [`${secret.metadata.namespace ?? ''}/${secret.metadata.name}`, secret]));
       return;
     case 'nodeFacts':
-      context.state.nodeFacts = input.facts;
+      context.state.nodeFacts = withRuntimeFacts(context.state, input.facts);
       syncPods(context, context.state.pods.pods.keys());
       return;
   }

@@ -23,13 +23,21 @@ import type { AgentContext } from './agent-context.js';
 import { objectChanged } from './api-data.js';
 import { apiPodsChanged } from './api-pods.js';
 import { reconcileAllMirrors } from './mirror-pods.js';
+import { runtimeClassesChanged } from './runtime-facts.js';
 import { servicesChanged } from './services.js';
 
 /** @param replaced it follows from a complete list */
 type Owner = (context: AgentContext, reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean) => void;
 
 /** Whom the changes of a reflector are told, by the first part of its name. */
-const owners: Readonly<Record<string, Owner>> = { node: nodeChanged, pods: apiPodsChanged, services: servicesChanged, secrets: objectChanged, configmaps: objectChanged };
+const owners: Readonly<Record<string, Owner>> = {
+  node: nodeChanged,
+  pods: apiPodsChanged,
+  services: servicesChanged,
+  secrets: objectChanged,
+  configmaps: objectChanged,
+  runtimeclasses: runtimeClassesChanged,
+};
 
 const core = (plural: string) => ({ group: '', version: 'v1', plural });
 
@@ -38,6 +46,8 @@ export function beginApiObjects(context: AgentContext): void {
   const { api, settings } = context.state;
   if (api === null) return;
   watchObjects(context, 'node', { resource: core('nodes'), namespace: null, fieldSelector: `metadata.name=${settings.nodeName}`, labelSelector: null });
+  const runtimeClasses = { group: 'node.k8s.io', version: 'v1', plural: 'runtimeclasses' };
+  watchObjects(context, 'runtimeclasses', { resource: runtimeClasses, namespace: null, fieldSelector: null, labelSelector: null });
   watchObjects(context, 'services', { resource: core('services'), namespace: null, fieldSelector: null, labelSelector: null });
 }
 

@@ -2,6 +2,7 @@
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
+import { runtimeHandlersSaid } from './runtime-facts.js';
 import { statusPollInterval, statusReported } from './runtime-readiness.js';
 import { syncPods } from './sync-loop.js';
 
@@ -31,6 +32,8 @@ export function runtimeReplied(context: AgentContext, reply: Reply<AgentOperatio
     turn.log('error', 'Container runtime sanity check failed', { err: reply.outcome.error.message });
     return;
   }
-  if (statusReported(state.readiness, reply.outcome.value, turn.now)) turn.log('info', 'Container runtime is ready', { runtime: state.readiness.name });
+  const becameReady = statusReported(state.readiness, reply.outcome.value, turn.now);
+  runtimeHandlersSaid(context);
+  if (becameReady) turn.log('info', 'Container runtime is ready', { runtime: state.readiness.name });
   if (state.readiness.runtimeProblem !== null) turn.log('error', state.readiness.runtimeProblem);
 }

@@ -22,7 +22,6 @@ export function missingFeature(pod: Pod): MissingFeature | null {
 }
 
 function podProblem(pod: Pod): string | null {
-  if (pod.spec.runtimeClassName !== undefined && pod.spec.runtimeClassName !== '') return `runtime classes (runtimeClassName ${JSON.stringify(pod.spec.runtimeClassName)})`;
   if ((pod.spec.resourceClaims ?? []).length > 0) return 'dynamic resource allocation (resourceClaims)';
   return null;
 }

@@ -1,0 +1,48 @@
+// What the runtime offers and what RuntimeClass objects call it: part of the facts that sandboxes and containers are configured from.
+// Invariant: facts that the host is read for never undo what the API and the runtime say.
+import type { ApiObject } from '../../ports/model/api-object.js';
+import type { ReflectorState } from '../api-cache/reflector.js';
+import type { NodeFacts } from '../containers/node-facts.js';
+import { canonicalJson } from '../kernel/canonical.js';
+import type { AgentContext } from './agent-context.js';
+import type { AgentState } from './agent-state.js';
+import { syncPods } from './sync-loop.js';
+
+type RuntimeFacts = Pick<NodeFacts, 'runtimeClasses' | 'runtimeHandlers'>;
+
+/** The facts of the host with those of runtime and API; the latter only where they are known. */
+export function withRuntimeFacts(state: AgentState, facts: NodeFacts): NodeFacts {
+  const { handlers } = state.readiness;
+  const classes = state.api?.reflectors.get('runtimeclasses');
+  return { ...facts, ...(handlers.length === 0 ? {} : { runtimeHandlers: handlers }), ...(classes?.synced === true ? { runtimeClasses: classesOf(classes) } : {}) };
+}
+
+/** The runtime has said what it offers. */
+export function runtimeHandlersSaid({ state }: AgentContext): void {
+  const { handlers } = state.readiness;
+  if (handlers.length > 0) take(state, { runtimeHandlers: handlers, runtimeClasses: state.nodeFacts.runtimeClasses });
+}
+
+/** Pods that name a class may have waited for it. */
+export function runtimeClassesChanged(context: AgentContext, reflector: ReflectorState): void {
+  const { state } = context;
+  if (!take(state, { runtimeHandlers: state.nodeFacts.runtimeHandlers, runtimeClasses: classesOf(reflector) })) return;
+  const waiting = [...state.pods.pods].filter(([, { spec }]) => (spec.runtimeClassName ?? '') !== '');
+  syncPods(
+    context,
+    waiting.map(([uid]) => uid),
+  );
+}
+
+/** Whether anything of it is new. */
+function take(state: AgentState, facts: RuntimeFacts): boolean {
+  const { runtimeClasses, runtimeHandlers } = state.nodeFacts;
+  if (canonicalJson({ runtimeClasses, runtimeHandlers }) === canonicalJson(facts)) return false;
+  state.nodeFacts = { ...state.nodeFacts, ...facts };
+  return true;
+}
+
+function classesOf({ objects }: ReflectorState): Readonly<Record<string, string>> {
+  const handlerOf = (object: ApiObject): string => (object as { readonly handler?: string }).handler ?? '';
+  return Object.fromEntries([...objects.values()].map((object) => [object.metadata.name, handlerOf(object)]));
+}
