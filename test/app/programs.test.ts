@@ -4,7 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
+import type { ApiObject } from '../../src/ports/model/api-object.js';
+import { AdminClient } from './admin-client.js';
 import { Program } from './programs.js';
 import { Stage, until } from './stage.js';
 
@@ -174,6 +176,23 @@ t.test('whoever opens the lock file ends the daemon that says so', async (t) => 
   t.equal(stage.running.length, 1);
 });
 
+/** The kubeconfig that a person is told leads to a cluster with the node, its pods, and a place for new ones. */
+async function clusterShows(t: Test, directory: string, kubeconfig: string): Promise<void> {
+  const file = join(directory, 'admin');
+  const admin = new AdminClient(file, readFileSync(kubeconfig, 'utf8'));
+  const phaseOf = async (name: string): Promise<string> => ((await admin.get('pods', 'default', name)) as { status?: { phase?: string } } | null)?.status?.phase ?? '';
+  try {
+    await until('the mirror pod shows it', async () => (await phaseOf('steady-dev')) === 'Running');
+    const spec = { automountServiceAccountToken: false, containers: [{ name: 'c', image: 'busybox:1.36' }] };
+    await admin.create('pods', 'default', { metadata: { name: 'applied' }, spec } as unknown as ApiObject);
+    await until('an applied pod runs', async () => (await phaseOf('applied')) === 'Running');
+    t.match(await admin.get('nodes', null, 'dev'), { metadata: { name: 'dev' } });
+  } finally {
+    admin.close();
+    rmSync(file);
+  }
+}
+
 t.test('dev shows its pods line by line, and leaves nothing', async (t) => {
   const temporary = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
   t.teardown(() => rmSync(temporary, { recursive: true, force: true }));
@@ -187,6 +206,7 @@ t.test('dev shows its pods line by line, and leaves nothing', async (t) => {
   ]) {
     await until(String(line), () => line.test(dev.out));
   }
+  await clusterShows(t, temporary, /export KUBECONFIG=(\S+)/.exec(dev.out)?.[1] ?? '');
   const [, agent = ''] = /ps -w --agent (\S+)/.exec(dev.out) ?? [];
   const ps = new Program('kubelet-ctl', ['ps', '--agent', agent]);
   t.equal(await ps.end(), 0);

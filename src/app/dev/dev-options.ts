@@ -7,19 +7,22 @@ export interface DevOptions {
   readonly manifests: string | null;
   readonly takeOver: boolean;
   readonly cgroups: boolean;
+  /** Without an apiserver. */
+  readonly standalone: boolean;
   readonly verbose: boolean;
 }
 
-export const devUsage = `usage: kubelet-ctl dev [--runtime unix:///path] [--manifests DIR] [--take-over] [--cgroups] [--verbose]
+export const devUsage = `usage: kubelet-ctl dev [--runtime unix:///path] [--manifests DIR] [--standalone] [--take-over] [--cgroups] [--verbose]
 
-Runs a kubelet with a few example pods and shows what becomes of them, until Ctrl-C. Without options it needs no root and no container
-runtime: a mock one is built in.
+Runs a kubelet with a few example pods and shows what becomes of them, until Ctrl-C. Without options it needs no root, no container runtime
+and no cluster: mock ones are built in, and kubectl works with the KUBECONFIG that is printed.
 
   --runtime unix:///path  a real container runtime in place of the mock one (containerd: unix:///run/containerd/containerd.sock);
                           on Ctrl-C what was started in it is stopped and removed
   --take-over             also where the runtime holds pods of others: they are STOPPED
   --cgroups               give pods cgroups of their own (needs root)
   --manifests DIR         run the pods of these manifests in place of the examples; edit, add and remove files while it runs
+  --standalone            without an apiserver: the pods of the manifests alone
   --verbose               the whole log, on standard error
 `;
 
@@ -32,7 +35,7 @@ export function parseDevOptions(words: readonly string[]): ParsedDevOptions {
     const [name = '', ...values] = word.split('=');
     if (name === '--help' || name === '-h') return { kind: 'help' };
     const takesValue = name === '--runtime' || name === '--manifests';
-    if (!takesValue && !['--take-over', '--cgroups', '--verbose'].includes(name)) return { kind: 'error', message: `unknown option ${word}` };
+    if (!takesValue && !['--take-over', '--cgroups', '--standalone', '--verbose'].includes(name)) return { kind: 'error', message: `unknown option ${word}` };
     if (!takesValue && values.length > 0) return { kind: 'error', message: `${name} takes no value` };
     const value = !takesValue ? '' : values.length > 0 ? values.join('=') : rest.pop();
     if (takesValue && (value === undefined || value === '')) return { kind: 'error', message: `${name} needs a value` };
@@ -43,6 +46,13 @@ export function parseDevOptions(words: readonly string[]): ParsedDevOptions {
   if (given.has('--cgroups') && process.geteuid?.() !== 0) return { kind: 'error', message: '--cgroups needs root' };
   return {
     kind: 'options',
-    options: { runtime, manifests: given.get('--manifests') ?? null, takeOver: given.has('--take-over'), cgroups: given.has('--cgroups'), verbose: given.has('--verbose') },
+    options: {
+      runtime,
+      manifests: given.get('--manifests') ?? null,
+      takeOver: given.has('--take-over'),
+      cgroups: given.has('--cgroups'),
+      standalone: given.has('--standalone'),
+      verbose: given.has('--verbose'),
+    },
   };
 }

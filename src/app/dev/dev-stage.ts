@@ -1,10 +1,11 @@
 // Where a demonstration plays: private directories, the pods' manifests, a configuration that touches nothing else, and the mock runtime.
 // Invariant: everything is below one directory that is this process's alone, and goes with it.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { FileConfigurationSource } from '../../adapters/config-files/index.js';
 import { readHost } from '../../adapters/linux/index.js';
+import { type MockApiserver, startMockApiserver } from '../../adapters/mock-apiserver/index.js';
 import { type MockCriServer, startMockCri } from '../../adapters/mock-cri/index.js';
 import { type LoadedConfiguration, loadConfiguration } from '../../domain/configuration/load-configuration.js';
 import { packageDirectory } from '../cli/version.js';
@@ -57,8 +58,28 @@ export class DevStage {
     return startMockCri({ listen, seed: 1, registry: 'any', images: mockImages, pullBytesPerSecond: mockPullBytesPerSecond });
   }
 
+  /** For kubectl. */
+  get kubeconfig(): string {
+    return join(this.directory, 'kubeconfig');
+  }
+
+  /** null when the kubelet is to be alone. */
+  async startApiserver(): Promise<MockApiserver | null> {
+    if (this.options.standalone) return null;
+    const server = await startMockApiserver();
+    const write = (file: string, text: string): void => writeFileSync(file, text, { mode: 0o600 });
+    write(this.kubeconfig, server.kubeconfig());
+    write(this.nodeKubeconfig, server.kubeconfig({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }));
+    return server;
+  }
+
+  private get nodeKubeconfig(): string {
+    return join(this.directory, 'node.kubeconfig');
+  }
+
   configuration(endpoint: string): LoadedConfiguration {
-    const words = [`--root-dir=${this.rootDirectory}`, `--hostname-override=${nodeName}`, '--fail-swap-on=false', '--fail-cgroupv1=false'];
+    const cluster = this.options.standalone ? [] : [`--kubeconfig=${this.nodeKubeconfig}`];
+    const words = [...cluster, `--root-dir=${this.rootDirectory}`, `--hostname-override=${nodeName}`, '--fail-swap-on=false', '--fail-cgroupv1=false'];
     const loaded = loadConfiguration(words, new FileConfigurationSource(), { cgroupVersion: readHost().cgroupVersion });
     if (loaded.kind !== 'loaded') throw new Error(loaded.kind === 'refused' ? loaded.error : `unexpected: ${loaded.kind}`);
     const configuration = {

@@ -8,6 +8,7 @@
 // | a refusal, or the agent's failure    | 1         | nothing                                             |
 
 import { relative } from 'node:path';
+import type { MockApiserver } from '../../adapters/mock-apiserver/index.js';
 import type { MockCriServer } from '../../adapters/mock-cri/index.js';
 import { openNativeLinux } from '../../adapters/native-linux/index.js';
 import { WallAnchoredClock } from '../../adapters/time/index.js';
@@ -49,6 +50,7 @@ class Demonstration {
   private readonly stage: DevStage;
   private readonly interrupted: Promise<'interrupted'>;
   private mock: MockCriServer | null = null;
+  private apiserver: MockApiserver | null = null;
 
   constructor(
     private readonly options: DevOptions,
@@ -62,10 +64,12 @@ class Demonstration {
   async run(): Promise<number> {
     try {
       this.mock = await this.stage.startRuntime();
+      this.apiserver = await this.stage.startApiserver();
       const daemon = await this.start();
       return await this.play(daemon);
     } finally {
       this.view.end();
+      await this.apiserver?.stop();
       await this.mock?.stop();
       this.stage.remove();
     }
@@ -81,6 +85,7 @@ class Demonstration {
   private async play(daemon: Daemon): Promise<number> {
     const runtime = this.mock === null ? this.options.runtime : 'a mock container runtime (nothing really runs)';
     this.output.write(`A kubelet runs the pods of ${this.stage.manifests}\non ${runtime}. Edit, add or remove manifests there; Ctrl-C ends it.\n`);
+    if (this.apiserver !== null) this.output.write(`For kubectl: export KUBECONFIG=${this.stage.kubeconfig}\n`);
     if (daemon.address !== null) {
       const agent = `--agent http://${daemon.address}`;
       this.output.write(`For another terminal: ${programText()} ps -w ${agent}\n`);
