@@ -4,6 +4,7 @@
 // Invariants: what an apply would change and another owns is a conflict, unless it is forced; a field that its only owner no longer applies
 // goes; a plain write takes what it changes from whoever had it.
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
+import { byCodeUnits } from '../../../domain/values/text-order.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { Json, JsonDraft } from '../api-request.js';
@@ -107,11 +108,18 @@ function conflictOf(conflicts: readonly { readonly manager: Manager; readonly pa
     const message = `conflict with ${JSON.stringify(manager.manager)} using ${manager.apiVersion}`;
     return { reason: 'FieldManagerConflict', message, field: shownPath(path) };
   });
+  const named = ({ manager }: Manager): string => managers.get(manager) ?? '';
+  const managers = new Map(conflicts.map(({ manager }) => [manager.manager, `${JSON.stringify(manager.manager)} using ${manager.apiVersion}`]));
   const [first] = conflicts;
-  const who = `with ${JSON.stringify(first?.manager.manager)} using ${first?.manager.apiVersion}`;
-  const detail =
-    conflicts.length === 1 ? `conflict ${who}: ${shownPath(first?.path ?? [])}` : `conflicts ${who}:\n${conflicts.map(({ path }) => `- ${shownPath(path)}`).join('\n')}`;
-  return refusal(409, 'Conflict', `Apply failed with ${conflicts.length} conflict${conflicts.length === 1 ? '' : 's'}: ${detail}`, { causes });
+  if (first !== undefined && conflicts.length === 1) {
+    return refusal(409, 'Conflict', `Apply failed with 1 conflict: conflict with ${named(first.manager)}: ${shownPath(first.path)}`, { causes });
+  }
+  const lines = [...managers]
+    .sort(([x], [y]) => byCodeUnits(x, y))
+    .flatMap(([name, text]) => {
+      return [`conflicts with ${text}:`, ...conflicts.filter(({ manager }) => manager.manager === name).map(({ path }) => `- ${shownPath(path)}`)];
+    });
+  return refusal(409, 'Conflict', `Apply failed with ${conflicts.length} conflicts: ${lines.join('\n')}`, { causes });
 }
 
 /** After a plain write to an object that has managers: what changed belongs to the writer. */
