@@ -1,6 +1,5 @@
 // The certificate authority of a mock apiserver: made anew with each one, it signs the server's own certificate, clients' and kubelets'.
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
-import type { Micros } from '../../ports/micros.js';
 import type { CertificateOrder, CertificateSigner, RequestedCertificate } from '../../sim/index.js';
 import { issueCertificate, readCertificateRequest } from '../certificates/index.js';
 
@@ -59,11 +58,12 @@ export class Authority implements CertificateSigner {
     }
   }
 
-  sign({ request, usages, expirationSeconds }: CertificateOrder, now: Micros): Uint8Array {
+  /** By the wall's clock, as whoever checks certificates has it, however fast the server's own time goes. */
+  sign({ request, usages, expirationSeconds }: CertificateOrder): Uint8Array {
     const { publicKey, commonName, organizations, dnsNames, ipAddresses } = readCertificateRequest(Buffer.from(request).toString('utf8'));
     const purposes = (['client', 'server'] as const).filter((purpose) => usages.includes(`${purpose} auth`));
     const contents = { commonName, organizations, dnsNames, ipAddresses, publicKey, isAuthority: false, purposes };
-    const pem = issueCertificate({ ...contents, ...validity(expirationSeconds * 1000, Math.floor(now / 1000)) }, { ...this.subject, privateKey: this.key });
+    const pem = issueCertificate({ ...contents, ...validity(expirationSeconds * 1000, Date.now()) }, { ...this.subject, privateKey: this.key });
     return Buffer.from(pem, 'utf8');
   }
 

@@ -3,6 +3,7 @@
 // Invariants: a watch hears every change after its version that concerns its selection, once and in order; an object that leaves the
 // selection is a deletion, one that enters it an addition; whoever doesn't take its events in time is ended, and nothing grows for ever.
 
+import { TimeHeap } from '../../domain/kernel/time-heap.js';
 import { microsPerSecond } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';
 import type { JsonObject, WatchEvent } from './api-request.js';
@@ -61,8 +62,8 @@ export class WatchHub {
   private readonly buckets = new Map<string, Set<WatchRecord>>();
   /** Called when a watch has something to take, or has ended. */
   private readonly listeners = new Map<string, () => void>();
-  /** Nothing is due by itself before this: asking must not cost a look at every watch. */
-  private due = Number.POSITIVE_INFINITY;
+  /** When each watch is to be looked at next; one that was closed meanwhile is passed over. */
+  private readonly due = new TimeHeap<WatchRecord>();
 
   constructor(
     readonly state: WatchHubState,
@@ -143,26 +144,29 @@ export class WatchHub {
 
   /** When a watch ends or wants a bookmark next; perhaps too early, never too late. */
   nextAt(): Micros | null {
-    return this.due === Number.POSITIVE_INFINITY ? null : this.due;
+    return this.due.size === 0 ? null : this.due.firstAt;
   }
 
   advance(now: Micros): void {
-    for (const watch of [...this.state.open.values()]) {
-      if (watch.ended) continue;
-      if (watch.cutAt !== null && watch.cutAt <= now) {
-        this.end(watch);
-        continue;
-      }
-      const ends = watch.endsAt !== null && watch.endsAt <= now;
-      if (watch.bookmarks && !watch.silent && (ends || watch.bookmarkAt <= now)) {
-        watch.bookmarkAt = now + this.limits.bookmarkMicros;
-        this.bookmark(watch);
-        this.notify(watch);
-      }
-      if (ends) this.end(watch);
+    const looked: WatchRecord[] = [];
+    for (; this.due.firstAt <= now; this.due.drop()) if (this.due.firstValue?.ended === false) looked.push(this.due.firstValue);
+    // In the order in which they were opened, whatever the heap's is: a copy of the state has another heap.
+    for (const watch of looked.sort((a, b) => a.id - b.id)) this.look(watch, now);
+  }
+
+  private look(watch: WatchRecord, now: Micros): void {
+    if (watch.cutAt !== null && watch.cutAt <= now) {
+      this.end(watch);
+      return;
     }
-    this.due = Number.POSITIVE_INFINITY;
-    for (const watch of this.state.open.values()) this.plan(watch);
+    const ends = watch.endsAt !== null && watch.endsAt <= now;
+    if (watch.bookmarks && !watch.silent && (ends || watch.bookmarkAt <= now)) {
+      watch.bookmarkAt = now + this.limits.bookmarkMicros;
+      this.bookmark(watch);
+      this.notify(watch);
+    }
+    if (ends) this.end(watch);
+    else this.plan(watch);
   }
 
   private addAll(watch: WatchRecord, type: ResourceType, marksEnd: boolean): void {
@@ -201,7 +205,8 @@ export class WatchHub {
 
   private plan(watch: WatchRecord): void {
     const never = Number.POSITIVE_INFINITY;
-    if (!watch.ended) this.due = Math.min(this.due, watch.endsAt ?? never, watch.cutAt ?? never, watch.bookmarks && !watch.silent ? watch.bookmarkAt : never);
+    const at = Math.min(watch.endsAt ?? never, watch.cutAt ?? never, watch.bookmarks && !watch.silent ? watch.bookmarkAt : never);
+    if (at !== never) this.due.push(at, watch);
   }
 
   private index(watch: WatchRecord): void {

@@ -13,10 +13,14 @@ export interface ControlState {
   readonly heartbeats: Map<string, Micros>;
   /** Event -> when it was written, the oldest first. */
   readonly eventTimes: Map<string, Micros>;
+  /** Nodes whose conditions may ask for other taints. */
+  readonly changedNodes: Set<string>;
+  /** Objects whose owners may be gone: collection and key, with a blank between. */
+  readonly suspects: Set<string>;
 }
 
 export function emptyControlState(): ControlState {
-  return { due: new Map(), heartbeats: new Map(), eventTimes: new Map() };
+  return { due: new Map(), heartbeats: new Map(), eventTimes: new Map(), changedNodes: new Set(), suspects: new Set() };
 }
 
 export interface ControlContext {

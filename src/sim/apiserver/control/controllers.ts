@@ -11,7 +11,7 @@ import { fillNamespace } from './automatic-objects.js';
 import { settleCertificates } from './certificate-controller.js';
 import type { ControlContext } from './control-context.js';
 import type { ControllerName } from './controller-names.js';
-import { collectGarbage } from './garbage-collector.js';
+import { collectGarbage, OwnerIndex } from './garbage-collector.js';
 import { finishNamespaces } from './namespace-controller.js';
 import { reconcileTaints, reviewHeartbeats } from './node-controllers.js';
 import { schedulePods, waitsForNode } from './scheduler.js';
@@ -21,12 +21,14 @@ const leases = 'leases.coordination.k8s.io';
 export class Controllers {
   private readonly waiting = new Set<string>();
   private readonly terminatingNamespaces = new Set<string>();
+  private readonly owners: OwnerIndex;
 
   constructor(
     private readonly context: () => ControlContext,
     private readonly relations: PodRelations,
   ) {
     const { store } = context();
+    this.owners = new OwnerIndex(store);
     for (const { metadata } of store.all('namespaces')) if (metadata.deletionTimestamp !== undefined) this.terminatingNamespaces.add(metadata.name);
     for (const pod of store.all('pods')) if (waitsForNode(pod)) this.waiting.add(objectKey(pod.metadata.namespace, pod.metadata.name));
   }
@@ -34,14 +36,18 @@ export class Controllers {
   changed(change: StoredChange): void {
     const { resource, key, before, after } = change;
     const { settings } = this.context();
-    if (after === null && before?.metadata.uid !== undefined) this.plan('garbage');
+    const { suspects } = this.context().state;
+    for (const suspect of this.owners.changed(change)) {
+      if (!settings.controllers.includes('garbage')) break;
+      suspects.add(suspect);
+      this.plan('garbage');
+    }
     if (resource === 'namespaces') this.namespaceChanged(before, after);
     else if (resource === 'pods') this.podChanged(key, before, after);
     else if (resource === 'nodes') this.nodeChanged(before, after);
     else if (resource === 'certificatesigningrequests.certificates.k8s.io') this.plan('certificates');
     else if (resource === leases && after?.metadata.namespace === 'kube-node-lease') this.heard(after.metadata.name);
     else if (resource === 'events') this.eventChanged(key, after, settings.eventTtlMicros);
-    if (after?.metadata.ownerReferences !== undefined && before === null) this.plan('garbage');
     if (after === null && this.terminatingNamespaces.has(before?.metadata.namespace ?? '')) this.plan('namespaces');
   }
 
@@ -110,6 +116,7 @@ export class Controllers {
       this.context().state.heartbeats.delete(before?.metadata.name ?? '');
       return;
     }
+    this.context().state.changedNodes.add(after.metadata.name);
     this.plan('taints');
     if (before === null || heartbeatOf(before) !== heartbeatOf(after)) this.heard(after.metadata.name);
     if (this.waiting.size > 0 && (before === null || !sameJson(roomOf(before), roomOf(after)))) this.plan('scheduler');

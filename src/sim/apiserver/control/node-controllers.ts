@@ -29,8 +29,12 @@ export function conditionTaints(node: Node): Taint[] {
   return names.map((name) => ({ key: `${prefix}${name}`, effect: 'NoSchedule' }));
 }
 
-export function reconcileTaints({ store, now }: ControlContext): void {
-  for (const object of [...store.all('nodes')]) {
+export function reconcileTaints({ store, state, now }: ControlContext): void {
+  const names = [...state.changedNodes];
+  state.changedNodes.clear();
+  for (const name of names) {
+    const object = store.get('nodes', objectKey(null, name));
+    if (object === null) continue;
     const node = object as unknown as Node;
     const taints = node.spec?.taints ?? [];
     const wanted = conditionTaints(node);
