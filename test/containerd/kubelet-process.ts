@@ -36,6 +36,8 @@ export class KubeletProcess {
   readonly root: string;
   readonly manifests: string;
   readonly podLogs: string;
+  /** More words for its command line, from its next start on. */
+  readonly flags: string[] = [];
   private child: ChildProcess | null = null;
   private exited: Promise<Exit> = Promise.resolve(null);
   private staged = 0;
@@ -105,7 +107,7 @@ export class KubeletProcess {
   /** Starts the process; whether it comes up is another question. */
   spawn(): void {
     const log = openSync(this.logPath, 'a');
-    const args = ['--root-dir', this.root, '--config', join(this.base, 'config.yaml'), '--hostname-override', nodeName];
+    const args = ['--root-dir', this.root, '--config', join(this.base, 'config.yaml'), '--hostname-override', nodeName, ...this.flags];
     const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', log, log] });
     closeSync(log);
     this.child = child;
