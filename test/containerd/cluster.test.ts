@@ -67,7 +67,7 @@ async function life(t: Test, { run, admin, containerd, runtime, kubelet }: Clust
   t.match(described, /Scheduled[\s\S]*Created[\s\S]*Started/, 'its events');
   t.match(described, /Container ID: +containerd:\/\/[\s\S]*State: +Running/);
   const begun = Date.now();
-  t.match(await run('delete pod life'), { code: 0, text: /pod "life" deleted/ });
+  t.match(await run('delete pod life --timeout=60s'), { code: 0, text: /pod "life" deleted/ });
   t.ok(Date.now() - begun < 15_000, 'as soon as it has ended, not after its whole grace period');
   await kubelet.until('nothing of it runs', async () => !(await runtime.runningContainers()).some(({ labels }) => labels['io.kubernetes.pod.name'] === 'life'));
   const own = seen.filter(({ object }) => object.metadata.name === 'life');
@@ -103,7 +103,7 @@ async function ends(t: Test, { run, containerd }: Cluster): Promise<void> {
   t.match(await run('get pod fails -o jsonpath={.status.containerStatuses[0].state.terminated.exitCode}:{.status.containerStatuses[0].state.terminated.message}'), {
     text: /^3:because/,
   });
-  t.match(await run('delete pod fails'), { code: 0 });
+  t.match(await run('delete pod fails --timeout=60s'), { code: 0 });
 }
 
 async function mirror(t: Test, { run, apply, containerd, kubelet, pod }: Cluster): Promise<void> {
@@ -112,7 +112,8 @@ async function mirror(t: Test, { run, apply, containerd, kubelet, pod }: Cluster
   await kubelet.until('its mirror runs', async () => (await pod(name))?.status?.phase === 'Running');
   const before = await kubelet.untilRunning('static');
   const uid = (await pod(name))?.metadata.uid;
-  t.match(await run(`delete pod ${name}`), { code: 0 });
+  // kubectl would wait for an end that it missed when the next mirror is there before it looks.
+  t.match(await run(`delete pod ${name} --wait=false`), { code: 0 });
   await kubelet.until('there is another mirror', async () => ![undefined, uid].includes((await pod(name))?.metadata.uid));
   const after = await kubelet.untilRunning('static');
   t.equal(after.status?.containerStatuses?.[0]?.containerID, before.status?.containerStatuses?.[0]?.containerID, 'nothing restarted');
