@@ -1,6 +1,7 @@
 // A daemon as a node of a cluster: the mock apiserver over HTTPS, the mock runtime, and everything of the daemon in between.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 import t from 'tap';
 import { type MockApiserver, startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
@@ -173,4 +174,36 @@ t.test('bootstrap with a token of the cluster', async (t) => {
   t.ok(existsSync(pem));
   t.match(readFileSync(pem, 'utf8'), /BEGIN CERTIFICATE[\s\S]*BEGIN EC PRIVATE KEY/);
   await daemon.stop();
+});
+
+/** Whom a server shows itself as; null: the handshake fails. */
+function shown(port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerX509Certificate()?.subject ?? '');
+      socket.destroy();
+    });
+    socket.once('error', () => resolve(null));
+  });
+}
+
+t.test('a serving certificate that the cluster issues', async (t) => {
+  const { stage, admin } = await cluster(t);
+  stage.configurationMore = 'serverTLSBootstrap: true\nenableServer: true\n';
+  const daemon = await stage.start();
+  const serving = async (): Promise<ApiObject | undefined> =>
+    (await admin.list('certificatesigningrequests', null)).find((csr) => (csr as unknown as { spec: { signerName: string } }).spec.signerName === 'kubernetes.io/kubelet-serving');
+  await until('a request waits for a person', async () => (await serving()) !== undefined);
+  t.equal(await shown(daemon.apiPort ?? 0), null, 'nothing is shown before');
+  const csr = (await serving()) as ApiObject;
+  const condition = { type: 'Approved', status: 'True', reason: 'Tested', message: 'by a test' };
+  await admin.update('certificatesigningrequests', null, 'approval', { ...csr, ...({ status: { conditions: [condition] } } as object) });
+  await until('the certificate is shown', async () => (await shown(daemon.apiPort ?? 0)) !== null);
+  t.match(await shown(daemon.apiPort ?? 0), /CN=system:node:n1/);
+  t.ok(existsSync(join(stage.root, 'pki', 'kubelet-server-current.pem')));
+  t.notOk(existsSync(join(stage.root, 'pki', 'kubelet.crt')));
+  await daemon.stop();
+  const again = await stage.start();
+  t.match(await shown(again.apiPort ?? 0), /CN=system:node:n1/, 'and found again');
+  await again.stop();
 });

@@ -140,12 +140,33 @@ async function restart(t: Test, { run, admin, containerd, kubelet, pod }: Cluste
   );
 }
 
+async function objects(t: Test, { run, containerd, kubelet }: Cluster): Promise<void> {
+  await run('apply -f -', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings' }, data: { colour: 'blue' } });
+  await run('apply -f -', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'hidden' }, stringData: { word: 'sesame-word' } });
+  const env = [
+    { name: 'COLOUR', valueFrom: { configMapKeyRef: { name: 'settings', key: 'colour' } } },
+    { name: 'WORD', valueFrom: { secretKeyRef: { name: 'hidden', key: 'word' } } },
+  ];
+  const look = 'cat /settings/colour; echo " $COLOUR $WORD"; test -s /var/run/secrets/kubernetes.io/serviceaccount/token && echo token';
+  const script = `(${look}) > /dev/termination-log; while [ "$(cat /settings/colour)" = blue ]; do sleep 0.2; done`;
+  const container = { ...scripted(containerd, 'main', script), env, volumeMounts: [{ name: 'settings', mountPath: '/settings' }] };
+  const volumes = [{ name: 'settings', configMap: { name: 'settings' } }];
+  t.match(await run('apply -f -', manifest('reads', { restartPolicy: 'Never', containers: [container], volumes })), { code: 0 });
+  t.match(await run('wait pod/reads --for=condition=Ready --timeout=60s'), { code: 0 });
+  await run('patch configmap settings -p {"data":{"colour":"green"}}');
+  t.match(await run('wait pod/reads --for=jsonpath={.status.phase}=Succeeded --timeout=150s'), { code: 0 }, 'the volume follows its config map');
+  const said = (await run('get pod reads -o jsonpath={.status.containerStatuses[0].state.terminated.message}')).text;
+  t.match(said, /^blue blue sesame-word\ntoken/);
+  t.notMatch(kubelet.log, /sesame-word/, 'a secret is in no log');
+}
+
 t.test('a cluster of one node', { skip }, async (t) => {
   const cluster = await testCluster(t);
   await t.test('the node', (t) => node(t, cluster));
   await t.test('the life of a pod', (t) => life(t, cluster));
   await t.test('a pod that is forced out', (t) => force(t, cluster));
   await t.test('a pod that ends', (t) => ends(t, cluster));
+  await t.test('what pods read of the API', (t) => objects(t, cluster));
   await t.test('a static pod and its mirror', (t) => mirror(t, cluster));
   await t.test('the agent is killed and comes back', (t) => restart(t, cluster));
 });

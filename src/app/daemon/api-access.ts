@@ -29,6 +29,8 @@ import { StartRefusal } from './start-refusal.js';
 /** null: the node is standalone. */
 export interface ApiAccess {
   readonly clients: ApiClients | null;
+  /** Take what watches named `certificate-...` see; each knows its own. */
+  readonly keepers: Set<(events: ApiWatchEvents) => void>;
 }
 
 export interface ApiAccessOptions {
@@ -51,14 +53,17 @@ const unlimited: RequestRate = { perSecond: -1, burst: 0 };
 const blockingTimeout: Micros = 3600 * microsPerSecond;
 
 export async function openApiAccess(options: ApiAccessOptions): Promise<ApiAccess> {
-  return options.loaded.options.kubeconfig === '' ? { clients: null } : { clients: await new Opening(options).open() };
+  const keepers: ApiAccess['keepers'] = new Set();
+  return { clients: options.loaded.options.kubeconfig === '' ? null : await new Opening(options, keepers).open(), keepers };
 }
 
 class Opening {
-  private keeping: CertificateKeeping | null = null;
   private pair: KeyPair | null = null;
 
-  constructor(private readonly options: ApiAccessOptions) {}
+  constructor(
+    private readonly options: ApiAccessOptions,
+    private readonly keepers: ApiAccess['keepers'],
+  ) {}
 
   async open(): Promise<ApiClients> {
     const { loaded, clock, logger } = this.options;
@@ -162,7 +167,7 @@ class Opening {
       },
       fatal: (error) => this.options.end(error),
     });
-    this.keeping = keeping;
+    this.keepers.add((events) => keeping.saw(events));
     this.options.stopped('client certificate', () => keeping.stop());
     keeping.begin(renews);
   }
@@ -180,7 +185,10 @@ class Opening {
       heartbeatTimeoutMicros: Math.min(micros(c.nodeStatusUpdateFrequency), c.nodeLeaseDurationSeconds * microsPerSecond),
       environment,
       now: () => clock.now(),
-      deliver: (events) => (events.watch.startsWith('certificate-') ? this.keeping?.saw(events) : this.options.deliver(events)),
+      deliver: (events) => {
+        if (!events.watch.startsWith('certificate-')) this.options.deliver(events);
+        else for (const take of this.keepers) take(events);
+      },
       problem: (err) => logger.log('error', 'Client credentials can not be used', { err }),
       rotated,
     });

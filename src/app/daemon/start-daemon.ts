@@ -15,17 +15,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { runtimeCgroupDriver, validateServices } from '../../adapters/cri/index.js';
 import { hostAddresses, readHost } from '../../adapters/linux/index.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
-import type { ProcessOptions } from '../../domain/configuration/apply-flags.js';
 import type { AgentQueries } from '../../ports/inbound/agent-queries.js';
 import type { Resolver } from '../bind-to.js';
 import { daemonContainer } from '../modules.js';
 import { type Recording, tokens } from '../tokens.js';
 import { openKubeletApi } from './api/kubelet-api.js';
 import { type ApiAccess, openApiAccess } from './api-access.js';
+import { certificateDirectory } from './certificate-directory.js';
 import { clusterNode } from './cluster-node.js';
 import { credentialProvidersOf } from './credential-providers.js';
 import type { DaemonContext } from './daemon-context.js';
-import { type DaemonProfile, defaultRootDirectory } from './daemon-profile.js';
 import { FlightRecorder } from './flight-record.js';
 import { podsOnHost, strangers, strangersRefusal, uidsOfManifests, uidsOnHost } from './foreign-pods.js';
 import { nodeFactsOf, readPassingFacts, type SteadyFacts } from './host-node-facts.js';
@@ -141,12 +140,12 @@ class DaemonStart {
   }
 
   private async openApi(nodeName: string): Promise<ApiAccess> {
-    const { loaded, profile, logger, clock, environment } = this.context;
+    const { loaded, logger, clock, environment } = this.context;
     const inbox = this.resolver.get(tokens.inbox);
     const access = await openApiAccess({
       loaded,
       nodeName,
-      certificateDirectory: certificateDirectory(loaded.options, profile),
+      certificateDirectory: certificateDirectory(loaded.options),
       logger,
       clock,
       environment,
@@ -255,11 +254,6 @@ class DaemonStart {
     this.context.logger.log('error', 'The agent failed and ends', { err: error instanceof Error ? (error.stack ?? error.message) : String(error) });
     this.end({ kind: 'failed', error });
   }
-}
-
-/** The default one is the node's kubelet's: an agent beside it keeps its certificates with its own files. */
-function certificateDirectory({ certDir, rootDir }: ProcessOptions, { ownsNode }: DaemonProfile): string {
-  return !ownsNode && certDir === `${defaultRootDirectory}/pki` ? `${rootDir}/pki` : certDir;
 }
 
 function onlineCount(online: string): number {

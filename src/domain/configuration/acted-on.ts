@@ -80,6 +80,7 @@ export const actedOn: ReadonlySet<string> = new Set([
   'runtimeRequestTimeout',
   'seccompDefault',
   'serializeImagePulls',
+  'serverTLSBootstrap',
   'showHiddenMetricsForVersion',
   'singleProcessOOMKill',
   'staticPodPath',

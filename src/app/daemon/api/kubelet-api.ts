@@ -24,6 +24,7 @@ import type { DaemonContext } from '../daemon-context.js';
 import { StartRefusal } from '../start-refusal.js';
 import type { Teardown } from '../teardown.js';
 import { allRoutes, readOnlyRoutes } from './api-routes.js';
+import { isIssued, issuedPair, keepIssued } from './issued-serving.js';
 import { watchReplaced } from './replaced-files.js';
 import { ownServingPair, readServingPair, type ServingPair } from './serving-files.js';
 
@@ -51,7 +52,7 @@ export async function openKubeletApi(context: DaemonContext, resolver: Resolver,
   const port = apiPort ?? configuration.port;
   const routes = configuration.enableDebuggingHandlers ? allRoutes(context, resolver, startedMillis) : readOnlyRoutes(resolver);
   const server = await listening({ ...common, port, tls, access, routes }, teardown);
-  watchCredentials(context, teardown, server, tls);
+  watchCredentials(context, resolver, teardown, nodeName, server, tls);
   if (configuration.readOnlyPort !== 0) await listening({ ...common, port: configuration.readOnlyPort, tls: null, access: null, routes: readOnlyRoutes(resolver) }, teardown);
   const { anonymous } = configuration.authentication;
   if (anonymous.enabled && configuration.authorization.mode === 'AlwaysAllow') {
@@ -96,7 +97,9 @@ function servingTls(context: DaemonContext, certificates: ClientCertificates | n
   return { pair: servingPair(context, nodeName), clientCertificates: certificates, minVersion, ciphers, groups };
 }
 
-function servingPair({ loaded }: DaemonContext, nodeName: string): ServingPair {
+function servingPair(context: DaemonContext, nodeName: string): ServingPair | null {
+  const { loaded } = context;
+  if (isIssued(context)) return issuedPair(context);
   const { tlsCertFile, tlsPrivateKeyFile } = loaded.configuration;
   if (tlsCertFile !== '' && tlsPrivateKeyFile !== '') return readServingPair(tlsCertFile, tlsPrivateKeyFile);
   return ownServingPair(certificateDirectory(loaded.options), nodeName, Date.now());
@@ -118,7 +121,8 @@ function accessRules({ loaded, logger }: DaemonContext, resolver: Resolver, cert
   return { authenticator, authorizer: new WebhookAuthorizer({ reviews, allowedMillis, deniedMillis, nowMillis, onError }) };
 }
 
-function watchCredentials({ loaded, logger }: DaemonContext, teardown: Teardown, server: KubeletServer, tls: ServerTls): void {
+function watchCredentials(context: DaemonContext, resolver: Resolver, teardown: Teardown, nodeName: string, server: KubeletServer, tls: ServerTls): void {
+  const { loaded, logger } = context;
   const { tlsCertFile, tlsPrivateKeyFile, authentication } = loaded.configuration;
   const { clientCAFile } = authentication.x509;
   let current = tls;
@@ -126,7 +130,8 @@ function watchCredentials({ loaded, logger }: DaemonContext, teardown: Teardown,
     current = changed;
     server.replaceTls(changed);
   };
-  if (tlsCertFile !== '' && tlsPrivateKeyFile !== '') {
+  if (isIssued(context)) keepIssued(context, resolver, teardown, nodeName, (pair) => serve({ ...current, pair }));
+  else if (tlsCertFile !== '' && tlsPrivateKeyFile !== '') {
     const read = () => readServingPair(tlsCertFile, tlsPrivateKeyFile);
     watchReplaced('serving certificate', [tlsCertFile, tlsPrivateKeyFile], read, (pair) => serve({ ...current, pair }), logger, teardown);
   }
