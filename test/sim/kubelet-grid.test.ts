@@ -249,7 +249,7 @@ const wanted: Readonly<Record<string, readonly string[]>> = {
   'run.step.kind': ['cgroup', 'directories', 'volumes', 'kill', 'remove', 'sandbox', 'start', 'verify', 'unmount', 'destroyCgroup'],
   'run.step.phase': ['ask', 'containers', 'ensure', 'inspect', 'logs', 'run'],
   'run.step.setup.phase': ['setUp', 'make', 'read', 'write'],
-  'run.step.start.phase': ['image', 'pull', 'pulled', 'count', 'hosts', 'files', 'subPaths', 'create', 'start', 'postStart', 'kill'],
+  'run.step.start.phase': ['image', 'count', 'hosts', 'files', 'subPaths', 'create', 'start', 'postStart', 'kill'],
   'run.step.start.subPaths.phase': ['present', 'directory', 'mount'],
   'run.step.kill.phase': ['containers', 'sandboxes'],
   'run.step.kill.items.kill.phase': ['preStop', 'turn', 'stop', 'done'],

@@ -2,6 +2,7 @@
 import { release } from 'node:os';
 import { parseSysctlAllowlist, safeSysctlNames } from '../../domain/admission/sysctl-gate.js';
 import type { KubeletSettings } from '../../domain/agent/kubelet.js';
+import type { ChangeDetection } from '../../domain/api-data/object-manager.js';
 import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
@@ -37,7 +38,7 @@ export function kubeletSettings(
     agent: {
       nodeName,
       apiserver: node !== null,
-      objectChangeDetection: c.configMapAndSecretChangeDetectionStrategy as 'Watch' | 'Cache' | 'Get',
+      objectChangeDetection: changeDetection(c.configMapAndSecretChangeDetectionStrategy, node !== null),
       nodeIps: nodeIpsOf(options.nodeIp),
       podLogsDirectory: c.podLogsDir,
       containerLogLinks: profile.containerLogLinks,
@@ -102,6 +103,13 @@ function verificationPolicy(text: string, allowlist: readonly string[]): Verific
     default:
       return { kind: 'NeverVerifyPreloadedImages' };
   }
+}
+
+/** Only with an apiserver is there anything to notice. */
+function changeDetection(strategy: string, hasApiserver: boolean): ChangeDetection {
+  const known = (['Watch', 'Cache', 'Get'] as const).find((name) => name === strategy);
+  if (known === undefined && hasApiserver) throw new StartRefusal(`failed to run Kubelet: unknown configmap and secret manager mode: ${strategy}`);
+  return known ?? 'Watch';
 }
 
 export function micros(nanoseconds: Nanoseconds): Micros {

@@ -22,6 +22,7 @@ export const actedOn: ReadonlySet<string> = new Set([
   'cgroupsPerQOS',
   'clusterDNS',
   'clusterDomain',
+  'configMapAndSecretChangeDetectionStrategy',
   'containerLogMaxFiles',
   'containerLogMaxSize',
   'containerLogMaxWorkers',
