@@ -124,8 +124,10 @@ export class ObjectWriter {
     const { metadata } = draft;
     if ((metadata.name ?? '') === '') required(problems, 'metadata.name', 'name or generateName is required');
     else validateMetadata(problems, { ...metadata, namespace: metadata.namespace ?? 'none' } as ObjectMeta);
+    const others = problems.length;
     checkRequiredFields(problems, draft, type.kind, '');
-    more(problems);
+    // A kind's own rules are about objects that have what they need.
+    if (problems.length === others && (metadata.name ?? '') !== '') more(problems);
     if (problems.length > 0) throw invalidObject(type, type.kind, metadata.name ?? '', problems);
   }
 }

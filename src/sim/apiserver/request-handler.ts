@@ -64,6 +64,7 @@ export class RequestHandler {
     if (subresource !== null) {
       if (!type.subresources.includes(subresource as Subresource)) throw noSuchPath();
       if (!written.includes(subresource as Subresource)) return this.handlePart(type, request, now);
+      if (!['get', 'update', 'patch'].includes(verb)) throw methodNotAllowed(type, verb);
     }
     switch (verb) {
       case 'get':

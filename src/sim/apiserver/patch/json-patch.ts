@@ -14,7 +14,10 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch)) throw badRequest('error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch');
   if (patch.length > maxOperations) throw refusal(413, 'RequestEntityTooLarge', `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`);
   let result = plainCopy(document);
-  for (const operation of patch as readonly Operation[]) result = applyOne(result, operation);
+  for (const operation of patch as readonly unknown[]) {
+    if (!isObject(operation)) throw badRequest('error decoding patch: json: cannot unmarshal into Go value of type jsonpatch.Operation');
+    result = applyOne(result, operation);
+  }
   return result;
 }
 
