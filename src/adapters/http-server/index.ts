@@ -16,3 +16,4 @@ export { disabledRoute, type LogEntry, nodeLogRoute, type OpenLogEntry } from '.
 export { checkpointRoute, configzRoute, healthKubeletRoutes, podRoutes, type RunningPod, runningPodsRoute } from './routes/state-routes.js';
 export { streamRoutes } from './routes/stream-routes.js';
 export { flagzRoute, type StatusFacts, statuszRoute, verbosityRoute } from './routes/z-pages.js';
+export { answerOnSocket, proxyUpgrade } from './upgrade-proxy.js';

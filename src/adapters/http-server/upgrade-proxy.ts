@@ -3,10 +3,17 @@
 // Invariants: either side's end ends both; a slow reader holds up its writer, and nothing is gathered in between; the target, which lets
 // whoever knows it in, is never part of an error or a log line.
 import type { IncomingMessage } from 'node:http';
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { type HttpAnswer, strictText } from './http-answer.js';
+
+/** How a target that wants TLS is spoken to. */
+export interface DialOptions {
+  readonly key?: string;
+  readonly cert?: string;
+  readonly rejectUnauthorized?: boolean;
+}
 
 const dialMillis = 30_000;
 /** Of the answer that is not an upgrade. */
@@ -29,9 +36,9 @@ const statusText = (status: number): string =>
   ({ 400: 'Bad Request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found', 429: 'Too Many Requests' })[status] ?? 'Internal Server Error';
 
 /** Resolves when both ends are closed. @param client the client's connection, and the bytes that came with its request */
-export async function proxyUpgrade(request: IncomingMessage, client: Socket, clientHead: Buffer, target: URL): Promise<void> {
+export async function proxyUpgrade(request: IncomingMessage, client: Socket, clientHead: Buffer, target: URL, tls: DialOptions = {}): Promise<void> {
   client.on('error', () => client.destroy());
-  const backend = await dial(target).catch(() => null);
+  const backend = await dial(target, tls).catch(() => null);
   if (backend === null) {
     answerOnSocket(client, strictText(500, 'error dialing backend: the streaming server of the container runtime does not answer\n'));
     return;
@@ -68,11 +75,11 @@ export async function proxyUpgrade(request: IncomingMessage, client: Socket, cli
   }
 }
 
-function dial(target: URL): Promise<Socket> {
+function dial(target: URL, tls: DialOptions): Promise<Socket> {
   const secure = target.protocol === 'https:';
   const host = target.hostname.replace(/^\[|\]$/g, '');
   const port = Number(target.port || (secure ? 443 : 80));
-  const socket = secure ? connectTls({ host, port, servername: host, ALPNProtocols: ['http/1.1'] }) : connectTcp({ host, port });
+  const socket = secure ? connectTls({ ...tls, host, port, ALPNProtocols: ['http/1.1'], ...(isIP(host) === 0 ? { servername: host } : {}) }) : connectTcp({ host, port });
   return new Promise((resolve, reject) => {
     const limit = setTimeout(() => socket.destroy(new Error('it took too long')), dialMillis);
     socket.once(secure ? 'secureConnect' : 'connect', () => {

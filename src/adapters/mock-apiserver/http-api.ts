@@ -1,5 +1,6 @@
 // One HTTP request to the mock apiserver: who asks, what for, and the answer in the form that is wanted.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import {
   ApiRefusal,
   type ApiRequest,
@@ -13,12 +14,14 @@ import {
   refusal,
   type SimApiserver,
 } from '../../sim/index.js';
+import { answerOnSocket } from '../http-server/index.js';
 import type { RealTime } from '../time/index.js';
 import { notAcceptable, sendJson, sendText, unauthorized, type WantedForm, wantedForm } from './answers.js';
 import { type AuthenticationOptions, userOf } from './authentication.js';
 import { documentAt } from './documents.js';
 import { answerControl, controlsPrefix } from './mock-controls.js';
 import { inForm } from './object-forms.js';
+import { type KubeletStreams, statusOf } from './kubelet-streams.js';
 import { patchKindOf, readBody } from './request-body.js';
 import { readRequestPath } from './request-path.js';
 import { type RequestQuery, readQuery } from './request-query.js';
@@ -33,6 +36,7 @@ export class HttpApi {
     private readonly server: SimApiserver,
     private readonly time: RealTime,
     private readonly options: AuthenticationOptions,
+    private readonly kubelets: KubeletStreams | null = null,
   ) {}
 
   /** Never rejects: what goes wrong is an answer, or the end of the connection. */
@@ -43,6 +47,20 @@ export class HttpApi {
       if (response.destroyed || response.headersSent) response.destroy();
       else if (error instanceof ApiRefusal) sendJson(request, response, error.code, error.status);
       else sendJson(request, response, 500, refusal(500, 'InternalError', `Internal error occurred: ${error instanceof Error ? error.message : String(error)}`).status);
+    }
+  }
+
+  /** A request that wants another protocol: only what kubelets answer has one. */
+  async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
+    try {
+      const user = userOf(request, this.server, this.options);
+      const path = readRequestPath(new URL(request.url ?? '/', 'http://server').pathname);
+      if (user === null) throw refusal(401, 'Unauthorized', 'Unauthorized');
+      if (path.kind !== 'resource' || this.kubelets === null) throw noSuchPath();
+      await this.kubelets.upgrade(request, socket, head, user, path.target);
+    } catch (error) {
+      const { code, body } = statusOf(error);
+      answerOnSocket(socket, { status: code, headers: { 'Content-Type': 'application/json' }, body: `${JSON.stringify(body)}\n` });
     }
   }
 
@@ -80,6 +98,10 @@ export class HttpApi {
   }
 
   private async answerResource(request: IncomingMessage, response: ServerResponse, user: ApiUser, target: ApiTarget, parameters: URLSearchParams): Promise<void> {
+    if (this.kubelets?.concerns(target) === true) {
+      await this.kubelets.pass(request, response, user, target);
+      return;
+    }
     const form = wantedForm(request.headers.accept);
     if (form === 'unacceptable') {
       sendJson(request, response, 406, notAcceptable());

@@ -9,6 +9,7 @@ import { type ApiserverSettings, type ApiUser, SimApiserver } from '../../sim/in
 import { RealTime } from '../time/index.js';
 import { Authority, type ClientIdentity } from './authority.js';
 import { HttpApi } from './http-api.js';
+import { KubeletStreams } from './kubelet-streams.js';
 import { type KubeconfigUser, kubeconfigText } from './kubeconfig-text.js';
 
 export interface MockApiserverOptions {
@@ -22,6 +23,8 @@ export interface MockApiserverOptions {
   readonly speed?: number;
   /** Bearer tokens, and whose they are. */
   readonly tokens?: ReadonlyMap<string, ApiUser>;
+  /** Where kubelets are reached, whatever their nodes say; else as nodes say. */
+  readonly kubeletHost?: string;
   readonly settings?: Partial<Omit<ApiserverSettings, 'rootCa' | 'tokens'>>;
 }
 
@@ -51,14 +54,19 @@ export class MockApiserver {
     const settings = { ...options.settings, rootCa: this.authority.certificate, tokens: options.tokens ?? new Map<string, ApiUser>() };
     this.api = new SimApiserver(settings, this.time.now(), undefined, this.authority);
     this.api.dueSooner = () => this.schedule();
-    const http = new HttpApi(this.api, this.time, { anonymous: options.anonymous ?? true, openWithoutTls: true });
+    const pair = this.authority.client({ commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] });
+    const kubelets = new KubeletStreams(this.api, { pair, host: options.kubeletHost ?? null }, () => this.time.now());
+    const http = new HttpApi(this.api, this.time, { anonymous: options.anonymous ?? true, openWithoutTls: true }, kubelets);
     const serve = (...exchange: Parameters<HttpApi['serve']>): void => void http.serve(...exchange);
     const address = readAddress(options.bind ?? defaultBind);
     const { key, certificate: cert } = this.authority.serving([address.host]);
     const tls = { key, cert, ca: this.authority.certificate, requestCert: true, rejectUnauthorized: false };
     this.secure = { server: createHttpsServer(tls, serve), address };
     this.plain = options.httpBind === undefined ? null : { server: createHttpServer(serve), address: readAddress(options.httpBind) };
-    for (const { server } of this.listeners()) this.watchSockets(server);
+    for (const { server } of this.listeners()) {
+      this.watchSockets(server);
+      server.on('upgrade', (request, socket, head) => void http.upgrade(request, socket as Socket, head));
+    }
   }
 
   /** Rejects when an address can't be listened on. */

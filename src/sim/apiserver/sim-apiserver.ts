@@ -4,14 +4,15 @@
 // Invariants: all that it knows is in `state`, which is data; the same requests at the same times get the same answers.
 import { streamOf } from '../../domain/kernel/random.js';
 import type { Micros } from '../../ports/micros.js';
+import type { ApiResource } from '../../ports/model/api-object.js';
 import type { FaultPlanData } from '../faults/fault-plan.js';
 import { Authorizer } from './access/authorizer.js';
 import { bootstrapUser } from './access/bootstrap-tokens.js';
 import { PodRelations } from './access/pod-relations.js';
 import { TokenIssuer, tokenAudience, type VerifiedToken } from './access/tokens.js';
 import { type ApiFaultAction, type ApiFaultRule, ApiFaults, type Struck } from './api-faults.js';
-import type { ApiRequest, ApiResponse, ApiUser, JsonObject, WatchRequest } from './api-request.js';
-import { ApiRefusal, forbiddenToUser } from './api-status.js';
+import type { ApiRequest, ApiResponse, ApiTarget, ApiUser, ApiVerb, JsonObject, WatchRequest } from './api-request.js';
+import { ApiRefusal, forbiddenToUser, notFound } from './api-status.js';
 import { type ApiserverSettings, defaultApiserverSettings } from './apiserver-settings.js';
 import { type AuditEntry, AuditLog } from './audit-log.js';
 import type { CertificateSigner } from './certificate-signer.js';
@@ -21,8 +22,9 @@ import { Controllers } from './control/controllers.js';
 import { IdSource, type IdSourceState } from './id-source.js';
 import { firstNamespaces } from './kinds/namespaces.js';
 import { parseRevision } from './object-lists.js';
-import { emptyStoreState, ObjectStore, type ObjectStoreState } from './object-store.js';
+import { emptyStoreState, ObjectStore, type ObjectStoreState, objectKey, type StoredObject } from './object-store.js';
 import { RequestHandler, typeOf } from './request-handler.js';
+import { findResourceType, resourceKey } from './resource-types.js';
 import { readSelection } from './selection.js';
 import { emptyWatchState, WatchHub, type WatchHubState, type WatchRecord } from './watch-hub.js';
 
@@ -114,6 +116,26 @@ export class SimApiserver {
     } finally {
       this.tellDue();
     }
+  }
+
+  /** Whether somebody may do what another server does for this one (logs, commands), written down like any request. Throws `ApiRefusal`. */
+  permit(user: ApiUser, verb: ApiVerb, target: ApiTarget, now: Micros): void {
+    this.now = now;
+    try {
+      this.authorize(user, verb, target, null);
+      this.audit.add({ ...target, user, verb }, 200, now);
+    } catch (error) {
+      if (error instanceof ApiRefusal) this.audit.add({ ...target, user, verb }, error.code, now);
+      throw error;
+    }
+  }
+
+  /** An object as it is stored. Throws `ApiRefusal` when there is none. */
+  object(resource: ApiResource, namespace: string | null, name: string): StoredObject {
+    const type = findResourceType(resource);
+    const object = type === null ? null : this.store.get(resourceKey(type), objectKey(namespace, name));
+    if (object === null) throw notFound(resource, name);
+    return object;
   }
 
   /** Whose token it is; a text: why nobody's. */

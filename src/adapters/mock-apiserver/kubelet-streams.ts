@@ -1,0 +1,102 @@
+// Passes on what kubelets answer: logs and whatever is asked of a node as an HTTP request of the server's own, commands, terminals and ports
+// as bytes. The server shows the kubelet a client certificate of its authority, as the real one does.
+//
+// A client that would speak WebSocket is refused, and then speaks SPDY: translating between the two is not what a mock is for.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
+import { ApiRefusal, type ApiTarget, type ApiUser, badRequest, type JsonObject, refusal, type SimApiserver } from '../../sim/index.js';
+import { proxyUpgrade } from '../http-server/index.js';
+import type { KeyAndCertificate } from './authority.js';
+import { type KubeletPath, kubeletAddress, kubeletPathOf, nodeProxyPath, streamSubresources } from './kubelet-reach.js';
+
+export interface KubeletReach {
+  readonly pair: KeyAndCertificate;
+  /** Where every kubelet is, whatever its node says of its address; null: as nodes say. */
+  readonly host: string | null;
+}
+
+/** Headers that are between two neighbours only, or the client's own. */
+const ownHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'authorization', 'keep-alive', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'content-length']);
+const dialMillis = 30_000;
+
+export class KubeletStreams {
+  constructor(
+    private readonly server: SimApiserver,
+    private readonly reach: KubeletReach,
+    private readonly now: () => number,
+  ) {}
+
+  /** Whether a kubelet answers that. */
+  concerns({ resource, subresource, name }: ApiTarget): boolean {
+    if (name === null || resource.group !== '' || subresource === null) return false;
+    return (resource.plural === 'pods' && streamSubresources.includes(subresource)) || (resource.plural === 'nodes' && subresource === 'proxy');
+  }
+
+  /** Throws `ApiRefusal`. */
+  async pass(request: IncomingMessage, response: ServerResponse, user: ApiUser, target: ApiTarget): Promise<void> {
+    const url = this.urlFor(request, user, target);
+    if (target.subresource === 'log' || target.resource.plural === 'nodes') {
+      await this.relay(request, response, url);
+      return;
+    }
+    throw badRequest('Upgrade request required');
+  }
+
+  /** Throws `ApiRefusal` before anything is written to the socket. */
+  async upgrade(request: IncomingMessage, socket: Socket, head: Buffer, user: ApiUser, target: ApiTarget): Promise<void> {
+    if (!this.concerns(target)) throw badRequest('this is not a stream');
+    const url = this.urlFor(request, user, target);
+    if (request.headers.upgrade?.toLowerCase() === 'websocket') throw badRequest('websocket: this server speaks SPDY/3.1 only');
+    const { key, certificate: cert } = this.reach.pair;
+    await proxyUpgrade(request, socket, head, url, { key, cert, rejectUnauthorized: false });
+  }
+
+  private urlFor(request: IncomingMessage, user: ApiUser, target: ApiTarget): URL {
+    const verb = request.method === 'POST' ? 'create' : 'get';
+    this.server.permit(user, verb, target, this.now());
+    const { pathname, search, searchParams } = new URL(request.url ?? '/', 'http://server');
+    const { nodeName, path } = this.pathFor(target, pathname, search, searchParams);
+    const node = this.server.object({ group: '', version: 'v1', plural: 'nodes' }, null, nodeName);
+    const { host, port } = kubeletAddress(node as JsonObject, nodeName);
+    return new URL(path, `https://${hostText(this.reach.host ?? host)}:${port}`);
+  }
+
+  private pathFor(target: ApiTarget, pathname: string, search: string, query: URLSearchParams): KubeletPath {
+    if (target.resource.plural === 'nodes') return nodeProxyPath(target, pathname.slice(pathname.indexOf('/proxy') + '/proxy'.length) + search);
+    const pod = this.server.object(target.resource, target.namespace, target.name ?? '');
+    return kubeletPathOf(pod as JsonObject, target.subresource ?? '', query);
+  }
+
+  private relay(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !ownHeaders.has(name)));
+    const { key, certificate: cert } = this.reach.pair;
+    return new Promise((resolve, reject) => {
+      const asked = httpsRequest(url, { method: request.method, headers, key, cert, rejectUnauthorized: false, agent: false, timeout: dialMillis }, (answer) => {
+        asked.setTimeout(0);
+        const kept = Object.fromEntries(Object.entries(answer.headers).filter(([name]) => name === 'content-length' || !ownHeaders.has(name)));
+        response.writeHead(answer.statusCode ?? 502, kept);
+        response.flushHeaders();
+        answer.pipe(response);
+        answer.once('close', resolve);
+      });
+      response.once('close', () => asked.destroy());
+      asked.once('timeout', () => asked.destroy(new Error('i/o timeout')));
+      asked.once('error', (error) => {
+        if (response.headersSent) response.destroy();
+        else reject(refusal(500, 'InternalError', `Get "${url.origin}${url.pathname}": ${error.message}`));
+        resolve();
+      });
+      request.pipe(asked);
+    });
+  }
+}
+
+export function statusOf(error: unknown): { readonly code: number; readonly body: unknown } {
+  if (error instanceof ApiRefusal) return { code: error.code, body: error.status };
+  return { code: 500, body: refusal(500, 'InternalError', `Internal error occurred: ${error instanceof Error ? error.message : String(error)}`).status };
+}
+
+function hostText(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
