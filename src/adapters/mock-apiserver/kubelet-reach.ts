@@ -53,7 +53,8 @@ export function kubeletPathOf(pod: JsonObject, subresource: string, query: URLSe
     return { nodeName, path: withQuery(`/containerLogs/${where}/${container}`, asked) };
   }
   const asked = new URLSearchParams();
-  for (const [name, kubelets] of streams) if (['true', '1', ''].includes(query.get(name) ?? (name === 'stdout' || name === 'stderr' ? String(!query.has(name)) : 'false'))) asked.set(kubelets, '1');
+  for (const [name, kubelets] of streams)
+    if (['true', '1', ''].includes(query.get(name) ?? (name === 'stdout' || name === 'stderr' ? String(!query.has(name)) : 'false'))) asked.set(kubelets, '1');
   for (const word of query.getAll('command')) asked.append('command', word);
   return { nodeName, path: withQuery(`/${subresource}/${where}/${container}`, asked) };
 }

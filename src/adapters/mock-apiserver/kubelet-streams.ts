@@ -19,6 +19,8 @@ export interface KubeletReach {
 /** Headers that are between two neighbours only, or the client's own. */
 const ownHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'authorization', 'keep-alive', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'content-length']);
 const dialMillis = 30_000;
+/** Of what a kubelet says against a request. */
+const refusedTextMax = 2_000;
 
 export class KubeletStreams {
   constructor(
@@ -37,7 +39,7 @@ export class KubeletStreams {
   async pass(request: IncomingMessage, response: ServerResponse, user: ApiUser, target: ApiTarget): Promise<void> {
     const url = this.urlFor(request, user, target);
     if (target.subresource === 'log' || target.resource.plural === 'nodes') {
-      await this.relay(request, response, url);
+      await this.relay(request, response, url, target);
       return;
     }
     throw badRequest('Upgrade request required');
@@ -68,14 +70,19 @@ export class KubeletStreams {
     return kubeletPathOf(pod as JsonObject, target.subresource ?? '', query);
   }
 
-  private relay(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+  private relay(request: IncomingMessage, response: ServerResponse, url: URL, target: ApiTarget): Promise<void> {
     const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !ownHeaders.has(name)));
     const { key, certificate: cert } = this.reach.pair;
     return new Promise((resolve, reject) => {
       const asked = httpsRequest(url, { method: request.method, headers, key, cert, rejectUnauthorized: false, agent: false, timeout: dialMillis }, (answer) => {
         asked.setTimeout(0);
+        const { statusCode = 502 } = answer;
+        if (target.subresource === 'log' && (statusCode < 200 || statusCode > 206)) {
+          refusedLog(answer, statusCode).then(reject, reject);
+          return;
+        }
         const kept = Object.fromEntries(Object.entries(answer.headers).filter(([name]) => name === 'content-length' || !ownHeaders.has(name)));
-        response.writeHead(answer.statusCode ?? 502, kept);
+        response.writeHead(statusCode, kept);
         response.flushHeaders();
         answer.pipe(response);
         answer.once('close', resolve);
@@ -90,6 +97,16 @@ export class KubeletStreams {
       request.pipe(asked);
     });
   }
+}
+
+/** What a kubelet said against a log, as the server says it. */
+async function refusedLog(answer: IncomingMessage, statusCode: number): Promise<ApiRefusal> {
+  let text = '';
+  for await (const chunk of answer) if (text.length < refusedTextMax) text += (chunk as Buffer).toString();
+  text = text.slice(0, refusedTextMax);
+  if (statusCode === 400) return badRequest(text);
+  if (statusCode === 404) return refusal(404, 'NotFound', `the server could not find the requested resource: ${text}`);
+  return refusal(500, 'InternalError', `Internal error occurred: ${text}`);
 }
 
 export function statusOf(error: unknown): { readonly code: number; readonly body: unknown } {

@@ -9,8 +9,8 @@ import { type ApiserverSettings, type ApiUser, SimApiserver } from '../../sim/in
 import { RealTime } from '../time/index.js';
 import { Authority, type ClientIdentity } from './authority.js';
 import { HttpApi } from './http-api.js';
-import { KubeletStreams } from './kubelet-streams.js';
 import { type KubeconfigUser, kubeconfigText } from './kubeconfig-text.js';
+import { KubeletStreams } from './kubelet-streams.js';
 
 export interface MockApiserverOptions {
   /** `host:port` of HTTPS; port 0: any that is free. 127.0.0.1:0 unless said otherwise. */

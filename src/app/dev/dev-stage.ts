@@ -1,6 +1,7 @@
 // Where a demonstration plays: private directories, the pods' manifests, a configuration that touches nothing else, and the mock runtime.
 // Invariant: everything is below one directory that is this process's alone, and goes with it.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { FileConfigurationSource } from '../../adapters/config-files/index.js';
@@ -8,18 +9,21 @@ import { readHost } from '../../adapters/linux/index.js';
 import { type MockApiserver, startMockApiserver } from '../../adapters/mock-apiserver/index.js';
 import { type MockCriServer, startMockCri } from '../../adapters/mock-cri/index.js';
 import { type LoadedConfiguration, loadConfiguration } from '../../domain/configuration/load-configuration.js';
+import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
 import { packageDirectory } from '../cli/version.js';
 import type { DaemonProfile } from '../daemon/daemon-profile.js';
 import { StartRefusal } from '../daemon/start-refusal.js';
 import type { DevOptions } from './dev-options.js';
 
 const nodeName = 'dev';
+const loopback = '127.0.0.1';
 export const devCgroup = 'kubelet-ts-dev';
 /** The examples' images are small, so that a demonstration is not about waiting. */
 const mockImages = [{ reference: 'docker.io/library/busybox:1.36', sizeBytes: 4_300_000 }];
 const mockPullBytesPerSecond = 20_000_000;
 
 export class DevStage {
+  private apiPort = 0;
   readonly directory: string;
   readonly manifests: string;
 
@@ -66,11 +70,17 @@ export class DevStage {
   /** null when the kubelet is to be alone. */
   async startApiserver(): Promise<MockApiserver | null> {
     if (this.options.standalone) return null;
-    const server = await startMockApiserver();
+    const server = await startMockApiserver({ kubeletHost: loopback });
+    this.apiPort = await freePort();
     const write = (file: string, text: string): void => writeFileSync(file, text, { mode: 0o600 });
     write(this.kubeconfig, server.kubeconfig());
+    write(this.clientAuthorities, server.caCertificate);
     write(this.nodeKubeconfig, server.kubeconfig({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }));
     return server;
+  }
+
+  private get clientAuthorities(): string {
+    return join(this.directory, 'client-ca.crt');
   }
 
   private get nodeKubeconfig(): string {
@@ -84,8 +94,7 @@ export class DevStage {
     if (loaded.kind !== 'loaded') throw new Error(loaded.kind === 'refused' ? loaded.error : `unexpected: ${loaded.kind}`);
     const configuration = {
       ...loaded.configuration,
-      // Without an apiserver nobody could say who may use it.
-      enableServer: false,
+      ...this.server(loaded.configuration),
       staticPodPath: this.manifests,
       podLogsDir: this.logsDirectory,
       containerRuntimeEndpoint: endpoint,
@@ -93,6 +102,14 @@ export class DevStage {
       cgroupRoot: this.options.cgroups ? this.cgroupRoot : '',
     };
     return { ...loaded, configuration };
+  }
+
+  /** The kubelet's own port, for the apiserver and whomever it vouches for; without an apiserver nobody could say who may use it. */
+  private server({ authentication, authorization }: KubeletConfiguration): Partial<KubeletConfiguration> {
+    if (this.options.standalone) return { enableServer: false };
+    const x509 = { clientCAFile: this.clientAuthorities };
+    const own = { ...authentication, x509, anonymous: { enabled: false }, webhook: { ...authentication.webhook, enabled: true } };
+    return { address: loopback, port: this.apiPort, authentication: own, authorization: { ...authorization, mode: 'Webhook' } };
   }
 
   /** @param mock answers probes and hooks for the pods that it says it runs */
@@ -105,8 +122,8 @@ export class DevStage {
       adoptsByManifest: false,
       takeOverAdvice: 'Say --take-over to take it all the same: those pods are STOPPED then.',
       listenPort: 0,
-      apiPort: 0,
-      apiAddress: '127.0.0.1',
+      apiPort: null,
+      apiAddress: null,
       flightRecord: null,
       probing: mock?.probing ?? null,
     };
@@ -115,4 +132,16 @@ export class DevStage {
   remove(): void {
     rmSync(this.directory, { recursive: true, force: true });
   }
+}
+
+/** One that nobody has now. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, loopback, resolve);
+  });
+  const address = server.address();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  return typeof address === 'object' && address !== null ? address.port : 0;
 }
