@@ -84,7 +84,8 @@ function containerOf({ metadata, spec }: PodLike, asked: string): string {
   const preferred = metadata.annotations?.['kubectl.kubernetes.io/default-container'];
   if (preferred !== undefined && regular.includes(preferred)) return preferred;
   if (only !== undefined && regular.length === 1) return only;
-  const others = `${initial.length === 0 ? '' : ` or one of the init containers: [${initial.join(' ')}]`}${ephemeral.length === 0 ? '' : ` or one of the ephemeral containers: [${ephemeral.join(' ')}]`}`;
+  const further = (kind: string, names: readonly string[]) => (names.length === 0 ? '' : ` or one of the ${kind} containers: [${names.join(' ')}]`);
+  const others = further('init', initial) + further('ephemeral', ephemeral);
   throw badRequest(`a container name must be specified for pod ${metadata.name}, choose one of: [${regular.join(' ')}]${others}`);
 }
 
