@@ -1,13 +1,13 @@
 // Each checker finds the bug that was planted for it, and finds nothing in the project's own agent.
 import t from 'tap';
 import { allCheckers, SimCluster, type SimClusterOptions } from '../../src/sim/index.js';
-import { plantedBugs } from './planted/planted-bugs.js';
+import { plantedBugs, plantedWorld } from './planted/planted-bugs.js';
 
 t.setTimeout(300_000);
 
 for (const { name, checker, agent, play } of plantedBugs) {
   t.test(`an agent that ${name}`, async (t) => {
-    const options = (planted: boolean): SimClusterOptions => ({ seed: 1, ...(planted && agent !== null ? { agent: agent() } : {}) });
+    const options = (planted: boolean): SimClusterOptions => ({ ...plantedWorld, ...(planted && agent !== null ? { agent: agent() } : {}) });
     const cluster = new SimCluster(options(true));
     play(cluster);
     t.ok(

@@ -12,13 +12,6 @@ const events = ['due', 'reply', 'failed reply', 'cancelled reply', 'manifests', 
 
 /** Operations that no pod of a swarm leads to, each with the reason. */
 const neverAsked: Readonly<Record<string, string>> = {
-  'apiReader.list': 'its nodes have no apiserver',
-  'apiReader.get': 'its nodes have no apiserver',
-  'apiReader.watch': 'its nodes have no apiserver',
-  'apiWriter.create': 'its nodes have no apiserver',
-  'apiWriter.update': 'its nodes have no apiserver',
-  'apiWriter.patch': 'its nodes have no apiserver',
-  'apiWriter.delete': 'its nodes have no apiserver',
   'images.list': 'images are not collected by the agent',
   'images.remove': 'images are not collected by the agent',
   'images.fsInfo': 'images are not collected by the agent',

@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { SimCluster } from '../../src/sim/index.js';
-import { plantedBugs } from './planted/planted-bugs.js';
+import { plantedBugs, plantedWorld } from './planted/planted-bugs.js';
 import { runSeed } from './swarm.js';
 import { percent, type SwarmCounts, SwarmCoverage } from './swarm-coverage.js';
 
@@ -83,7 +83,7 @@ async function main(): Promise<number> {
 }
 
 function catches(checker: string, agent: (typeof plantedBugs)[number]['agent'], play: (cluster: SimCluster) => void): boolean {
-  const cluster = new SimCluster({ seed: 1, ...(agent === null ? {} : { agent: agent() }) });
+  const cluster = new SimCluster({ ...plantedWorld, ...(agent === null ? {} : { agent: agent() }) });
   play(cluster);
   return cluster.violations.some((violation) => violation.checker === checker);
 }

@@ -47,6 +47,8 @@ export interface SwarmOptions {
   readonly kills: number;
   readonly outages: number;
   readonly deaths: number;
+  /** The nodes are a cluster's: pods come from an apiserver too. */
+  readonly inCluster: boolean;
   /** Pods have probes and hooks. */
   readonly probed: boolean;
 }
@@ -59,6 +61,7 @@ const files = ['podDirectories.*', 'podVolumes.*', 'hostPaths.*', 'subPaths.*', 
 const others = ['images.pull', 'containers.reopenLog', ...files, 'events.record', 'manifestDirectory.*'] as const;
 /** Hooks wait for as long as it takes, so the answer to a command may fail or be late, but never be lost. */
 const asking = ['containers.execSync', 'probing.http', 'probing.tcp', 'probing.grpc'] as const;
+const apiOperations = ['apiReader.list', 'apiReader.get', 'apiReader.watch', 'apiWriter.create', 'apiWriter.update', 'apiWriter.patch', 'apiWriter.delete'] as const;
 const kinds: readonly PortErrorKind[] = ['unavailable', 'internal', 'unknown', 'deadline-exceeded', 'resource-exhausted'];
 
 export function swarmOptions(seed: number): SwarmOptions {
@@ -70,13 +73,15 @@ export function swarmOptions(seed: number): SwarmOptions {
   const latencies = { runSandbox: 150 * ms * slow, createContainer: 20 * ms * slow, startContainer: 60 * ms * slow, look: ms * slow };
   const runtime = { latencies, pullBytesPerSecond: dice.of([50_000_000, 2_000_000]) };
   const probed = new Dice(seed, 'probed').chance(0.4);
+  const inCluster = new Dice(seed, 'cluster').chance(0.4);
   const cluster = {
     seed,
     nodes,
     settings: { ...settings, logRotation },
     runtime,
+    ...(inCluster ? { apiserver: {}, node: {} } : {}),
     runtimeTellsChanges: dice.chance(0.5),
-    faults: [...faultRules(dice), ...(probed ? faultRules(new Dice(seed, 'asking'), asking) : [])],
+    faults: [...faultRules(dice), ...(probed ? faultRules(new Dice(seed, 'asking'), asking) : []), ...(inCluster ? faultRules(new Dice(seed, 'api'), apiOperations) : [])],
   };
   return {
     cluster,
@@ -86,6 +91,7 @@ export function swarmOptions(seed: number): SwarmOptions {
     kills: dice.of([0, 0.05, 0.2]),
     outages: dice.of([0, 0.05]),
     deaths: dice.of([0, 0.1]),
+    inCluster,
     probed,
   };
 }

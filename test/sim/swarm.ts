@@ -4,6 +4,7 @@ import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import type { PodPhase } from '../../src/ports/model/pod-status.js';
 import { SimCluster, type SimClusterNode } from '../../src/sim/index.js';
 import { minute, second } from './sim-pods.js';
+import { SwarmApi } from './swarm-api.js';
 import type { SwarmCoverage } from './swarm-coverage.js';
 import { Dice, type SwarmOptions, type SwarmPod, swarmOptions, swarmPod, withProbesAndHooks } from './swarm-options.js';
 
@@ -44,6 +45,8 @@ class Swarm {
   /** Node and file -> what is wanted there. */
   private readonly wanted = new Map<string, SwarmPod>();
   private readonly down = new Set<string>();
+  /** null: the nodes are on their own. */
+  private readonly api: SwarmApi | null;
   private version = 0;
 
   constructor(
@@ -54,6 +57,7 @@ class Swarm {
   ) {
     this.cluster = new SimCluster({ ...options.cluster, hash, observe: (_node, input, state) => coverage.stepped(input, state.agent) });
     this.dice = new Dice(seed, 'actions');
+    this.api = options.inCluster ? new SwarmApi(this.cluster, options.probed) : null;
   }
 
   safety(): string[] {
@@ -82,8 +86,9 @@ class Swarm {
     const { cluster } = this;
     for (const key of this.wanted.keys()) this.nodeOf(key).remove(fileOf(key));
     this.wanted.clear();
+    this.api?.removeAll();
     cluster.run(15 * minute);
-    return [...this.violations(), ...cluster.nodeNames.flatMap((name) => leftovers(cluster.node(name)).map((left) => `${name}: ${left} left`))];
+    return [...this.violations(), ...(this.api?.leftovers() ?? []), ...cluster.nodeNames.flatMap((name) => leftovers(cluster.node(name)).map((left) => `${name}: ${left} left`))];
   }
 
   /** Nothing goes wrong from now on. */
@@ -103,7 +108,7 @@ class Swarm {
       if (dice.chance(0.5)) {
         node.start();
         this.down.delete(node.name);
-      } else this.changeManifest(node);
+      } else this.change(node);
     } else if (roll < options.kills) {
       this.coverage.killed(node.agent);
       node.kill();
@@ -113,7 +118,7 @@ class Swarm {
       if (dice.chance(0.5)) node.runtimeDown(dice.between(1, 40) * second);
       else node.setNetworkReady(dice.chance(0.5));
     } else if (roll < options.kills + options.outages + options.deaths) this.kill(node);
-    else this.changeManifest(node);
+    else this.change(node);
   }
 
   /** A process or a sandbox dies by itself. */
@@ -124,6 +129,11 @@ class Swarm {
     if (dice.chance(0.7) && running.length > 0) node.runtime.killContainer(dice.of(running).id, cluster.now);
     else if (sandboxes.length > 0) node.runtime.killSandbox(dice.of(sandboxes).id, cluster.now);
     cluster.world.refresh(node.name);
+  }
+
+  private change(node: SimClusterNode): void {
+    if (this.api !== null && this.dice.chance(0.6)) this.api.act(node, this.dice, this.options.files);
+    else this.changeManifest(node);
   }
 
   private changeManifest(node: SimClusterNode): void {
@@ -153,7 +163,8 @@ class Swarm {
   }
 
   private violations(): string[] {
-    return this.cluster.violations.map(({ checker, node, at, message }) => `${checker} on ${node} after ${at / second - 1_800_000_000} s: ${message}`);
+    const found = this.cluster.violations.map(({ checker, node, at, message }) => `${checker} on ${node} after ${at / second - 1_800_000_000} s: ${message}`);
+    return [...found, ...(this.api?.problems() ?? [])];
   }
 
   private differences(): string[] {
@@ -168,6 +179,13 @@ class Swarm {
       const problem = known === null ? 'is not known' : difference(node, uid, pod, status?.phase, expected);
       if (problem !== null) found.push(`${key} (${uid}) ${problem}`);
     }
+    for (const [name, { pod, expected, uid, node: nodeName }] of this.api?.wanted ?? []) {
+      const node = this.cluster.node(nodeName);
+      uids.add(`${nodeName}/${uid}`);
+      const problem = difference(node, uid, pod, node.statusOf(uid)?.phase, expected);
+      if (problem !== null) found.push(`${name} (${uid}) ${problem}`);
+    }
+    found.push(...(this.api?.differences() ?? []));
     for (const name of this.cluster.nodeNames) {
       const node = this.cluster.node(name);
       for (const { podUid, id, state } of node.containers())

@@ -1,4 +1,8 @@
 // Every checker there is. A new one belongs in here, beside a planted bug that trips it.
+
+import { apiPodOutlivesContainers } from './api-pod-outlives-containers.js';
+import { apiStatusGoesForward } from './api-status-goes-forward.js';
+import { apiWritesOwnPods } from './api-writes-own-pods.js';
 import { type AnyChecker, anyChecker } from './checker.js';
 import { graceOnlyShrinks } from './grace-only-shrinks.js';
 import { noCommandAfterStop } from './no-command-after-stop.js';
@@ -20,4 +24,7 @@ export const allCheckers: readonly AnyChecker[] = [
   anyChecker(noCommandAfterStop),
   anyChecker(sandboxOutlivesContainers),
   anyChecker(staticPodsTakeTurns),
+  anyChecker(apiWritesOwnPods),
+  anyChecker(apiStatusGoesForward),
+  anyChecker(apiPodOutlivesContainers),
 ];

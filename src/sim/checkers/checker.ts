@@ -4,6 +4,9 @@ import type { AgentState } from '../../domain/agent/agent-state.js';
 import type { KubeletOperations } from '../../domain/agent/kubelet.js';
 import type { Command } from '../../domain/kernel/machine.js';
 import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { objectKey } from '../apiserver/object-store.js';
+import type { SimApiserver } from '../apiserver/sim-apiserver.js';
 import type { SimRuntimeEvent, SimRuntimeState } from '../runtime/runtime-state.js';
 
 /** A node at the moment of an observation. The agent's state is the newest one where the agent is down. */
@@ -13,6 +16,8 @@ export interface CheckedNode {
   readonly running: boolean;
   readonly agent: AgentState;
   readonly runtime: SimRuntimeState;
+  /** null: the world has none. */
+  readonly apiserver: SimApiserver | null;
 }
 
 export type Observation =
@@ -39,6 +44,18 @@ export interface Violation {
   readonly at: Micros;
   readonly message: string;
 }
+
+/** A write to a pod, and the pod as the API has it before; null: the observation is none. */
+export function podWrite(what: Observation, { apiserver }: CheckedNode): { readonly command: ApiWrite; readonly shown: Pod | null } | null {
+  if (what.kind !== 'command' || apiserver === null) return null;
+  const { command } = what;
+  if (command.op !== 'apiWriter.create' && command.op !== 'apiWriter.update' && command.op !== 'apiWriter.patch' && command.op !== 'apiWriter.delete') return null;
+  const { resource, namespace, name } = command.request;
+  if (resource.group !== '' || resource.plural !== 'pods') return null;
+  return { command, shown: name === null ? null : (apiserver.store.get('pods', objectKey(namespace, name)) as unknown as Pod | null) };
+}
+
+type ApiWrite = Extract<Command<KubeletOperations>, { readonly op: `apiWriter.${string}` }>;
 
 /** Forgets what its type of memory is. */
 export function anyChecker<Memory>(checker: Checker<Memory>): AnyChecker {

@@ -1,6 +1,8 @@
 // Never containers of two pods of one namespace and name at the same time: they would fight over ports and files.
-// Only static pods can come to it (the API keeps names apart), and only across a change of a manifest.
+// Static pods come to it across a change of a manifest. Of pods from the API one may be deleted by force, and then its name is free at once.
 import { containerLabels } from '../../domain/values/container-labels.js';
+import { configSourceAnnotation } from '../../domain/values/pod-kind.js';
+import type { SimContainer } from '../runtime/runtime-state.js';
 import type { Checker } from './checker.js';
 
 export const onePodOfAName: Checker<null> = {
@@ -12,8 +14,10 @@ export const onePodOfAName: Checker<null> = {
     if (started?.state !== 'running') return;
     const { podName, podNamespace } = containerLabels;
     const { labels } = started.config;
+    const isFromApi = ({ sandboxId }: SimContainer): boolean => runtime.sandboxes.get(sandboxId)?.config.annotations?.[configSourceAnnotation] === 'api';
+    if (isFromApi(started)) return;
     for (const other of runtime.containers.values()) {
-      if (other.state !== 'running' || other.podUid === started.podUid) continue;
+      if (other.state !== 'running' || other.podUid === started.podUid || isFromApi(other)) continue;
       if (other.config.labels[podName] !== labels[podName] || other.config.labels[podNamespace] !== labels[podNamespace]) continue;
       report(`${labels[podNamespace]}/${labels[podName]} runs as ${other.podUid} and as ${started.podUid}`);
     }

@@ -1,0 +1,106 @@
+// The part of a swarm that comes from an apiserver: pods that are made and deleted there, watches that break, and what the API and a
+// watcher of it must show in the end.
+import { isTerminalPhase } from '../../src/domain/status/phase.js';
+import { isMirrorPod, isStaticPod } from '../../src/domain/values/pod-kind.js';
+import { podFullNameOf } from '../../src/domain/values/pod-references.js';
+import type { SimCluster, SimClusterNode } from '../../src/sim/index.js';
+import { ApiWorld } from './api-world.js';
+import { type Dice, type SwarmPod, swarmPod, withProbesAndHooks } from './swarm-options.js';
+
+export interface WantedApiPod extends SwarmPod {
+  readonly uid: string;
+  readonly node: string;
+}
+
+export class SwarmApi {
+  private readonly world: ApiWorld;
+  /** By name. */
+  readonly wanted = new Map<string, WantedApiPod>();
+  private version = 0;
+
+  constructor(
+    private readonly cluster: SimCluster,
+    private readonly probed: boolean,
+  ) {
+    this.world = new ApiWorld(cluster, { ok: () => true }).look();
+  }
+
+  /** Something happens to a pod of the node, or to its watches. */
+  act(node: SimClusterNode, dice: Dice, names: number): void {
+    const file = dice.below(names);
+    const name = `a${file}-${node.name}`;
+    const roll = dice.next();
+    if (roll < 0.15) {
+      this.world.cutWatches();
+      return;
+    }
+    const known = this.world.get(name);
+    if (known === null) this.create(node, name, swarmPod(dice, file, this.version++), file);
+    else if (roll < 0.3) this.world.patch(name, { metadata: { labels: { version: String(this.version++) } } });
+    else {
+      this.wanted.delete(name);
+      this.world.remove(name, dice.of([null, null, 1, 0]));
+    }
+  }
+
+  private create(node: SimClusterNode, name: string, plain: SwarmPod, file: number): void {
+    const { pod, expected } = this.probed ? withProbesAndHooks(plain, file) : plain;
+    const created = this.world.createPod({ ...pod, metadata: { ...pod.metadata, name } }, node.name);
+    this.wanted.set(name, { pod, expected, uid: created.metadata.uid ?? '', node: node.name });
+  }
+
+  removeAll(): void {
+    for (const name of this.wanted.keys()) this.world.remove(name);
+    this.wanted.clear();
+  }
+
+  /** What the API does not show as it is. */
+  differences(): string[] {
+    const found: string[] = [];
+    for (const [name, { uid, node }] of this.wanted) {
+      const shown = this.world.get(name);
+      const said = this.cluster.node(node).statusOf(uid);
+      if (shown?.metadata.uid !== uid) found.push(`${name} is not in the API`);
+      else if (shown.status?.phase !== said?.phase) found.push(`${name} is ${said?.phase}, the API has ${shown.status?.phase}`);
+    }
+    for (const { metadata, spec, status } of this.world.pods) {
+      if (isMirrorPod({ metadata, spec }) || this.wanted.get(metadata.name)?.uid === metadata.uid) continue;
+      found.push(`${metadata.name} (${metadata.uid}) is in the API, ${status?.phase}, and nobody wants it`);
+    }
+    for (const name of this.cluster.nodeNames) found.push(...mirrorProblems(this.cluster.node(name), this.world));
+    return found;
+  }
+
+  problems(): string[] {
+    return this.world.problems();
+  }
+
+  leftovers(): string[] {
+    const left = this.world.pods.map(({ metadata, status }) => `${metadata.name} (${metadata.uid}, ${status?.phase}) in the API`);
+    for (const name of this.cluster.nodeNames) {
+      const { admission, api } = this.cluster.node(name).agent;
+      const { made, unmade } = api?.mirrors ?? { made: new Map(), unmade: new Map() };
+      const counts = {
+        'status writes': api?.statusWrites.pods.size ?? 0,
+        'mirrors asked for': made.size + unmade.size,
+        'pods to admit': admission.pending.size + admission.rejected.size,
+      };
+      for (const [what, count] of Object.entries(counts)) if (count > 0) left.push(`${name}: ${count} ${what}`);
+    }
+    return left;
+  }
+}
+
+function mirrorProblems(node: SimClusterNode, world: ApiWorld): string[] {
+  const found: string[] = [];
+  for (const pod of node.agent.pods.pods.values()) {
+    if (!isStaticPod(pod)) continue;
+    const said = node.statusOf(pod.metadata.uid ?? '');
+    const mirror = world.get(pod.metadata.name);
+    // One that ended before the API came gets none any more.
+    if (mirror === null && isTerminalPhase(said?.phase)) continue;
+    if (mirror === null || !isMirrorPod(mirror)) found.push(`${podFullNameOf(pod)} has no mirror`);
+    else if (mirror.status?.phase !== said?.phase) found.push(`${podFullNameOf(pod)} is ${said?.phase}, its mirror ${mirror.status?.phase}`);
+  }
+  return found;
+}
