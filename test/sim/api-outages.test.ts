@@ -2,7 +2,8 @@
 // nothing is lost, and when all is well again the API shows what is.
 import t from 'tap';
 import type { FaultRule } from '../../src/sim/index.js';
-import { type ApiWorld, scene } from './api-world.js';
+import { scene } from './api-scene.js';
+import type { ApiWorld } from './api-world.js';
 import { minute, second } from './sim-pods.js';
 
 t.setTimeout(900_000);

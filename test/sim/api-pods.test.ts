@@ -1,6 +1,6 @@
 // Pods of an apiserver on one node, as the person who made them and a watcher see them.
 import t from 'tap';
-import { scene } from './api-world.js';
+import { scene } from './api-scene.js';
 import { minute, second } from './sim-pods.js';
 
 t.setTimeout(600_000);

@@ -1,17 +1,14 @@
 // A world with an apiserver as a person and a watcher see it: pods are created and deleted as kubectl does, and what a watch of all pods
 // shows is kept, one line a change.
-import t from 'tap';
 import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import { isMirrorPod } from '../../src/domain/values/pod-kind.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { PodStatus } from '../../src/ports/model/pod-status.js';
-import { type ApiResponse, type ApiVerb, SimCluster, type SimClusterNode, type SimClusterOptions, type WatchRecord } from '../../src/sim/index.js';
+import type { ApiResponse, ApiVerb, SimCluster, SimClusterNode, WatchRecord } from '../../src/sim/index.js';
 import { minute, type PodShape, podOf } from './sim-pods.js';
 
 const admin = { name: 'admin', groups: ['system:masters'] };
 export const podResource = { group: '', version: 'v1', plural: 'pods' };
-
-type Tap = Parameters<Parameters<typeof t.test>[0]>[0];
 
 /** What a watcher saw of a pod, oldest first. */
 export interface Seen {
@@ -26,7 +23,7 @@ export class ApiWorld {
 
   constructor(
     readonly cluster: SimCluster,
-    readonly t: Pick<Tap, 'ok'>,
+    readonly t: { ok(holds: boolean, what: string): unknown },
   ) {}
 
   create(name: string, shape: PodShape = {}, nodeName = this.cluster.node().name): Pod {
@@ -165,23 +162,6 @@ export class ApiWorld {
     }
     return found;
   }
-}
-
-/**
- * Plays it with a runtime that tells of changes and with one that has to be looked at, on one node of a cluster. No checker may find
- * anything, and no watcher see a step back.
- */
-export function scene(name: string, play: (world: ApiWorld, t: Tap) => void, options: Partial<SimClusterOptions> = {}): void {
-  t.test(name, { timeout: 300_000 }, async (t) => {
-    for (const runtimeTellsChanges of [false, true]) {
-      const cluster = new SimCluster({ seed: 7, apiserver: {}, node: {}, runtimeTellsChanges, ...options });
-      const world = new ApiWorld(cluster, t).look();
-      world.run(3_000_000);
-      play(world, t);
-      t.strictSame(cluster.violations, [], 'no checker found anything');
-      t.strictSame(world.problems(), [], 'no watcher saw a step back');
-    }
-  });
 }
 
 function distinct(texts: readonly string[]): string[] {

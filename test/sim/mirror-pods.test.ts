@@ -1,7 +1,8 @@
 // Static pods as the API shows them: one mirror pod each, made by the node, kept right, and gone when the static pod is.
 import t from 'tap';
 import { podFullName } from '../../src/domain/values/pod-references.js';
-import { type ApiWorld, scene } from './api-world.js';
+import { scene } from './api-scene.js';
+import type { ApiWorld } from './api-world.js';
 import { minute, podOf, second } from './sim-pods.js';
 
 t.setTimeout(600_000);

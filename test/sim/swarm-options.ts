@@ -61,7 +61,7 @@ const files = ['podDirectories.*', 'podVolumes.*', 'hostPaths.*', 'subPaths.*', 
 const others = ['images.pull', 'containers.reopenLog', ...files, 'events.record', 'manifestDirectory.*'] as const;
 /** Hooks wait for as long as it takes, so the answer to a command may fail or be late, but never be lost. */
 const asking = ['containers.execSync', 'probing.http', 'probing.tcp', 'probing.grpc'] as const;
-const apiOperations = ['apiReader.list', 'apiReader.get', 'apiReader.watch', 'apiWriter.create', 'apiWriter.update', 'apiWriter.patch', 'apiWriter.delete'] as const;
+const apiOperations = ['apiReader.list', 'apiReader.get', 'apiReader.watch', 'apiWriter.create', 'apiWriter.update', 'apiWriter.patch', 'apiWriter.delete', 'machine.*'] as const;
 const kinds: readonly PortErrorKind[] = ['unavailable', 'internal', 'unknown', 'deadline-exceeded', 'resource-exhausted'];
 
 export function swarmOptions(seed: number): SwarmOptions {

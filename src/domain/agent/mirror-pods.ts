@@ -3,13 +3,14 @@
 //
 //   right -> at rest;  wrong -> delete -> create;  none -> create -> seen by the watch;  no node to own it -> waits for the node
 //
-// Invariants: deletions name the uid they mean and give no grace; no mirror is made before the API's pods have been read once, nor for a
-// pod that is on its way out; one request in flight a full name.
+// Invariants: deletions name the uid they mean and give no grace; no mirror is made before the API's pods have been read once, nor while a
+// pod is on its way out; one request in flight a full name.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Address, Reply } from '../kernel/machine.js';
 import { mirrorPlan, mirrorPod } from '../pod-sources/mirror-pod.js';
+import type { PodWorkerRecord } from '../pod-workers/pod-worker-record.js';
 import { isPodForMirrorPodTerminatingByFullName } from '../pod-workers/queries.js';
 import { isMirrorPod, isStaticPod } from '../values/pod-kind.js';
 import { podFullNameOf } from '../values/pod-references.js';
@@ -50,7 +51,7 @@ export function reconcileMirror(context: AgentContext, pod: Pod): void {
   const { api, workers } = state;
   const fullName = podFullNameOf(pod);
   const record = workers.records.get(uidOf(pod));
-  if (api === null || api.reflectors.get('pods')?.synced !== true || record?.startedAt == null || record.terminatingAt !== null) return;
+  if (api === null || api.reflectors.get('pods')?.synced !== true || record?.startedAt == null || isTerminating(record)) return;
   if (turn.inFlight(addressOf(fullName), request) || api.mirrors.made.has(fullName)) return;
   const mirror = shownMirror(context, fullName);
   const node = ownNode(api);
@@ -61,6 +62,11 @@ export function reconcileMirror(context: AgentContext, pod: Pod): void {
   const { namespace = '' } = pod.metadata;
   const object = mirrorPod(pod, node);
   turn.ask('apiWriter.create', addressOf(fullName), request, { ...pods, namespace, name: null, subresource: null, object }, timeout);
+}
+
+/** Until it has ended its mirror is left as it is; one that has ended is shown as that. */
+function isTerminating({ terminatingAt, terminatedAt }: PodWorkerRecord): boolean {
+  return terminatingAt !== null && terminatedAt === null;
 }
 
 /** Deletes the mirrors of static pods that are gone. Not before every source has been read. */

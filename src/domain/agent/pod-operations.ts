@@ -154,7 +154,11 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   if (run.operation.op !== 'syncPod') state.housekeeping.dirty = true;
   runFinished(state.workers, run.uid, conclude(context, run), turn.now, effects);
   // What was held back while containers could run may be told now.
-  if (run.operation.op !== 'syncPod') queueStatusWrite(state, run.uid);
+  if (run.operation.op !== 'syncPod') {
+    queueStatusWrite(state, run.uid);
+    const pod = state.pods.pods.get(run.uid);
+    if (pod !== undefined && isStaticPod(pod)) reconcileMirror(context, pod);
+  }
   const record = state.workers.records.get(run.uid);
   if (record?.finished !== true) return;
   // Why a start failed is said of this life of the pod only: another one under the same UID would otherwise be said to wait, having ended.

@@ -9,7 +9,7 @@ import { conditionTypes, findCondition, podCondition, withCondition } from '../s
 import { deadlineExceeded } from '../status/deadline.js';
 import { isTerminalPhase } from '../status/phase.js';
 import { apiPodStatus } from '../status/pod-status.js';
-import { applyStatusChange, type StatusChange } from '../status/status-manager.js';
+import { applyStatusChange, illegalTransition, type StatusChange } from '../status/status-manager.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
 import { podAndMirror, uidOf } from './pod-index.js';
@@ -128,11 +128,16 @@ function changeStatus(context: AgentContext, pod: Pod, change: StatusChange): vo
   const uid = uidOf(pod);
   const known = state.statuses.get(uid) ?? null;
   const { mirror } = podAndMirror(state.pods, pod);
-  const next = applyStatusChange(known, change, { pod, mirrorStatus: mirror?.status ?? null, now: turn.now });
+  const next = applyStatusChange(known, change, { pod, mirrorStatus: known === null && beginsAnew(pod, mirror?.status, change) ? null : (mirror?.status ?? null), now: turn.now });
   if (next === null || next === known) return;
   state.statuses.set(uid, next);
   queueStatusWrite(state, uid);
   planProbes(context, uid);
+}
+
+/** A static pod that ended may run again under its uid, with another agent: then what its mirror says of its containers is of an earlier life. */
+function beginsAnew(pod: Pod, mirrored: PodStatus | undefined, change: StatusChange): boolean {
+  return mirrored !== undefined && change.kind === 'set' && illegalTransition(pod, mirrored, change.status) !== null;
 }
 
 /** Drops what is kept for pods that nobody has heard of any more. */
