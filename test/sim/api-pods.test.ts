@@ -25,7 +25,7 @@ scene('created, ready, deleted', (world, t) => {
   t.strictSame(world.conditions(uid, 'PodReadyToStartContainers'), ['-', 'False', 'True', 'False']);
   t.strictSame(world.conditions(uid, 'Ready'), ['-', 'False', 'True', 'False']);
   t.equal(world.running(uid), 0, 'the object goes after its containers');
-  t.ok(world.seenOf(uid).length <= 8, `a life of ${world.seenOf(uid).length} versions`);
+  t.ok(world.seenOf(uid).length <= 9, `a life of ${world.seenOf(uid).length} versions`);
   world.run(5 * minute);
   t.equal(world.node.containers().length + world.node.sandboxes().length, 0, 'nothing is left');
   t.equal(world.node.agent.statuses.size + (world.node.agent.api?.statusWrites.pods.size ?? 1), 0);
