@@ -102,6 +102,24 @@ t.test('forms of requests and answers', (t) =>
     t.equal((await post('x', 'text/plain')).code, 415);
     t.match(await post('{', 'application/json'), { code: 400, body: { message: /json parse error/ } });
     t.equal((await post(JSON.stringify({ metadata: { name: 'big' }, data: { a: 'x'.repeat(4_000_000) } }), 'application/json')).code, 413);
+    t.equal((await ask(`${base}${configMaps}`, '', { method: 'POST', headers: { ...json, 'content-encoding': 'gzip' }, body: 'not zipped' })).code, 400);
+    for (const [path, code] of [
+      ['//', 200],
+      ['/api/v1/nothings', 404],
+      ['/api/v1/namespaces/%zz/pods', 404],
+      ['/api/v1/pods/a/b/c', 404],
+      ['/apis/x/y/z', 404],
+    ] as const) {
+      t.equal((await ask(`${base}${path}`, '')).code, code, path);
+    }
+    t.equal((await ask(`${base}${configMaps}?limit=many`, '')).code, 400);
+    t.equal((await ask(`${base}${configMaps}/a`, '', { method: 'POST', headers: json, body: '{}' })).code, 405);
+    // A truncated envelope of protobuf.
+    t.equal(
+      (await ask(`${base}${configMaps}`, '', { method: 'POST', headers: { 'content-type': 'application/vnd.kubernetes.protobuf' }, body: Buffer.from('k8s\0\x0a\xff', 'latin1') }))
+        .code,
+      415,
+    );
     // k8s\0, then an envelope with a Namespace that is named p.
     const protobuf = Buffer.concat([Buffer.from('k8s\0'), Buffer.from('0a0f0a0276311209', 'hex'), Buffer.from('Namespace'), Buffer.from('12050a030a0170', 'hex')]);
     t.match(await ask(`${base}/api/v1/namespaces`, '', { method: 'POST', headers: { 'content-type': 'application/vnd.kubernetes.protobuf' }, body: protobuf }), {

@@ -8,6 +8,7 @@ import {
   type ApiTarget,
   type ApiUser,
   type ApiVerb,
+  badRequest,
   findResourceType,
   type JsonObject,
   noSuchPath,
@@ -65,7 +66,7 @@ export class HttpApi {
   }
 
   private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://server');
+    const { pathname, searchParams } = urlOf(request.url ?? '/');
     const user = userOf(request, this.server, this.options);
     if (user === null) {
       sendJson(request, response, 401, unauthorized());
@@ -152,6 +153,14 @@ export class HttpApi {
     const type = findResourceType(target.resource);
     if (type === null) throw noSuchPath();
     new WatchStream(this.server, owner, opened.watch, response, { form, type, includeObject: query.includeObject, now: () => this.time.now() }).start();
+  }
+}
+
+function urlOf(path: string): URL {
+  try {
+    return new URL(`http://server${path}`);
+  } catch {
+    throw badRequest(`the path ${JSON.stringify(path)} is not understood`);
   }
 }
 

@@ -52,9 +52,14 @@ function table(texts: Readonly<Record<string, string>>): Readonly<Record<string,
 /** The object as JSON has it; null: its kind isn't known here in this form, or it is none. */
 export function objectOfProtobuf(bytes: Uint8Array): object | null {
   if (!Buffer.from(bytes.subarray(0, magic.length)).equals(magic)) return null;
-  const envelope = readEnvelope(bytes.subarray(magic.length));
-  if (messages[envelope.kind] === undefined) return null;
-  return { apiVersion: envelope.apiVersion, kind: envelope.kind, ...readMessage(envelope.kind, envelope.raw) };
+  try {
+    const envelope = readEnvelope(bytes.subarray(magic.length));
+    if (messages[envelope.kind] === undefined) return null;
+    return { apiVersion: envelope.apiVersion, kind: envelope.kind, ...readMessage(envelope.kind, envelope.raw) };
+  } catch {
+    // It ends in the middle, or isn't protobuf at all.
+    return null;
+  }
 }
 
 function readEnvelope(bytes: Uint8Array): { readonly apiVersion: string; readonly kind: string; readonly raw: Uint8Array } {

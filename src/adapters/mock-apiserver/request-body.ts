@@ -41,12 +41,20 @@ export async function readBody(request: IncomingMessage): Promise<unknown> {
   }
   if (length === 0) return undefined;
   const raw = Buffer.concat(chunks);
-  const bytes = request.headers['content-encoding'] === 'gzip' ? gunzipSync(raw, { maxOutputLength: maxBodyBytes }) : raw;
+  const bytes = request.headers['content-encoding'] === 'gzip' ? unzipped(raw) : raw;
   const type = mediaType(request);
   if (type !== protobufType) return parsed(type, bytes.toString('utf8'));
   const object = objectOfProtobuf(bytes);
   if (object === null) throw unsupported();
   return object;
+}
+
+function unzipped(raw: Buffer): Buffer {
+  try {
+    return gunzipSync(raw, { maxOutputLength: maxBodyBytes });
+  } catch (error) {
+    throw badRequest(`the body can not be unzipped: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 function unsupported() {
