@@ -1,5 +1,6 @@
 // A record of everything that went into an agent and came out of it, in a file: a line with what the agent was made of, then a line a step.
-// It holds pod specs as they came in, so the file is for its owner alone. See domain/kernel/flight-recorder.ts for what a replay is.
+// It holds pod specs as they came in, so the file is for its owner alone; secrets that it comes across are masked (secret-masks.ts).
+// See domain/kernel/flight-recorder.ts for what a replay is.
 //
 //   {"kubeletTs":1,"seed":7,"settings":{...},"facts":{...}}
 //   {"now":1800000000000000,"input":{"type":"start"},"output":"{...}"}
@@ -14,6 +15,7 @@ import { type Divergence, outputText, type RecordedStep, replay } from '../../do
 import type { Output } from '../../domain/kernel/kernel.js';
 import type { Micros } from '../../ports/micros.js';
 import type { FlightRecordSettings } from './daemon-profile.js';
+import { SecretMasks } from './secret-masks.js';
 
 const formatVersion = 1;
 const endLine = '{"end":"the record has reached its size limit"}\n';
@@ -28,6 +30,7 @@ export interface Beginning {
 export class FlightRecorder {
   private bytesLeft: number;
   private ended = false;
+  private readonly masks = new SecretMasks();
 
   private constructor(
     private readonly fd: number,
@@ -45,13 +48,17 @@ export class FlightRecorder {
     const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
     if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === true) renameSync(path, `${path}.previous`);
     const recorder = new FlightRecorder(openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600), bytesMax, onEnd);
-    recorder.write(canonicalJson({ kubeletTs: formatVersion, ...beginning }));
+    recorder.write(() => canonicalJson({ kubeletTs: formatVersion, ...recorder.masks.beginning(beginning) }));
     return recorder;
   }
 
   /** `input` is null for a wake-up. Never throws. */
   record(now: Micros, input: unknown, output: Output<KubeletOperations>): void {
-    if (!this.ended) this.write(canonicalJson({ now, input, output: outputText(output) }));
+    if (this.ended) return;
+    this.write(() => {
+      const masked = this.masks.input(input);
+      return canonicalJson({ now, input: masked, output: outputText({ ...output, commands: this.masks.commands(output.commands) }) });
+    });
   }
 
   close(): void {
@@ -59,9 +66,9 @@ export class FlightRecorder {
     closeSync(this.fd);
   }
 
-  private write(text: string): void {
-    const line = Buffer.from(`${text}\n`);
+  private write(textOf: () => string): void {
     try {
+      const line = Buffer.from(`${textOf()}\n`);
       if (line.length > this.bytesLeft) {
         this.ended = true;
         writeSync(this.fd, endLine);
