@@ -88,6 +88,7 @@ t.test('bootstrap before the agent', async (t) => {
   t.match(server.requests[0]?.metadata.name, /^node-csr-/);
   t.ok(existsSync(join(pki, 'kubelet-client.key.tmp')));
   t.notOk(existsSync(kubeconfig), 'nothing says that the node is one before it is');
+  await until('it watches its request', () => server.peer.requests.some(({ url }) => url.includes('watch=true')));
   server.approve();
   const daemon = await starting;
   await until('it is let in as the node', () => asNode(server));

@@ -128,7 +128,8 @@ export class Connections {
   }
 
   private laneOf(identity: ClientIdentity): Lane {
-    if (this.lane?.connection === identity.connection) return this.lane;
+    // Whoever learnt of an identity before another one came goes on with the newer.
+    if (this.lane !== null && this.lane.connection >= identity.connection) return this.lane;
     if (this.lane !== null) this.retire(this.lane);
     const make = (isWatch: boolean): HttpAgent => {
       const common = {
