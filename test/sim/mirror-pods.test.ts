@@ -97,7 +97,7 @@ scene('a restart leaves mirrors alone', (world, t) => {
   );
 });
 
-scene('the mirror of a manifest that went while the agent was away goes when it comes back', (world, t) => {
+scene('the mirror of a manifest that went while the agent was away goes when it comes back', (world) => {
   const { uid } = web(world);
   world.node.kill();
   world.node.remove('web.yaml');
@@ -114,6 +114,32 @@ scene('static pods start without the API, and get their mirrors when it comes', 
   t.equal(world.get('web-node'), null);
   world.back();
   world.until('its mirror comes', () => world.isReady('web-node'), 90 * second);
+});
+
+scene('a static pod that ended while the API was away is shown as ended; one of an earlier manifest is shown no more', (world, t) => {
+  world.node.put('job.yaml', podOf('job', { policy: 'Never', containers: { c: 'run=forever' } }));
+  world.untilReady('job-node');
+  const before = world.get('job-node')?.metadata.uid;
+  world.away();
+  world.node.put('job.yaml', podOf('job', { policy: 'Never', containers: { c: 'run=2s' } }));
+  world.until('the new one has ended', () => world.node.status('job')?.phase === 'Succeeded', minute);
+  world.run(minute);
+  world.back();
+  world.until('the mirror says so', () => world.status('job-node').phase === 'Succeeded', 2 * minute);
+  t.not(world.get('job-node')?.metadata.uid, before);
+});
+
+scene('a static pod that must not restart, and begins anew with another agent under its uid, is shown as it is', (world, t) => {
+  world.node.put('job.yaml', podOf('job', { uid: 'fixed', policy: 'Never', containers: { c: 'run=2s', d: 'run=2s' } }));
+  world.until('it has succeeded', () => world.status('job-node').phase === 'Succeeded');
+  world.node.kill();
+  // Somebody has cleaned up meanwhile.
+  world.node.runtime.state.containers.clear();
+  world.node.runtime.state.sandboxes.clear();
+  world.node.start();
+  world.until('it is known to run again', () => world.node.status('job')?.phase !== undefined, minute);
+  world.until('and to end again', () => world.node.status('job')?.phase === 'Succeeded' && world.status('job-node').phase === 'Succeeded');
+  t.equal(world.get('job-node')?.metadata.annotations?.[mirrorOf], 'fixed');
 });
 
 scene('writes of mirrors that are done and not answered', (world, t) => {
