@@ -6,7 +6,7 @@ import type { ApiWatchEvent, ApiWatchEvents } from '../../src/ports/outbound/api
 import { PortError } from '../../src/ports/port-error.js';
 import { calling } from '../adapters/api-peer.js';
 
-const groups: Readonly<Record<string, string>> = { leases: 'coordination.k8s.io', certificatesigningrequests: 'certificates.k8s.io' };
+const groups: Readonly<Record<string, string>> = { leases: 'coordination.k8s.io' };
 type Change = Extract<ApiWatchEvent, { readonly object: ApiObject }>;
 
 export class AdminClient {
@@ -40,16 +40,6 @@ export class AdminClient {
       if (error instanceof PortError && error.kind === 'not-found') return null;
       throw error;
     }
-  }
-
-  async list(plural: string, namespace: string | null): Promise<readonly ApiObject[]> {
-    const selection = { resource: resourceOf(plural), namespace, fieldSelector: null, labelSelector: null };
-    return (await this.clients.reader.list({ ...selection, resourceVersion: null, limit: null, continueToken: null }, calling())).items;
-  }
-
-  async update(plural: string, namespace: string | null, subresource: string | null, object: ApiObject): Promise<ApiObject> {
-    const { name } = object.metadata;
-    return this.clients.writer.update({ resource: resourceOf(plural), namespace, client: 'main', name, subresource, object }, calling());
   }
 
   async create(plural: string, namespace: string | null, object: ApiObject): Promise<ApiObject> {

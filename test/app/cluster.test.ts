@@ -188,16 +188,9 @@ function shown(port: number): Promise<string | null> {
 }
 
 t.test('a serving certificate that the cluster issues', async (t) => {
-  const { stage, admin } = await cluster(t);
+  const { stage } = await cluster(t);
   stage.configurationMore = 'serverTLSBootstrap: true\nenableServer: true\n';
   const daemon = await stage.start();
-  const serving = async (): Promise<ApiObject | undefined> =>
-    (await admin.list('certificatesigningrequests', null)).find((csr) => (csr as unknown as { spec: { signerName: string } }).spec.signerName === 'kubernetes.io/kubelet-serving');
-  await until('a request waits for a person', async () => (await serving()) !== undefined);
-  t.equal(await shown(daemon.apiPort ?? 0), null, 'nothing is shown before');
-  const csr = (await serving()) as ApiObject;
-  const condition = { type: 'Approved', status: 'True', reason: 'Tested', message: 'by a test' };
-  await admin.update('certificatesigningrequests', null, 'approval', { ...csr, ...({ status: { conditions: [condition] } } as object) });
   await until('the certificate is shown', async () => (await shown(daemon.apiPort ?? 0)) !== null);
   t.match(await shown(daemon.apiPort ?? 0), /CN=system:node:n1/);
   t.ok(existsSync(join(stage.root, 'pki', 'kubelet-server-current.pem')));
@@ -206,4 +199,21 @@ t.test('a serving certificate that the cluster issues', async (t) => {
   const again = await stage.start();
   t.match(await shown(again.apiPort ?? 0), /CN=system:node:n1/, 'and found again');
   await again.stop();
+});
+
+t.test('connections that are cut again and again: nothing restarts, and what comes meanwhile is caught up with', async (t) => {
+  const { stage, server, admin } = await cluster(t);
+  const daemon = await stage.start();
+  await admin.create('pods', 'default', pod('a'));
+  await until('a runs', async () => ((await admin.get('pods', 'default', 'a')) as Pod | null)?.status?.phase === 'Running');
+  const before = stage.running;
+  for (let round = 0; round < 20; round++) {
+    server.breakConnections();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  t.same(stage.running, before, 'nothing restarts while every connection is cut again and again');
+  await admin.create('pods', 'default', pod('b'));
+  await until('what comes meanwhile is caught up with', async () => ((await admin.get('pods', 'default', 'b')) as Pod | null)?.status?.phase === 'Running');
+  t.ok(before.every((id) => stage.running.includes(id)));
+  await daemon.stop();
 });
