@@ -331,3 +331,23 @@ t.test('runtime classes', async (t) => {
     ['', 'kata'],
   );
 });
+
+t.test('pull secrets', async (t) => {
+  const images = [{ reference: 'private.example/app:1', sizeBytes: 1_000_000, needsCredentials: true }];
+  const run = new DataRun({ runtime: { registry: 'listed', images } });
+  const config = JSON.stringify({ auths: { 'private.example': { username: 'u', password: 'p' } } });
+  const object = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'kubernetes.io/dockerconfigjson',
+    metadata: { name: 'pull', namespace: 'default' },
+    stringData: { '.dockerconfigjson': config },
+  };
+  t.equal(run.admin.create('secrets', object).code, 201);
+  run.pod('a', { containers: [{ name: 'main', image: 'private.example/app:1' }], imagePullSecrets: [{ name: 'pull' }] });
+  run.pod('b', { containers: [{ name: 'main', image: 'private.example/app:1' }] });
+  run.run(30 * second);
+  t.equal(run.phase('a'), 'Running', 'with the secret it may pull');
+  t.strictSame(run.messages('a', 'FailedToRetrieveImagePullSecret'), []);
+  t.equal(run.phase('b'), 'Pending', 'without it may not');
+});

@@ -105,6 +105,8 @@ export class AgentContext implements SyncContext, ImageContext {
   }
 
   pullSecret(namespace: string, name: string): Secret | null {
+    const answer = this.apiData?.object('secret', namespace, name, 0) ?? null;
+    if (answer?.kind === 'found') return answer.object as unknown as Secret;
     return this.state.pullSecrets.get(`${namespace}/${name}`) ?? null;
   }
 

@@ -49,6 +49,7 @@ export function beginOperation(context: AgentContext, uid: string, operation: Po
     failure: null,
     podIsTerminal: false,
     startedAt: context.turn.now,
+    pullSecretsSince: null,
   };
   context.state.runs.set(uid, run);
   run.steps = firstSteps(context, run, operation, effects);

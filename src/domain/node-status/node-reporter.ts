@@ -243,6 +243,7 @@ function compute(reporter: NodeReporter, node: Node, context: NodeContext): void
   if (errors.length > 0) turn.log('error', 'Failed to set some node status fields', { node: reporter.settings.nodeName, err: errors.join('; ') });
   reporter.base = node;
   reporter.made = made;
+  context.known(made);
   const labelsChanged = ['kubernetes.io/os', 'kubernetes.io/arch'].some((key) => node.metadata.labels?.[key] !== made.metadata.labels?.[key]);
   const changed = nodeStatusChanged(node.status ?? {}, made.status ?? {}) || labelsChanged || cidrChanged(reporter, node, context);
   act(

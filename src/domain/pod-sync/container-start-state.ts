@@ -12,7 +12,7 @@ export type ContainerGroup = 'init' | 'regular' | 'ephemeral';
 export interface ContainerStart {
   readonly container: Container;
   readonly group: ContainerGroup;
-  phase: 'begin' | 'image' | 'user' | 'count' | 'hosts' | 'files' | 'objects' | 'subPaths' | 'create' | 'start' | 'postStart' | 'kill' | 'done' | 'failed';
+  phase: 'begin' | 'secrets' | 'image' | 'user' | 'count' | 'hosts' | 'files' | 'objects' | 'subPaths' | 'create' | 'start' | 'postStart' | 'kill' | 'done' | 'failed';
   /** The image manager's run; null: none is waited for. */
   imageRun: number | null;
   imageRef: string;

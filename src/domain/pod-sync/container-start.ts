@@ -34,6 +34,7 @@ import { imageVolumeFailure, imageVolumesOf } from './image-volumes.js';
 import { beginHook, hookAnswered } from './lifecycle-hook.js';
 import { applyPodKillReply, beginContainerKills, decidePodKill } from './pod-kill.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
+import { arePullSecretsRead } from './pull-secrets.js';
 import { applySubPathReply, decideSubPaths } from './sub-path-preparation.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
@@ -41,6 +42,7 @@ import type { SyncRun } from './sync-run.js';
 /** Asks for what comes next; answers with the number of commands it sent (0: the start is over). */
 export function decideContainerStart(start: ContainerStart, run: SyncRun, context: SyncContext): number {
   if (start.phase === 'begin') begin(start, run, context);
+  if (start.phase === 'secrets' && arePullSecretsRead(run, context)) askForImage(start, run, context);
   const { turn, settings } = context;
   const address = podAddress(run.uid);
   const timeout = settings.runtimeRequestTimeout;
@@ -74,6 +76,7 @@ export function decideContainerStart(start: ContainerStart, run: SyncRun, contex
     case 'kill':
       return killAgain(start, run, context);
     case 'begin':
+    case 'secrets':
     case 'done':
     case 'failed':
       return 0;
@@ -84,7 +87,7 @@ export function decideContainerStart(start: ContainerStart, run: SyncRun, contex
 
 /** Whether it waits for something else than a command of the run's own: an image, a hook, a kill that has its times, or the API's data. */
 export function isStartWaiting({ phase }: ContainerStart): boolean {
-  return phase === 'image' || phase === 'postStart' || phase === 'kill' || phase === 'objects';
+  return phase === 'secrets' || phase === 'image' || phase === 'postStart' || phase === 'kill' || phase === 'objects';
 }
 
 export function applyContainerStartReply(start: ContainerStart, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
@@ -153,6 +156,11 @@ function begin(start: ContainerStart, run: SyncRun, context: SyncContext): void 
     imageProblem(start, run, volumeFailure, volumeFailure.retryAt, context);
     return;
   }
+  start.phase = 'secrets';
+}
+
+function askForImage(start: ContainerStart, run: SyncRun, context: SyncContext): void {
+  const { container } = start;
   const image = container.image ?? '';
   const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt);
   const pullPolicy = container.imagePullPolicy ?? defaultPullPolicy(image);

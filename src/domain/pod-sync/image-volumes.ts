@@ -6,6 +6,7 @@ import type { ImageSpec } from '../../ports/model/container-config.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { defaultPullPolicy } from '../images/pull-policy.js';
 import type { ImageVolumePulls, ImageVolumeResult } from './image-volume-state.js';
+import { arePullSecretsRead } from './pull-secrets.js';
 import type { SyncContext } from './sync-context.js';
 import type { StepOutcome, SyncRun, SyncStep } from './sync-run.js';
 
@@ -18,6 +19,7 @@ export function newImageVolumePulls(pod: Pod, starts: readonly SyncStep[]): Imag
 
 /** Asks for all at once, and is done when each has come or failed. */
 export function decideImageVolumes(pulls: ImageVolumePulls, run: SyncRun, context: SyncContext): StepOutcome {
+  if (pulls.volumes.length > 0 && !arePullSecretsRead(run, context)) return 'waiting';
   const { pod } = run;
   const sandbox = context.configs.sandbox(pod, run.sandboxAttempt);
   const sandboxConfig = sandbox.ok ? sandbox.value.config : null;

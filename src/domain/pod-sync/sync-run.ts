@@ -59,6 +59,8 @@ export interface SyncRun {
   failure: string | null;
   podIsTerminal: boolean;
   readonly startedAt: Micros;
+  /** When its pull secrets were first looked for; null: not yet. */
+  pullSecretsSince: Micros | null;
 }
 
 /** The kill that a step is carrying out; null: it kills nothing now. */
