@@ -129,19 +129,6 @@ scene('a static pod that ended while the API was away is shown as ended; one of 
   t.not(world.get('job-node')?.metadata.uid, before);
 });
 
-scene('a static pod that must not restart, and begins anew with another agent under its uid, is shown as it is', (world, t) => {
-  world.node.put('job.yaml', podOf('job', { uid: 'fixed', policy: 'Never', containers: { c: 'run=2s', d: 'run=2s' } }));
-  world.until('it has succeeded', () => world.status('job-node').phase === 'Succeeded');
-  world.node.kill();
-  // Somebody has cleaned up meanwhile.
-  world.node.runtime.state.containers.clear();
-  world.node.runtime.state.sandboxes.clear();
-  world.node.start();
-  world.until('it is known to run again', () => world.node.status('job')?.phase !== undefined, minute);
-  world.until('and to end again', () => world.node.status('job')?.phase === 'Succeeded' && world.status('job-node').phase === 'Succeeded');
-  t.equal(world.get('job-node')?.metadata.annotations?.[mirrorOf], 'fixed');
-});
-
 scene('writes of mirrors that are done and not answered', (world, t) => {
   const lost = { kind: 'error', moment: 'after', error: 'unavailable', message: 'unexpected EOF' } as const;
   world.node.setFaults([
