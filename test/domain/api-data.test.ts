@@ -1,6 +1,7 @@
 // The rules by which secrets, config maps and tokens are kept, one by one.
 import t from 'tap';
 import {
+  isShown,
   lookUpObject,
   newObjectManager,
   type ObjectManager,
@@ -93,7 +94,9 @@ t.test('Watch', async (t) => {
   reading.now += second;
   t.strictSame(look(manager, reading, since), { kind: 'failed', message: 'failed to sync secret cache: timed out waiting for the condition' });
   reading.copies.set(key, { synced: true, object: null });
+  t.equal(isShown(manager, key), false, 'nobody was told anything of it');
   t.strictSame(look(manager, reading), { kind: 'absent' });
+  t.equal(isShown(manager, key), true, 'its absence is something to show, too');
   reading.copies.set(key, { synced: true, object: secret('1') });
   t.match(look(manager, reading), { kind: 'found', object: secret('1') });
   t.equal(releaseIdle(manager, reading), reading.now + 5 * minute, 'it is looked at again when it may be idle');

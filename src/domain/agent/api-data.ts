@@ -13,7 +13,7 @@ import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
-import { defaultObjectTtl, lookUpObject, type ObjectReading, objectFetched, podsOf, registerPod, releaseIdle, unregisterPod } from '../api-data/object-manager.js';
+import { defaultObjectTtl, isShown, lookUpObject, type ObjectReading, objectFetched, podsOf, registerPod, releaseIdle, unregisterPod } from '../api-data/object-manager.js';
 import { forgetTokens, lookUpToken, nextTokenRefresh, type TokenAsking, tokenAnswered, tokenRequestBody } from '../api-data/token-cache.js';
 import type { Address, Reply } from '../kernel/machine.js';
 import type { ApiData } from '../pod-sync/sync-context.js';
@@ -73,12 +73,9 @@ export function volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, ou
   context.turn.wakeAt({ machine: tokenRefreshMachine, key: uid }, refresh !== null && refresh > now ? refresh : null);
 }
 
-export function objectChanged(context: AgentContext, { name: key }: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
+export function objectChanged(context: AgentContext, { name: key }: ReflectorState, changes: readonly ObjectChange[]): void {
   const { api } = context.state;
-  if (api === null) return;
-  // What is seen for the first time, nobody shows an earlier state of.
-  const isFirst = replaced && changes.every((change) => change.type === 'upsert' && change.previous === null);
-  tell(context, api, podsOf(api.objects, key), !isFirst);
+  if (api !== null) tell(context, api, podsOf(api.objects, key), changes.length > 0 && isShown(api.objects, key));
 }
 
 export function objectReplied(context: AgentContext, key: string, { outcome }: Reply<AgentOperations>): void {

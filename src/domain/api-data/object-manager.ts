@@ -46,6 +46,8 @@ interface ManagedObject {
   /** It can't change: what it was when it was first seen. */
   frozen: ApiObject | null;
   wantedAt: Micros;
+  /** Somebody was told what the watched copy has, or that it has nothing: from now on its changes matter. */
+  answered: boolean;
   /** null: not yet, or no longer good. */
   fetched: Fetched | null;
   /** null: no request is under way. */
@@ -125,6 +127,11 @@ export function podsOf(manager: ObjectManager, key: string): readonly string[] {
   return [...(manager.objects.get(key)?.pods ?? [])];
 }
 
+/** Whether anybody may show an earlier state of it than the watched copy has now. */
+export function isShown(manager: ObjectManager, key: string): boolean {
+  return manager.objects.get(key)?.answered === true;
+}
+
 /** @param since when the looker began: it takes nothing that is older than its strategy allows at that time */
 export function lookUpObject(manager: ObjectManager, kind: ObjectKind, namespace: string, name: string, since: Micros, reading: ObjectReading): ObjectAnswer {
   const managed = manager.objects.get(objectKeyOf(kind, namespace, name));
@@ -142,6 +149,7 @@ function lookAtWatch(managed: ManagedObject, since: Micros, reading: ObjectReadi
     if (reading.now < since + syncWait) return { kind: 'pending', until: since + syncWait };
     return { kind: 'failed', message: `failed to sync ${kind.toLowerCase()} cache: timed out waiting for the condition` };
   }
+  managed.answered = true;
   if (copy.object === null) return { kind: 'absent' };
   if ((copy.object as { readonly immutable?: boolean }).immutable === true) {
     managed.frozen = copy.object;
@@ -202,7 +210,19 @@ export function releaseIdle(manager: ObjectManager, reading: ObjectReading): Mic
 
 function refer(manager: ObjectManager, { key, kind, namespace, name }: Pick<ManagedObject, 'key' | 'kind' | 'namespace' | 'name'>, uid: string, reading: ObjectReading): void {
   const known = manager.objects.get(key);
-  const managed = known ?? { key, kind, namespace, name, pods: new Set<string>(), mounted: new Set<string>(), frozen: null, wantedAt: reading.now, fetched: null, fetching: null };
+  const managed = known ?? {
+    key,
+    kind,
+    namespace,
+    name,
+    pods: new Set<string>(),
+    mounted: new Set<string>(),
+    frozen: null,
+    wantedAt: reading.now,
+    answered: false,
+    fetched: null,
+    fetching: null,
+  };
   managed.pods.add(uid);
   // A pod that comes may be the one that an object was changed for.
   managed.fetched = null;
