@@ -2,6 +2,7 @@
 import t from 'tap';
 import { AgentContext } from '../../src/domain/agent/agent-context.js';
 import { newAgentState } from '../../src/domain/agent/agent-state.js';
+import { apiParts } from '../../src/domain/agent/api-owners.js';
 import { collectAfterDeath, deletorReplied } from '../../src/domain/agent/dead-containers.js';
 import { defaultSettings } from '../../src/domain/agent/settings.js';
 import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
@@ -28,7 +29,7 @@ class Agent {
 
   constructor() {
     this.state = newAgentState({ ...defaultSettings, containerLogLinks: '/links', podLogsDirectory: '/logs', runtimeRequestTimeout: 7 }, nodeFacts());
-    this.context = new AgentContext(this.state);
+    this.context = new AgentContext(this.state, apiParts);
     const turn = {
       ask: (op: string, address: Address, slot: string, request: object, timeout?: number) => this.asked.push([op, `${address.machine}/${address.key}`, slot, request, timeout]),
       log: (level: string, message: string, fields: object) => this.logged.push(`${level} ${message} ${JSON.stringify(fields)}`),

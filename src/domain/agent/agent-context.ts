@@ -5,6 +5,7 @@ import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
 import { podCgroupName } from '../cgroups/pod-cgroup-name.js';
 import { type ContainerEnvSources, noEnvSources } from '../containers/container-config.js';
 import type { NodeFacts } from '../containers/node-facts.js';
@@ -21,12 +22,24 @@ import { podQosClass } from '../qos/qos-class.js';
 import { derived } from '../values/derived.js';
 import { containerFieldPath } from '../values/pod-references.js';
 import type { AgentState } from './agent-state.js';
-import { apiDataOf, volumesWorkedOn } from './api-data.js';
 import { servicesOf } from './api-state.js';
 import { uidOf } from './pod-index.js';
 import { setPrepared } from './prepared-pods.js';
 
 const maxStartFailures = 1000;
+
+/** What the parts for an apiserver do for all others. They are given, since they stand on the others themselves. */
+export interface ApiParts {
+  /** What pods are given of the API; null: standalone. */
+  apiData(context: AgentContext): SyncContext['apiData'];
+  /** A pod is to run: what it refers to is read. */
+  podWanted(context: AgentContext, uid: string, pod: Pod): void;
+  /** Nothing of the pod is left. */
+  podReleased(context: AgentContext, uid: string): void;
+  volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, outdated: boolean): void;
+  /** Tells whom it concerns that a copy has changed. @param replaced it follows from a complete list */
+  changed(context: AgentContext, reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void;
+}
 
 export class AgentContext implements SyncContext, ImageContext {
   /** Pods whose runs may go on, since an image that they wait for has come; seen to at the end of the step. */
@@ -37,7 +50,10 @@ export class AgentContext implements SyncContext, ImageContext {
   private built: { readonly facts: unknown; readonly configs: RuntimeConfigs } | null = null;
   private current: Turn<AgentOperations> | null = null;
 
-  constructor(readonly state: AgentState) {
+  constructor(
+    readonly state: AgentState,
+    readonly apiParts: ApiParts,
+  ) {
     const { runtimeRequestTimeout, podLogsDirectory, containerLogLinks, cgroupsPerQos } = state.settings;
     this.probeResults = state.probes.results;
     this.settings = {
@@ -68,7 +84,7 @@ export class AgentContext implements SyncContext, ImageContext {
   }
 
   get apiData(): SyncContext['apiData'] {
-    this.data ??= apiDataOf(this);
+    this.data ??= this.apiParts.apiData(this);
     return this.data;
   }
 
@@ -155,7 +171,7 @@ export class AgentContext implements SyncContext, ImageContext {
 
   podPrepared(run: SyncRun, outdated: boolean): void {
     setPrepared(this.state, run.pod, this.turn.now);
-    volumesWorkedOn(this, run.uid, run.pod, outdated);
+    this.apiParts.volumesWorkedOn(this, run.uid, run.pod, outdated);
   }
 
   sandboxReady(run: SyncRun): void {

@@ -12,6 +12,7 @@ import { AgentContext } from './agent-context.js';
 import type { AgentEvent, AgentState } from './agent-state.js';
 import { idleObjects, objectMachine, objectReplied, releaseIdleObjects, tokenDue, tokenMachine, tokenRefreshMachine, tokenReplied } from './api-data.js';
 import { apiReplied, apiSaw, apiWoken, beginApiObjects } from './api-objects.js';
+import { apiParts } from './api-owners.js';
 import { beginCgroupLook, cgroupLookReplied, planCgroupLook } from './cgroup-look.js';
 import { beginCollection, collectionReplied, planCollection } from './collection.js';
 import { deletorReplied } from './dead-containers.js';
@@ -35,7 +36,7 @@ export type AgentInput = AgentEvent | Reply<AgentOperations> | Wake;
 
 /** Makes the machine for a state; the two belong together for the state's life. */
 export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent, AgentOperations> {
-  const context = new AgentContext(state);
+  const context = new AgentContext(state, apiParts);
   return {
     step(given: AgentState, input: AgentInput, turn: Turn<AgentOperations>): void {
       assert(given === state, 'an agent is stepped with a state that is not its own');

@@ -20,24 +20,6 @@ import {
 } from '../api-cache/reflector.js';
 import type { Reply, Turn } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
-import { objectChanged } from './api-data.js';
-import { apiPodsChanged } from './api-pods.js';
-import { reconcileAllMirrors } from './mirror-pods.js';
-import { runtimeClassesChanged } from './runtime-facts.js';
-import { servicesChanged } from './services.js';
-
-/** @param replaced it follows from a complete list */
-type Owner = (context: AgentContext, reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean) => void;
-
-/** Whom the changes of a reflector are told, by the first part of its name. */
-const owners: Readonly<Record<string, Owner>> = {
-  node: nodeChanged,
-  pods: apiPodsChanged,
-  services: servicesChanged,
-  secrets: objectChanged,
-  configmaps: objectChanged,
-  runtimeclasses: runtimeClassesChanged,
-};
 
 const core = (plural: string) => ({ group: '', version: 'v1', plural });
 
@@ -85,15 +67,8 @@ export function apiWoken(context: AgentContext, name: string): void {
 }
 
 function contextOf(context: AgentContext, reflector: ReflectorState): ReflectorContext {
-  const owner = owners[reflector.name.split(':', 1)[0] as string];
   return {
     turn: context.turn as unknown as Turn<ReflectorOperations>,
-    changed: (changes, replaced) => owner?.(context, reflector, changes, replaced),
+    changed: (changes, replaced) => context.apiParts.changed(context, reflector, changes, replaced),
   };
-}
-
-function nodeChanged(context: AgentContext, _reflector: ReflectorState, _changes: readonly ObjectChange[], replaced: boolean): void {
-  const { nodeName } = context.state.settings;
-  if (replaced) watchObjects(context, 'pods', { resource: core('pods'), namespace: null, fieldSelector: `spec.nodeName=${nodeName}`, labelSelector: null });
-  reconcileAllMirrors(context);
 }

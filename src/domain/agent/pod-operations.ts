@@ -20,7 +20,6 @@ import { isTerminalPhase } from '../status/phase.js';
 import { isStaticPod } from '../values/pod-kind.js';
 import { byCodeUnits } from '../values/text-order.js';
 import type { AgentContext } from './agent-context.js';
-import { registerObjects, unregisterObjects } from './api-data.js';
 import { endPredecessors } from './inherited-pods.js';
 import { reconcileMirror } from './mirror-pods.js';
 import { computeStatus, refreshStatus, setStatus, terminateStatus, withTermination } from './pod-statuses.js';
@@ -142,7 +141,7 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
     run.failure = `the earlier pod of this name has not ended yet: ${predecessors.join(', ')}`;
     return [];
   }
-  registerObjects(context, run.uid, pod);
+  context.apiParts.podWanted(context, run.uid, pod);
   const isOutdated = context.apiData?.takeChanged(run.uid) === true;
   if (isPrepared(context.state, pod)) return isOutdated ? [{ kind: 'volumes', setup: newVolumeSetup(true) }, { kind: 'plan' }] : [{ kind: 'plan' }];
   return [{ kind: 'cgroup', phase: 'check', kill: null }, { kind: 'directories', phase: 'ask' }, { kind: 'volumes', setup: newVolumeSetup() }, { kind: 'plan' }];
@@ -192,7 +191,7 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
     case 'syncTerminatedPod':
       if (error === null) {
         terminateStatus(context, run.pod);
-        unregisterObjects(context, run.uid);
+        context.apiParts.podReleased(context, run.uid);
       }
       return result;
     default:

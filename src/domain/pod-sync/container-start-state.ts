@@ -2,10 +2,13 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Container } from '../../ports/model/container.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
-import type { EnvObjects } from './env-objects.js';
+import type { ObjectAnswer } from '../api-data/object-manager.js';
 import type { LifecycleHook } from './lifecycle-hook-state.js';
 import type { PodKill } from './pod-kill-state.js';
 import { newSubPathPreparation, type SubPathPreparation } from './sub-path-state.js';
+
+/** What a start has read, as data: `<kind>/<name>` -> the answer. */
+export type EnvObjects = ReadonlyMap<string, ObjectAnswer>;
 
 export type ContainerGroup = 'init' | 'regular' | 'ephemeral';
 

@@ -4,12 +4,9 @@ import type { ConfigMap, Secret } from '../../ports/model/config-objects.js';
 import type { Container } from '../../ports/model/container.js';
 import type { ObjectAnswer, ObjectKind } from '../api-data/object-manager.js';
 import type { ConfigObjects, ObjectLookup } from '../containers/container-env.js';
-import type { ContainerStart } from './container-start-state.js';
+import type { ContainerStart, EnvObjects } from './container-start-state.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
-
-/** What a start has read, as data: `<kind>/<name>` -> the answer. */
-export type EnvObjects = ReadonlyMap<string, ObjectAnswer>;
 
 /** Whether all is read; else the run is woken when there is more. */
 export function areEnvObjectsRead(start: ContainerStart, run: SyncRun, { apiData, turn }: SyncContext): boolean {

@@ -1,0 +1,37 @@
+// Who is told of changes in the copies of the API's objects, and what the other parts get of them: the one place that sees both.
+import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
+import type { AgentContext, ApiParts } from './agent-context.js';
+import { apiDataOf, objectChanged, registerObjects, unregisterObjects, volumesWorkedOn } from './api-data.js';
+import { watchObjects } from './api-objects.js';
+import { apiPodsChanged } from './api-pods.js';
+import { reconcileAllMirrors } from './mirror-pods.js';
+import { runtimeClassesChanged } from './runtime-facts.js';
+import { servicesChanged } from './services.js';
+
+type Owner = ApiParts['changed'];
+
+/** Whom the changes of a reflector are told, by the first part of its name. */
+const owners: Readonly<Record<string, Owner>> = {
+  node: nodeChanged,
+  pods: apiPodsChanged,
+  services: servicesChanged,
+  secrets: objectChanged,
+  configmaps: objectChanged,
+  runtimeclasses: runtimeClassesChanged,
+};
+
+export const apiParts: ApiParts = {
+  apiData: apiDataOf,
+  podWanted: registerObjects,
+  podReleased: unregisterObjects,
+  volumesWorkedOn,
+  changed: (context, reflector, changes, replaced) => owners[reflector.name.split(':', 1)[0] as string]?.(context, reflector, changes, replaced),
+};
+
+/** Pods are watched once the Node is known, so that those of another node of the name are not taken for its own. */
+function nodeChanged(context: AgentContext, _reflector: ReflectorState, _changes: readonly ObjectChange[], replaced: boolean): void {
+  const { nodeName } = context.state.settings;
+  const pods = { group: '', version: 'v1', plural: 'pods' };
+  if (replaced) watchObjects(context, 'pods', { resource: pods, namespace: null, fieldSelector: `spec.nodeName=${nodeName}`, labelSelector: null });
+  reconcileAllMirrors(context);
+}
