@@ -8,6 +8,7 @@ export { CriImages } from './cri-images.js';
 export { CriRuntimeEvents } from './cri-runtime-events.js';
 export { CriRuntimeState, criVersion } from './cri-runtime-state.js';
 export { CriSandboxes } from './cri-sandboxes.js';
+export { type CriContainerReading, type CriFilesystemReading, CriStats, sandboxImageOf } from './cri-stats.js';
 export { CriStreaming } from './cri-streaming.js';
 export { EndpointError, socketPathOf } from './endpoint.js';
 export * as criProtocol from './gen/cri-runtime-v1.js';

@@ -14,6 +14,7 @@ export type { Route } from './route-table.js';
 export { type ContainerLogParts, containerLogRoutes } from './routes/container-log-routes.js';
 export { disabledRoute, type LogEntry, nodeLogRoute, type OpenLogEntry } from './routes/node-log-routes.js';
 export { checkpointRoute, configzRoute, healthKubeletRoutes, podRoutes, type RunningPod, runningPodsRoute } from './routes/state-routes.js';
+export { type MetricsPage, metricsRoute, type SummaryOutcome, statsSummaryRoute } from './routes/stats-routes.js';
 export { streamRoutes } from './routes/stream-routes.js';
 export { flagzRoute, type StatusFacts, statuszRoute, verbosityRoute } from './routes/z-pages.js';
 export { answerOnSocket, proxyUpgrade } from './upgrade-proxy.js';

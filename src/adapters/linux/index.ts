@@ -6,3 +6,21 @@ export { type HostReading, hostAddresses, readHost, readTunables } from './host-
 export { LinuxMachine, type LinuxMachineOptions } from './linux-machine.js';
 export { LinuxManifestDirectory, type ManifestDirectoryOptions } from './manifest-directory.js';
 export { HttpManifestUrl } from './manifest-url.js';
+export type {
+  CgroupCounters,
+  CpuCounters,
+  DeviceIo,
+  MemoryCounters,
+  Pressure,
+} from './stats/cgroup-counters.js';
+export { CgroupReader, type CgroupReaderOptions, cgroupsReadMax, type ReadCgroup } from './stats/cgroup-reader.js';
+export {
+  type InterfaceCounters,
+  type OpenFiles,
+  parseBootTime,
+  parseNetDev,
+  parseTaskCount,
+  readOpenFiles,
+  textOrEmpty,
+} from './stats/proc-readings.js';
+export { directFilesUsage, type TreeUsage, treeUsage } from './stats/tree-usage.js';

@@ -1,13 +1,13 @@
 // The runtime service of the mock: what agents and crictl ask of sandboxes and containers. A method that is not here is answered with
 // UNIMPLEMENTED, by gRPC itself.
 import type { Micros } from '../../ports/micros.js';
-import type { RuntimeOperationName, RuntimeOperations, SimContainerRuntime } from '../../sim/index.js';
+import type { RuntimeOperationName, RuntimeOperations, SimContainer, SimContainerRuntime } from '../../sim/index.js';
 import { containerConfigFromCri, criProtocol, criVersion, resourcesFromCri, sandboxConfigFromCri } from '../cri/index.js';
 import type { RealTime } from '../time/index.js';
 import type { ContainerFiles } from './container-files.js';
 import type { EventSubscribers } from './event-subscribers.js';
 import { type Answer, inParts, mapped, ready, refusal, unary } from './rpc.js';
-import { containerState, containerStatus, listedContainer, listedSandbox, nanosOf, sandboxState, sandboxStatus } from './state-to-cri.js';
+import { containerState, containerStats, containerStatus, listedContainer, listedSandbox, nanosOf, sandboxState, sandboxStatus } from './state-to-cri.js';
 
 /** What the services work with. */
 export interface MockRuntime {
@@ -138,6 +138,11 @@ function containerMethods(mock: MockRuntime): Service {
       if (linux !== undefined) runtime.containers.updateResources(container, resourcesFromCri(linux));
       return ready({}, runtime.latencies.look);
     }),
+    listContainerStats: unary(time, ({ filter }) =>
+      mapped(mock.ask('images.fsInfo', null), ([disk]) => ({
+        stats: measured(mock, filter).map((container) => containerStats(container, mock.settled(), disk?.mountpoint ?? '')),
+      })),
+    ),
     reopenContainerLog: unary(time, ({ containerId }) => mapped(mock.ask('containers.reopenLog', withId(containerId)), () => ({}))),
     checkpointContainer: unary(time, ({ containerId, location, timeout }) =>
       mapped(mock.ask('containers.checkpoint', { ...withId(containerId), location, timeoutSeconds: Number(timeout) }), () => {
@@ -159,6 +164,18 @@ function listedSandboxes(mock: MockRuntime, filter: criProtocol.PodSandboxFilter
       hasLabels(sandbox.config.labels, filter?.labelSelector),
   );
   return ready(wanted.map(listedSandbox), latencies.look);
+}
+
+/** Only what runs is measured. */
+function measured({ runtime: { state } }: MockRuntime, filter: criProtocol.ContainerStatsFilter | undefined): SimContainer[] {
+  const id = filter === undefined || filter.id === '' ? null : fullId(state.containers, filter.id);
+  return [...state.containers.values()].filter(
+    (container) =>
+      container.state === 'running' &&
+      (id === null || container.id === id) &&
+      (filter === undefined || filter.podSandboxId === '' || container.sandboxId === fullId(state.sandboxes, filter.podSandboxId)) &&
+      hasLabels(container.config.labels, filter?.labelSelector),
+  );
 }
 
 function listedContainers(mock: MockRuntime, filter: criProtocol.ContainerFilter | undefined): Answer<criProtocol.Container[]> {

@@ -57,6 +57,34 @@ export function listedContainer(container: SimContainer): criProtocol.Container 
   };
 }
 
+/** What every container of the simulated runtime uses while it runs: it has no load of its own. */
+const usedCores = 0.01;
+const usedMemoryBytes = 16n * 1024n * 1024n;
+const writtenBytes = 32n * 1024n;
+
+export function containerStats({ id, config, startedAt }: SimContainer, now: Micros, mountpoint: string): criProtocol.ContainerStats {
+  const timestamp = nanosOf(now);
+  const value = (amount: bigint) => ({ value: amount });
+  const { labels, annotations, metadata } = config;
+  return {
+    attributes: { id, metadata, labels, annotations },
+    cpu: { timestamp, usageCoreNanoSeconds: value(BigInt(Math.round(Math.max(0, now - (startedAt ?? now)) * 1_000 * usedCores))), usageNanoCores: undefined, psi: undefined },
+    memory: {
+      timestamp,
+      workingSetBytes: value(usedMemoryBytes),
+      availableBytes: undefined,
+      usageBytes: value(usedMemoryBytes),
+      rssBytes: value(usedMemoryBytes),
+      pageFaults: undefined,
+      majorPageFaults: undefined,
+      psi: undefined,
+    },
+    writableLayer: { timestamp, fsId: { mountpoint }, usedBytes: value(writtenBytes), inodesUsed: value(8n) },
+    swap: { timestamp, swapAvailableBytes: undefined, swapUsageBytes: value(0n) },
+    io: undefined,
+  };
+}
+
 export function sandboxStatus(sandbox: SimSandbox): criProtocol.PodSandboxStatus {
   const { id, config, createdAt, ip, runtimeHandler } = sandbox;
   const options = sandboxConfigToCri(config).linux?.securityContext?.namespaceOptions;

@@ -94,6 +94,7 @@ export const actedOn: ReadonlySet<string> = new Set([
   'tlsCurvePreferences',
   'tlsMinVersion',
   'tlsPrivateKeyFile',
+  'volumeStatsAggPeriod',
 ]);
 
 /** Settings that differ from their default and that nothing acts on; dotted paths, in the order of the table. */

@@ -22,6 +22,7 @@ import { tokens } from '../../tokens.js';
 import { certificateDirectory } from '../certificate-directory.js';
 import type { DaemonContext } from '../daemon-context.js';
 import { StartRefusal } from '../start-refusal.js';
+import { openNodeStats } from '../stats/open-node-stats.js';
 import type { Teardown } from '../teardown.js';
 import { allRoutes, readOnlyRoutes } from './api-routes.js';
 import { isIssued, issuedPair, keepIssued } from './issued-serving.js';
@@ -50,10 +51,12 @@ export async function openKubeletApi(context: DaemonContext, resolver: Resolver,
     onError: (error: unknown, path: string) => context.logger.log('error', 'Request failed', { path, err: error instanceof Error ? error.message : String(error) }),
   };
   const port = apiPort ?? configuration.port;
-  const routes = configuration.enableDebuggingHandlers ? allRoutes(context, resolver, startedMillis) : readOnlyRoutes(resolver);
+  const numbers = await openNodeStats(context, resolver, teardown, nodeName, startedMillis);
+  const open = [...readOnlyRoutes(resolver), ...numbers];
+  const routes = configuration.enableDebuggingHandlers ? [...allRoutes(context, resolver, startedMillis), ...numbers] : open;
   const server = await listening({ ...common, port, tls, access, routes }, teardown);
   watchCredentials(context, resolver, teardown, nodeName, server, tls);
-  if (configuration.readOnlyPort !== 0) await listening({ ...common, port: configuration.readOnlyPort, tls: null, access: null, routes: readOnlyRoutes(resolver) }, teardown);
+  if (configuration.readOnlyPort !== 0) await listening({ ...common, port: configuration.readOnlyPort, tls: null, access: null, routes: open }, teardown);
   const { anonymous } = configuration.authentication;
   if (anonymous.enabled && configuration.authorization.mode === 'AlwaysAllow') {
     context.logger.log('warn', 'Anonymous requests may do everything with this node: authentication.anonymous.enabled and authorization.mode AlwaysAllow', {

@@ -1,0 +1,47 @@
+// The node's numbers: /stats/summary as JSON, and metrics in the text format (spec/config-and-api.md, 10.2).
+import { Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+import { type HttpAnswer, plainText } from '../http-answer.js';
+import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from '../kubelet-routes.js';
+
+export type SummaryOutcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: string };
+
+/** @param summary the answer, or why there is none: it is all or nothing */
+export function statsSummaryRoute(summary: (onlyCpuAndMemory: boolean) => Promise<SummaryOutcome>): KubeletRoute {
+  const answer = async ({ path, query }: KubeletQuestion): Promise<HttpAnswer | null> => {
+    if (path !== '/stats/summary') return null;
+    const only = query.getAll('only_cpu_and_memory');
+    const outcome = await summary(only.length === 1 && only[0] === 'true');
+    if (!outcome.ok) return plainText(500, `Internal Error: ${outcome.error}`);
+    return { status: 200, headers: { 'Content-Type': 'application/json' }, body: goIndentedJson(outcome.value) };
+  };
+  return { pattern: '/stats/', methods: ['GET', 'POST'], produces: 'application/json', answer };
+}
+
+/** Indented by one space, and escaped as Go's encoder does; the characters occur in strings only. */
+function goIndentedJson(value: unknown): string {
+  return JSON.stringify(value, null, 1).replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+export interface MetricsPage {
+  readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of one scrape, in pieces that are each a whole number of families. */
+  texts(): AsyncIterable<string> | Iterable<string> | Promise<Iterable<string>>;
+}
+
+export function metricsRoute(pattern: string, page: MetricsPage): KubeletRoute {
+  const answer = async ({ headers }: KubeletQuestion): Promise<KubeletAnswer> => {
+    const chunks = Readable.from(bytesOf(await page.texts()));
+    const answered = { 'Content-Type': page.contentType, ...page.headers };
+    if (!/\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))) return { kind: 'stream', status: 200, headers: answered, chunks };
+    const zipped = createGzip();
+    chunks.once('error', (error) => zipped.destroy(error));
+    return { kind: 'stream', status: 200, headers: { ...answered, 'Content-Encoding': 'gzip' }, chunks: chunks.pipe(zipped) };
+  };
+  return { pattern, methods: null, produces: null, answer };
+}
+
+async function* bytesOf(texts: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const text of texts) yield Buffer.from(text);
+}

@@ -1,0 +1,55 @@
+// The Prometheus text format, version 0.0.4, with time stamps, which prom-client can't write.
+// See https://prometheus.io/docs/instrumenting/exposition_formats/.
+// Invariants: a family is written once with its help and type before its samples, families in the order of their names; what comes from pods is escaped.
+
+export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores';
+
+export type MetricType = 'counter' | 'gauge';
+
+/** One metric name with its samples. */
+export class MetricFamily {
+  readonly lines: string[] = [];
+
+  constructor(
+    readonly name: string,
+    readonly type: MetricType,
+    readonly help: string,
+  ) {}
+
+  /** @param labels as `labelText` gives them, without braces; '' for none. @param timestampMillis null: the time of the scrape */
+  add(labels: string, value: number, timestampMillis: number | null): void {
+    const stamp = timestampMillis === null ? '' : ` ${timestampMillis}`;
+    this.lines.push(labels === '' ? `${this.name} ${metricNumber(value)}${stamp}\n` : `${this.name}{${labels}} ${metricNumber(value)}${stamp}\n`);
+  }
+
+  text(): string {
+    return `# HELP ${this.name} ${escapedHelp(this.help)}\n# TYPE ${this.name} ${this.type}\n${this.lines.join('')}`;
+  }
+}
+
+/** The text of each family that has samples, by name. */
+export function* familyTexts(families: Iterable<MetricFamily>): Generator<string> {
+  for (const family of [...families].sort((a, b) => (a.name < b.name ? -1 : 1))) if (family.lines.length > 0) yield family.text();
+}
+
+/** `a="1",b="2"` in the order given, which is to be that of the names. */
+export function labelText(labels: readonly (readonly [name: string, value: string])[]): string {
+  return labels.map(([name, value]) => `${name}="${escapedLabel(value)}"`).join(',');
+}
+
+export function escapedLabel(value: string): string {
+  return /[\\"\n]/.test(value) ? value.replace(/\\/g, '\\\\').replace(/"/g, '\\"').replace(/\n/g, '\\n') : value;
+}
+
+function escapedHelp(help: string): string {
+  return help.replace(/\\/g, '\\\\').replace(/\n/g, '\\n');
+}
+
+/** As Go's strconv writes the shortest form: with an exponent from 1e+06 on and below 1e-04. */
+export function metricNumber(value: number): string {
+  if (Number.isNaN(value)) return 'NaN';
+  if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
+  const size = Math.abs(value);
+  if (size === 0 || (size >= 1e-4 && size < 1e6)) return String(value);
+  return value.toExponential().replace(/e([-+])(\d)$/, 'e$10$2');
+}

@@ -1,0 +1,229 @@
+// The node's numbers for those who ask: one snapshot of cgroups, runtime and file systems, taken at most every ten seconds and only when
+// somebody asks, from which the stats summary and the metrics are made.
+//
+// Invariants: everybody who asks while a snapshot is being taken gets that one; a snapshot with less detail is never shown to who wants more.
+import type { CriContainerReading, CriFilesystemReading, CriStats } from '../../../adapters/cri/index.js';
+import { type CpuRates, forgetOldCpuRates, readCpuRate, updateCpuRate } from '../../../domain/stats/cpu-rates.js';
+import { type FilesystemNumbers, imageFsStats, type RootFilesystem } from '../../../domain/stats/filesystem-stats.js';
+import type { Part, SystemContainer } from '../../../domain/stats/node-summary.js';
+import type { PodStatsFacts, StatsContainer, StatsSandbox } from '../../../domain/stats/pod-stats.js';
+import type { RuntimeContainerReading } from '../../../domain/stats/runtime-stats.js';
+import type { Micros } from '../../../ports/micros.js';
+import type { Pod } from '../../../ports/model/pod.js';
+import type { RuntimeListing } from '../../../ports/model/runtime-listing.js';
+import type { FsStats } from '../../../ports/model/stats-summary.js';
+import type { Call, PortOf } from '../../../ports/operation.js';
+import type { RuntimeStateOperations } from '../../../ports/outbound/container-runtime.js';
+import type { FilesystemUsage, FilesystemUsageOperations } from '../../../ports/outbound/filesystem-usage.js';
+import type { KnownContainer, NodeSampler, SampledCgroup } from './node-sampler.js';
+import type { PodDiskUsage } from './pod-disk-usage.js';
+
+export interface NodeStatsOptions {
+  /** null: this host has no cgroups that can be read. */
+  readonly sampler: NodeSampler | null;
+  readonly runtime: Pick<PortOf<RuntimeStateOperations>, 'listPods'>;
+  readonly criStats: Pick<CriStats, 'containers' | 'imageFilesystems'>;
+  readonly diskUsage: PodDiskUsage;
+  readonly filesystemUsage: PortOf<FilesystemUsageOperations>;
+  readonly rootDirectory: string;
+  readonly pods: () => readonly Pod[];
+  readonly now: () => Micros;
+  /** Cgroups of the node's own parts; '' where they have none. */
+  readonly systemCgroups: readonly { readonly name: SystemContainer['name']; readonly path: string; readonly startedAt: Micros | null }[];
+  /** Bytes of memory and swap: the root's limits. */
+  readonly machine: { readonly memoryBytes: number; readonly swapBytes: number };
+}
+
+/** All that the answers are made of, of one moment. */
+export interface Snapshot {
+  readonly at: Micros;
+  readonly detail: boolean;
+  readonly cgroups: readonly SampledCgroup[];
+  readonly facts: PodStatsFacts;
+  readonly root: Part<RootFilesystem>;
+  readonly imageFs: Part<FsStats>;
+  readonly rootCgroup: Part<SampledCgroup>;
+  /** Why pods can't be told; null: they can. */
+  readonly podsError: string | null;
+}
+
+/** As old as the kubelet's samples are at the least. */
+const freshFor: Micros = 10_000_000;
+const lookMicros: Micros = 30_000_000;
+/** A file system behind a dead network would wait for ever. */
+const filesystemMicros: Micros = 2_000_000;
+
+export class NodeStats {
+  private newest: Snapshot | null = null;
+  private taking: { readonly detail: boolean; readonly snapshot: Promise<Snapshot> } | null = null;
+  private readonly rates: CpuRates = new Map();
+
+  constructor(private readonly options: NodeStatsOptions) {}
+
+  /** @param detail for metrics of single cgroups; the summary does with less */
+  async snapshot(detail: boolean): Promise<Snapshot> {
+    const { newest } = this;
+    if (newest !== null && this.options.now() - newest.at < freshFor && (newest.detail || !detail)) return newest;
+    if (this.taking !== null) {
+      if (this.taking.detail || !detail) return this.taking.snapshot;
+      await this.taking.snapshot.catch(() => {});
+      return this.snapshot(detail);
+    }
+    const snapshot = this.take(detail).finally(() => {
+      this.taking = null;
+    });
+    this.taking = { detail, snapshot };
+    this.newest = await snapshot;
+    return this.newest;
+  }
+
+  private async take(detail: boolean): Promise<Snapshot> {
+    const { options } = this;
+    const call: Call = { signal: AbortSignal.timeout(lookMicros / 1_000), timeoutMicros: lookMicros };
+    await options.diskUsage.refresh(options.pods());
+    const [listing, readings, imageFilesystems] = await Promise.all([
+      attempt(options.runtime.listPods({ uid: null }, call)),
+      attempt(options.criStats.containers(call)),
+      attempt(options.criStats.imageFilesystems(call)),
+    ]);
+    const now = options.now();
+    const mountpoints = new Set([
+      ...(imageFilesystems.ok ? imageFilesystems.value : []).flatMap(({ mountpoint }) => mountpoint ?? []),
+      ...(readings.ok ? readings.value : []).flatMap(({ writableLayer }) => writableLayer?.mountpoint ?? []),
+    ]);
+    const [root, filesystems] = await Promise.all([this.filesystem(options.rootDirectory), this.filesystems(mountpoints)]);
+    const known = listing.ok ? knownContainers(listing.value) : new Map<string, KnownContainer>();
+    const cgroups = options.sampler === null ? [] : await options.sampler.sample(known, detail);
+    const rootFilesystem: Part<RootFilesystem> =
+      root === null ? { ok: false, error: 'the file system of the root directory can not be measured' } : { ok: true, value: { time: now, ...root } };
+    return {
+      at: now,
+      detail,
+      cgroups,
+      facts: this.facts(listing, readings, cgroups, rootFilesystem, filesystems, now),
+      root: rootFilesystem,
+      imageFs: imageFilesystems.ok ? imageFsPart(imageFilesystems.value, filesystems) : imageFilesystems,
+      rootCgroup: rootCgroupOf(cgroups),
+      podsError: listing.ok ? (readings.ok ? null : readings.error) : listing.error,
+    };
+  }
+
+  private facts(
+    listing: Part<RuntimeListing>,
+    readings: Part<readonly CriContainerReading[]>,
+    cgroups: readonly SampledCgroup[],
+    root: Part<RootFilesystem>,
+    filesystems: Readonly<Record<string, FilesystemNumbers>>,
+    now: Micros,
+  ): PodStatsFacts {
+    const pods = listing.ok ? listing.value.pods : [];
+    const { diskUsage } = this.options;
+    return {
+      sandboxes: pods.flatMap(({ uid, name, namespace, sandboxes }) =>
+        sandboxes.map(({ id, createdAt, state }): StatsSandbox => ({ id, name, namespace, uid, createdAt, isReady: state === 'ready' })),
+      ),
+      containers: pods.flatMap(({ containers }) =>
+        containers.map(({ id, name, sandboxId, createdAt, state }): StatsContainer => ({ id, name, sandboxId, createdAt, isRunning: state === 'running' })),
+      ),
+      readings: (readings.ok ? readings.value : []).map((reading) => this.withRate(reading, now)),
+      cgroups: Object.fromEntries(cgroups.map(({ path, sample }) => [path, sample])),
+      root: root.ok ? root.value : { time: now, device: '' },
+      filesystems,
+      containerLogs: (uid, containerName) => diskUsage.of(uid)?.containerLogs.get(containerName) ?? null,
+      podLogs: (uid) => diskUsage.of(uid)?.podLogs ?? null,
+      etcHosts: (uid) => diskUsage.of(uid)?.etcHosts ?? null,
+      ephemeralVolumes: (uid) => diskUsage.of(uid)?.ephemeral ?? [],
+      persistentVolumes: (uid) => diskUsage.of(uid)?.persistent ?? [],
+    };
+  }
+
+  /** The runtime gives totals; their rate is over the time since the snapshot before. */
+  private withRate(reading: CriContainerReading, now: Micros): RuntimeContainerReading {
+    const { cpu } = reading;
+    if (cpu === null) return { ...reading, cpu: null };
+    const usage = cpu.usageCoreNanoSeconds;
+    const asked = {
+      timeNanos: cpu.timeNanos,
+      usageCoreNanoSeconds: usage === undefined ? null : BigInt(Math.trunc(usage)),
+      usageNanoCores: cpu.usageNanoCores === undefined ? null : BigInt(Math.trunc(cpu.usageNanoCores)),
+    };
+    const rate = updateCpuRate(this.rates, reading.containerId, asked, now) ?? readCpuRate(this.rates, reading.containerId, asked);
+    forgetOldCpuRates(this.rates, now);
+    return {
+      ...reading,
+      cpu: { time: cpu.time, ...(usage === undefined ? {} : { usageCoreNanoSeconds: usage }), ...(rate === null ? {} : { usageNanoCores: rate }) },
+    };
+  }
+
+  private async filesystems(mountpoints: ReadonlySet<string>): Promise<Readonly<Record<string, FilesystemNumbers>>> {
+    const paths = [...mountpoints].slice(0, mountpointsMax);
+    const found = await Promise.all(paths.map((path) => this.filesystem(path)));
+    return Object.fromEntries(paths.flatMap((path, i) => (found[i] == null ? [] : [[path, found[i]] as const])));
+  }
+
+  private async filesystem(path: string): Promise<FilesystemNumbers | null> {
+    return filesystemNumbers(this.options.filesystemUsage, path);
+  }
+
+  /** What the summary shows beside the pods. */
+  systemContainers(snapshot: Snapshot): readonly SystemContainer[] {
+    return this.options.systemCgroups.flatMap(({ name, path, startedAt }) => {
+      if (path === '') return [];
+      const found = snapshot.cgroups.find((one) => one.path === path);
+      return [{ name, cgroup: found?.sample ?? null, startedAt }];
+    });
+  }
+
+  /** The root has no limit of its own: the machine is it. */
+  rootSample(root: SampledCgroup): SampledCgroup['sample'] {
+    const { memoryBytes, swapBytes } = this.options.machine;
+    return { ...root.sample, memoryLimitBytes: BigInt(memoryBytes), swapLimitBytes: BigInt(swapBytes) };
+  }
+}
+
+/** Runtimes have one or two file systems. */
+const mountpointsMax = 16;
+
+/** null: it can't be told, or not soon. */
+export async function filesystemNumbers(port: PortOf<FilesystemUsageOperations>, path: string): Promise<FilesystemNumbers | null> {
+  const signal = AbortSignal.timeout(filesystemMicros / 1_000);
+  const late = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null)));
+  const usage: FilesystemUsage | null = await Promise.race([port.usage({ path }, { signal, timeoutMicros: filesystemMicros }).catch(() => null), late]);
+  if (usage === null) return null;
+  return {
+    device: '',
+    availableBytes: Number(usage.availableBytes),
+    capacityBytes: Number(usage.capacityBytes),
+    usedBytes: Number(usage.capacityBytes - usage.freeBytes),
+    inodes: Number(usage.inodes),
+    inodesFree: Number(usage.inodesFree),
+  };
+}
+
+function imageFsPart(filesystems: readonly CriFilesystemReading[], byMountpoint: Readonly<Record<string, FilesystemNumbers>>): Part<FsStats> {
+  const result = imageFsStats(filesystems, byMountpoint);
+  return result.ok ? { ok: true, value: result.stats } : result;
+}
+
+function rootCgroupOf(cgroups: readonly SampledCgroup[]): Part<SampledCgroup> {
+  const root = cgroups.find(({ path }) => path === '/');
+  return root === undefined ? { ok: false, error: 'failed to get cgroup stats for "/": unknown container "/"' } : { ok: true, value: root };
+}
+
+export function knownContainers(listing: RuntimeListing): Map<string, KnownContainer> {
+  const known = new Map<string, KnownContainer>();
+  for (const { uid, name, namespace, sandboxes, containers } of listing.pods) {
+    const pod = { podName: name, podNamespace: namespace, podUid: uid };
+    for (const { id } of sandboxes) known.set(id, { ...pod, id, containerName: '', isSandbox: true });
+    for (const container of containers) known.set(container.id, { ...pod, id: container.id, containerName: container.name, isSandbox: false });
+  }
+  return known;
+}
+
+async function attempt<T>(value: Promise<T>): Promise<Part<T>> {
+  try {
+    return { ok: true, value: await value };
+  } catch (error) {
+    return { ok: false, error: error instanceof Error ? error.message : String(error) };
+  }
+}

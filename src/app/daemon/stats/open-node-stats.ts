@@ -1,0 +1,209 @@
+// Wires the node's numbers to the host: which cgroups are read, where the disk is looked at, and the routes that show it all.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { CriStats } from '../../../adapters/cri/index.js';
+import { type KubeletRoute, metricsRoute, statsSummaryRoute } from '../../../adapters/http-server/index.js';
+import { CgroupReader, directFilesUsage, parseBootTime, parseTaskCount, readCgroupLayout, textOrEmpty, treeUsage } from '../../../adapters/linux/index.js';
+import { type CadvisorFilesystem, type CadvisorMachine, familyTexts, metricsContentType, resourceFamilies } from '../../../adapters/metrics/index.js';
+import { parseMountinfo } from '../../../adapters/native-linux/index.js';
+import { nodeAllocatableCgroup } from '../../../domain/cgroups/pod-cgroup-name.js';
+import { parseCpuSet } from '../../../domain/values/cpu-set.js';
+import type { PortOf } from '../../../ports/operation.js';
+import type { FilesystemUsageOperations } from '../../../ports/outbound/filesystem-usage.js';
+import type { MachineReading } from '../../../ports/outbound/machine.js';
+import type { Resolver } from '../../bind-to.js';
+import { tokens } from '../../tokens.js';
+import type { DaemonContext } from '../daemon-context.js';
+import { micros } from '../kubelet-settings.js';
+import type { Teardown } from '../teardown.js';
+import { type CadvisorAnswersOptions, cadvisorTexts } from './cadvisor-answers.js';
+import { NodeSampler } from './node-sampler.js';
+import { filesystemNumbers, NodeStats } from './node-stats.js';
+import { PodDiskUsage } from './pod-disk-usage.js';
+import { resourcesOf, summaryOf } from './summary-answers.js';
+
+const calling = () => ({ signal: new AbortController().signal, timeoutMicros: null });
+
+/** /stats/summary, /metrics/resource and /metrics/cadvisor; nothing is read before somebody asks. */
+export async function openNodeStats(context: DaemonContext, resolver: Resolver, teardown: Teardown, nodeName: string, startedMillis: number): Promise<readonly KubeletRoute[]> {
+  const { clock, loaded } = context;
+  const machine = await resolver.get(tokens.machine).read(null, calling());
+  const criStats = new CriStats(resolver.get(tokens.runtimeService).runtimeService, resolver.get(tokens.imageService).imageService);
+  const stats = new NodeStats({
+    sampler: openSampler(context, teardown),
+    runtime: resolver.get(tokens.runtime),
+    criStats,
+    diskUsage: podDiskUsage(context),
+    filesystemUsage: context.native.filesystemUsage,
+    rootDirectory: loaded.options.rootDir,
+    pods: () => resolver.get(tokens.queries).pods().items ?? [],
+    now: () => clock.now(),
+    systemCgroups: systemCgroups(context, startedMillis),
+    machine,
+  });
+  const bootSeconds = parseBootTime(await textOrEmpty('/proc/stat')) ?? 0;
+  const summary = { stats, nodeName, bootedAt: bootSeconds * 1_000_000, processCounts: () => processCounts(machine.maxPids) };
+  const page = { contentType: metricsContentType, headers: {} };
+  const cadvisor = await cadvisorOptions(context, resolver, stats, criStats, machine);
+  return [
+    statsSummaryRoute((only) => summaryOf(summary, only)),
+    metricsRoute('/metrics/resource', { ...page, texts: async () => familyTexts(resourceFamilies(await resourcesOf(stats))) }),
+    metricsRoute('/metrics/cadvisor', { ...page, texts: () => cadvisorTexts(cadvisor) }),
+  ];
+}
+
+function openSampler({ native, clock, loaded }: DaemonContext, teardown: Teardown): NodeSampler | null {
+  const { configuration, options } = loaded;
+  const layout = readCgroupLayout('/proc/self/mountinfo');
+  if (layout.hierarchies.length === 0) return null;
+  const reader = new CgroupReader({ native, layout, nowMillis: () => Math.floor(clock.now() / 1_000) });
+  teardown.add('cgroup reader', () => reader.close());
+  const { cgroupsPerQOS, cgroupRoot, kubeletCgroups, systemCgroups: misc } = configuration;
+  // Without cgroups of their own pods may be anywhere.
+  const trees = [cgroupsPerQOS ? pathOf(nodeAllocatableCgroup(cgroupRoot, true)) : pathOf(nodeAllocatableCgroup(cgroupRoot, false))];
+  const single = [kubeletCgroups === '' ? ownCgroup() : kubeletCgroups, options.runtimeCgroups, misc].filter((path) => path !== '');
+  return new NodeSampler({ reader, trees, single, now: () => clock.now() });
+}
+
+function pathOf(name: readonly string[]): string {
+  return `/${name.join('/')}`;
+}
+
+function systemCgroups({ loaded }: DaemonContext, startedMillis: number) {
+  const { configuration, options } = loaded;
+  const kubelet = configuration.kubeletCgroups === '' ? ownCgroup() : configuration.kubeletCgroups;
+  return [
+    { name: 'kubelet', path: kubelet, startedAt: startedMillis * 1_000 },
+    { name: 'runtime', path: options.runtimeCgroups, startedAt: null },
+    { name: 'misc', path: configuration.systemCgroups, startedAt: null },
+    { name: 'pods', path: configuration.cgroupsPerQOS ? pathOf(nodeAllocatableCgroup(configuration.cgroupRoot, true)) : '', startedAt: null },
+  ] as const;
+}
+
+/** The cgroup that this process is in, if CPU and memory agree about it and it isn't the root; else ''. */
+function ownCgroup(): string {
+  try {
+    const lines = readFileSync('/proc/self/cgroup', 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(':'));
+    const of = (controller: string) =>
+      lines
+        .find(([, controllers = '']) => controllers.split(',').includes(controller))
+        ?.slice(2)
+        .join(':');
+    const unified = lines
+      .find(([number, controllers]) => number === '0' && controllers === '')
+      ?.slice(2)
+      .join(':');
+    const [cpu, memory] = [of('cpu') ?? unified ?? '/', of('memory') ?? unified ?? '/'];
+    return cpu === memory && cpu !== '/' ? cpu : '';
+  } catch {
+    return '';
+  }
+}
+
+function podDiskUsage({ loaded, clock, native }: DaemonContext): PodDiskUsage {
+  const { configuration, options } = loaded;
+  return new PodDiskUsage({
+    walks: { files: directFilesUsage, tree: treeUsage, filesystem: (path) => filesystemOf(native.filesystemUsage, path) },
+    rootDirectory: options.rootDir,
+    podLogsDirectory: configuration.podLogsDir,
+    volumePeriod: micros(configuration.volumeStatsAggPeriod),
+    now: () => clock.now(),
+    random: Math.random,
+  });
+}
+
+async function filesystemOf(port: PortOf<FilesystemUsageOperations>, path: string) {
+  const numbers = await filesystemNumbers(port, path);
+  if (numbers === null) return null;
+  const { availableBytes = 0, capacityBytes = 0, inodes = 0, inodesFree = 0 } = numbers;
+  return { availableBytes, capacityBytes, inodes, inodesFree };
+}
+
+async function processCounts(maxPid: number) {
+  const processes = parseTaskCount(await textOrEmpty('/proc/loadavg'));
+  return processes === null ? null : { maxPid, processes };
+}
+
+async function cadvisorOptions(context: DaemonContext, resolver: Resolver, stats: NodeStats, criStats: CriStats, machine: MachineReading): Promise<CadvisorAnswersOptions> {
+  const { native, clock, loaded } = context;
+  const { agent } = resolver.get(tokens.kernel).state;
+  let sandboxImage: string | null = null;
+  const imageOf = (id: string, isSandbox: boolean): string => {
+    if (isSandbox) return sandboxImage ?? '';
+    for (const { cached } of agent.cache.entries.values()) {
+      const found = cached.kind === 'status' ? cached.status.containers.find((container) => container.id === id) : undefined;
+      if (found !== undefined) return found.image;
+    }
+    return '';
+  };
+  return {
+    stats,
+    nowMillis: () => Math.floor(clock.now() / 1_000),
+    machine: async () => {
+      sandboxImage ??= await criStats.sandboxImage(calling()).catch(() => null);
+      return cadvisorMachine(machine);
+    },
+    imageOf,
+    rootFilesystems: () => rootFilesystems(native.filesystemUsage, loaded.options.rootDir),
+    deviceName: (device) => deviceNames().get(device) ?? '',
+  };
+}
+
+function cadvisorMachine(machine: MachineReading): CadvisorMachine {
+  const cores = new Set<string>();
+  const sockets = new Set<string>();
+  const online = parseCpuSet(readOr('/sys/devices/system/cpu/online').trim());
+  for (const cpu of online.ok ? online.value : []) {
+    const topology = `/sys/devices/system/cpu/cpu${cpu}/topology`;
+    const socket = readOr(`${topology}/physical_package_id`).trim();
+    sockets.add(socket);
+    cores.add(`${socket}/${readOr(`${topology}/core_id`).trim()}`);
+  }
+  const name = /^PRETTY_NAME="?([^"\n]*)"?$/m.exec(machine.osRelease ?? '')?.[1] ?? 'Linux';
+  const { machineId, systemUuid, bootId, cpus, memoryBytes, swapBytes } = machine;
+  return {
+    ...{ machineId, bootId, cpus, memoryBytes, swapBytes, osVersion: name },
+    systemUuid: systemUuid === '' ? machineId : systemUuid,
+    physicalCores: Math.max(1, cores.size),
+    sockets: Math.max(1, sockets.size),
+    kernelVersion: machine.kernelVersion ?? '',
+  };
+}
+
+/** The file system below the root directory, under the device that it is on. */
+async function rootFilesystems(port: PortOf<FilesystemUsageOperations>, rootDirectory: string): Promise<readonly CadvisorFilesystem[]> {
+  const numbers = await filesystemNumbers(port, rootDirectory);
+  if (numbers === null) return [];
+  const within = (mountPoint: string): boolean => mountPoint === '/' || rootDirectory === mountPoint || rootDirectory.startsWith(`${mountPoint}/`);
+  const mounts = parseMountinfo(readOr('/proc/self/mountinfo')).filter(({ mountPoint }) => within(mountPoint));
+  const mount = mounts.reduce((best, one) => (one.mountPoint.length >= (best?.mountPoint.length ?? 0) ? one : best), mounts[0]);
+  const { capacityBytes = 0, usedBytes = 0, inodes = 0, inodesFree = 0 } = numbers;
+  return [{ device: mount?.source ?? '', capacityBytes, usedBytes, inodes, inodesFree }];
+}
+
+let devices: ReadonlyMap<string, string> | null = null;
+
+/** Block devices by `major:minor`, as /sys names them; read once, as devices with containers' data don't come and go. */
+function deviceNames(): ReadonlyMap<string, string> {
+  if (devices === null) {
+    const directory = '/sys/dev/block';
+    const numbers = existsSync(directory) ? readdirSync(directory) : [];
+    devices = new Map(
+      numbers.flatMap((number) => {
+        const name = /^DEVNAME=(.*)$/m.exec(readOr(`${directory}/${number}/uevent`))?.[1];
+        return name === undefined ? [] : [[number, `/dev/${name}`] as const];
+      }),
+    );
+  }
+  return devices;
+}
+
+function readOr(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

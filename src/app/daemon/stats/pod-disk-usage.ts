@@ -1,0 +1,134 @@
+// What pods write to the node's disk: logs, hosts files, volumes. Walks are slow, so they are done one after the other, away from answers,
+// and the last results are what answers show.
+//
+// Invariants: one walk at a time; a pod's volumes are walked again at the earliest after their period, spread out over as long again; what is
+// known of pods that are gone is forgotten.
+import type { Used } from '../../../domain/stats/filesystem-stats.js';
+import { formatRfc3339 } from '../../../domain/values/time.js';
+import type { Micros } from '../../../ports/micros.js';
+import type { Pod } from '../../../ports/model/pod.js';
+import type { VolumeStats } from '../../../ports/model/stats-summary.js';
+
+export interface DiskWalks {
+  /** Of the files directly in a directory; null: no such directory. */
+  files(directory: string): Promise<Used | null>;
+  /** Of a whole tree; null: no such directory. */
+  tree(directory: string): Promise<Required<Used> | null>;
+  /** null: it can't be told, or not soon. */
+  filesystem(path: string): Promise<{ readonly availableBytes: number; readonly capacityBytes: number; readonly inodes: number; readonly inodesFree: number } | null>;
+}
+
+export interface PodDiskUsageOptions {
+  readonly walks: DiskWalks;
+  readonly rootDirectory: string;
+  readonly podLogsDirectory: string;
+  /** Between two looks at the volumes of a pod; 0 or less: never. */
+  readonly volumePeriod: Micros;
+  readonly now: () => Micros;
+  /** In [0, 1). */
+  readonly random: () => number;
+}
+
+/** Logs grow by themselves; a look at them is cheap. */
+const logPeriod: Micros = 10_000_000;
+
+interface PodUsage {
+  logsAt: Micros;
+  volumesAt: Micros;
+  containerLogs: ReadonlyMap<string, Used>;
+  podLogs: Used | null;
+  etcHosts: Used | null;
+  ephemeral: readonly VolumeStats[];
+  persistent: readonly VolumeStats[];
+}
+
+/** Kinds of volumes whose use can be measured: the directory that holds them, and whether they count as the pod's own writing. */
+const measured: readonly (readonly [kind: string, directory: string, ephemeral: boolean])[] = [
+  ['emptyDir', 'kubernetes.io~empty-dir', true],
+  ['configMap', 'kubernetes.io~configmap', true],
+  ['gitRepo', 'kubernetes.io~git-repo', true],
+  ['secret', 'kubernetes.io~secret', false],
+  ['projected', 'kubernetes.io~projected', false],
+  ['downwardAPI', 'kubernetes.io~downward-api', false],
+];
+
+export class PodDiskUsage {
+  private readonly known = new Map<string, PodUsage>();
+  private walking: Promise<void> | null = null;
+
+  constructor(private readonly options: PodDiskUsageOptions) {}
+
+  of(uid: string): Readonly<PodUsage> | null {
+    return this.known.get(uid) ?? null;
+  }
+
+  /** Looks at what is due. Resolves when the logs of all pods have been looked at once; the rest goes on by itself. */
+  async refresh(pods: readonly Pod[]): Promise<void> {
+    const uids = new Set(pods.map(({ metadata }) => metadata.uid ?? ''));
+    for (const uid of this.known.keys()) if (!uids.has(uid)) this.known.delete(uid);
+    for (const pod of pods) await this.refreshLogs(pod);
+    this.walking ??= this.walkVolumes(pods).finally(() => {
+      this.walking = null;
+    });
+  }
+
+  /** The walk that is under way has ended. */
+  async settled(): Promise<void> {
+    await this.walking;
+  }
+
+  private usage(uid: string): PodUsage {
+    const known = this.known.get(uid);
+    if (known !== undefined) return known;
+    const fresh: PodUsage = { logsAt: -1, volumesAt: -1, containerLogs: new Map(), podLogs: null, etcHosts: null, ephemeral: [], persistent: [] };
+    this.known.set(uid, fresh);
+    return fresh;
+  }
+
+  private async refreshLogs({ metadata: { name, namespace, uid = '' }, spec }: Pod): Promise<void> {
+    const usage = this.usage(uid);
+    const { walks, now, podLogsDirectory, rootDirectory } = this.options;
+    if (now() < usage.logsAt) return;
+    const directory = `${podLogsDirectory}/${namespace}_${name}_${uid}`;
+    const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
+    const found = await Promise.all(containers.map((container) => walks.files(`${directory}/${container.name}`)));
+    usage.containerLogs = new Map(containers.flatMap((container, i) => (found[i] == null ? [] : [[container.name, found[i]] as const])));
+    usage.podLogs = await walks.files(directory);
+    usage.etcHosts = await walks.tree(`${rootDirectory}/pods/${uid}/etc-hosts`);
+    usage.logsAt = now() + logPeriod;
+  }
+
+  private async walkVolumes(pods: readonly Pod[]): Promise<void> {
+    const { volumePeriod, now, random } = this.options;
+    if (volumePeriod <= 0) return;
+    for (const pod of pods) {
+      const usage = this.known.get(pod.metadata.uid ?? '');
+      if (usage === undefined || now() < usage.volumesAt) continue;
+      await this.walkPod(pod, usage);
+      usage.volumesAt = now() + Math.floor(volumePeriod * (1 + random()));
+    }
+  }
+
+  private async walkPod({ metadata, spec }: Pod, usage: PodUsage): Promise<void> {
+    const ephemeral: VolumeStats[] = [];
+    const persistent: VolumeStats[] = [];
+    for (const volume of spec.volumes ?? []) {
+      const kind = measured.find(([name]) => (volume as unknown as Readonly<Record<string, unknown>>)[name] !== undefined);
+      if (kind === undefined) continue;
+      const stats = await this.walkVolume(`${this.options.rootDirectory}/pods/${metadata.uid}/volumes/${kind[1]}/${volume.name}`, volume.name);
+      if (stats === null) continue;
+      // What is in memory is not on the node's disk.
+      const onDisk = kind[2] && (volume.emptyDir?.medium ?? '') === '';
+      (onDisk ? ephemeral : persistent).push(stats);
+    }
+    usage.ephemeral = ephemeral;
+    usage.persistent = persistent;
+  }
+
+  private async walkVolume(path: string, name: string): Promise<VolumeStats | null> {
+    const { walks, now } = this.options;
+    const [used, filesystem] = await Promise.all([walks.tree(path), walks.filesystem(path)]);
+    if (used === null || filesystem === null) return null;
+    return { time: formatRfc3339(now()), ...filesystem, usedBytes: used.usedBytes, inodesUsed: used.inodesUsed, name };
+  }
+}

@@ -1,0 +1,103 @@
+// The stats summary and the resource metrics of a snapshot.
+import type { NodeResources, ResourceContainer, ResourceNumbers, ResourcePod } from '../../../adapters/metrics/index.js';
+import type { CgroupSample } from '../../../domain/stats/cgroup-sample.js';
+import { liveCgroups, podCgroupKey, podCgroups } from '../../../domain/stats/live-cgroups.js';
+import { cpuAndMemorySummary, type Part, type SummaryFacts, statsSummary } from '../../../domain/stats/node-summary.js';
+import { podCpuAndMemoryStats, podStats } from '../../../domain/stats/pod-stats.js';
+import type { Micros } from '../../../ports/micros.js';
+import type { ContainerStats, PodStats, StatsSummary } from '../../../ports/model/stats-summary.js';
+import type { NodeStats, Snapshot } from './node-stats.js';
+
+export interface ProcessCounts {
+  readonly maxPid: number;
+  readonly processes: number;
+}
+
+export interface SummaryAnswersOptions {
+  readonly stats: NodeStats;
+  readonly nodeName: string;
+  readonly bootedAt: Micros;
+  /** null: they can't be told. */
+  readonly processCounts: () => Promise<ProcessCounts | null>;
+}
+
+export async function summaryOf({ stats, nodeName, bootedAt, processCounts }: SummaryAnswersOptions, onlyCpuAndMemory: boolean): Promise<Part<StatsSummary>> {
+  const snapshot = await stats.snapshot(false);
+  const pods: Part<readonly PodStats[]> =
+    snapshot.podsError === null
+      ? { ok: true, value: onlyCpuAndMemory ? podCpuAndMemoryStats(snapshot.facts, snapshot.at) : podStats(snapshot.facts, snapshot.at) }
+      : { ok: false, error: snapshot.podsError };
+  const facts: SummaryFacts = {
+    nodeName: { ok: true, value: nodeName },
+    rootCgroup: snapshot.rootCgroup.ok ? { ok: true, value: stats.rootSample(snapshot.rootCgroup.value) } : snapshot.rootCgroup,
+    bootedAt,
+    systemContainers: stats.systemContainers(snapshot),
+    pods,
+  };
+  if (onlyCpuAndMemory) return cpuAndMemorySummary(facts);
+  const counts = await processCounts();
+  return statsSummary({
+    ...facts,
+    root: snapshot.root,
+    imageFs: snapshot.imageFs,
+    rlimit: counts === null ? { ok: false, error: '/proc does not tell how many processes there are' } : { ok: true, value: { time: snapshot.at, ...counts } },
+  });
+}
+
+export async function resourcesOf(stats: NodeStats): Promise<NodeResources> {
+  let snapshot: Snapshot;
+  try {
+    snapshot = await stats.snapshot(false);
+  } catch {
+    return { node: null, pods: [], failed: true };
+  }
+  const { facts, rootCgroup, at } = snapshot;
+  const node = rootCgroup.ok ? numbersOf(podLike(stats.rootSample(rootCgroup.value)), millisOf(rootCgroup.value.sample, at)) : null;
+  const ofPods = podCgroups(facts.cgroups);
+  const live = liveCgroups(facts.cgroups);
+  const ids = new Map(facts.containers.map(({ id, sandboxId, name }) => [`${sandboxId}/${name}`, id]));
+  const started = new Map(facts.containers.map(({ id, createdAt }) => [id, createdAt]));
+  const sandboxes = new Map(facts.sandboxes.map(({ id, uid }) => [id, uid]));
+  const idOf = (uid: string, name: string): string | undefined => {
+    for (const [sandboxId, ofUid] of sandboxes) {
+      const id = ofUid === uid ? ids.get(`${sandboxId}/${name}`) : undefined;
+      if (id !== undefined) return id;
+    }
+    return undefined;
+  };
+  const pods = snapshot.podsError === null ? podCpuAndMemoryStats(facts, at) : [];
+  return {
+    node,
+    failed: snapshot.podsError !== null || !rootCgroup.ok,
+    pods: pods.map((pod): ResourcePod => {
+      const { name, namespace, uid } = pod.podRef;
+      const containers = (pod.containers ?? []).map((container): ResourceContainer => {
+        const id = idOf(uid, container.name) ?? '';
+        return { ...numbersOf(container, millisOf(live.get(id), at)), name: container.name, startedAtSeconds: (started.get(id) ?? 0) / 1e6 };
+      });
+      return { ...numbersOf(pod, millisOf(ofPods.get(podCgroupKey(uid)), at)), name, namespace, containers };
+    }),
+  };
+}
+
+/** When the cgroup was read; without one the numbers are the runtime's, which were asked for at the snapshot. */
+function millisOf(sample: CgroupSample | undefined, at: Micros): number {
+  return Math.floor((sample?.reading?.time ?? at) / 1_000);
+}
+
+function podLike({ reading }: CgroupSample): Pick<ContainerStats, 'cpu' | 'memory' | 'swap'> {
+  if (reading === null) return {};
+  const { cpu, memory } = reading;
+  return {
+    ...(cpu === null ? {} : { cpu: { usageCoreNanoSeconds: cpu.usageCoreNanoSeconds } }),
+    ...(memory === null ? {} : { memory: { workingSetBytes: memory.workingSetBytes }, swap: { swapUsageBytes: memory.swapBytes } }),
+  };
+}
+
+function numbersOf({ cpu, memory, swap }: Pick<ContainerStats, 'cpu' | 'memory' | 'swap'>, atMillis: number): ResourceNumbers {
+  return {
+    cpu: cpu?.usageCoreNanoSeconds === undefined ? null : { atMillis, usageCoreNanoSeconds: cpu.usageCoreNanoSeconds },
+    memory: memory?.workingSetBytes === undefined ? null : { atMillis, workingSetBytes: memory.workingSetBytes },
+    swap: swap?.swapUsageBytes === undefined ? null : { atMillis, usageBytes: swap.swapUsageBytes, availableBytes: swap.swapAvailableBytes ?? null },
+  };
+}

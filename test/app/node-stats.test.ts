@@ -1,0 +1,120 @@
+// /stats/summary and the metrics of a daemon on the mock runtime, in the form of the recorded reference.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { request as requestTls } from 'node:https';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import t from 'tap';
+import type { Daemon } from '../../src/app/daemon/start-daemon.js';
+import { metricFindings, metricTypes } from '../adapters/metric-lint.js';
+import { phaseOf, podNamed, Stage, until } from './stage.js';
+
+interface Answer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+function ask(daemon: Daemon, path: string, method = 'GET', headers: Readonly<Record<string, string>> = {}, tls = true): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const options = { host: '127.0.0.1', port: daemon.apiPort, path, method, headers, rejectUnauthorized: false, agent: false };
+    const sent = (tls ? requestTls : request)(options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.once('end', () => {
+        const bytes = Buffer.concat(chunks);
+        const body = response.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes).toString() : bytes.toString();
+        resolve({ status: response.statusCode ?? 0, type: response.headers['content-type'] ?? '', body });
+      });
+    });
+    sent.once('error', reject);
+    sent.end();
+  });
+}
+
+const volumes = '  volumes: [{name: scratch, emptyDir: {}}]\n';
+
+t.test('the numbers of a node', async (t) => {
+  const stage = await Stage.open();
+  t.teardown(() => stage.close());
+  stage.configurationMore = 'enableServer: true\naddress: 127.0.0.1\n';
+  stage.manifest('a.yaml', stage.pod('a', 'busybox', 'run=forever,log=50/s', volumes));
+  const daemon = await stage.start();
+  await until('a runs', () => phaseOf(daemon, 'a-n1') === 'Running');
+  const uid = podNamed(daemon, 'a-n1')?.metadata.uid ?? '';
+  const scratch = join(stage.root, 'pods', uid, 'volumes/kubernetes.io~empty-dir/scratch');
+  mkdirSync(scratch, { recursive: true });
+  writeFileSync(join(scratch, 'file'), 'x'.repeat(100_000));
+
+  const first = await ask(daemon, '/stats/summary');
+  t.equal(first.status, 200, first.body.slice(0, 200));
+  t.equal(first.type, 'application/json');
+  t.match(first.body, /^\{\n "node": \{\n {2}"nodeName": "n1",\n/, 'indented by one space');
+  const { node, pods } = JSON.parse(first.body);
+  t.match(node, {
+    cpu: { time: String, usageNanoCores: Number, usageCoreNanoSeconds: Number, psi: { full: { total: Number }, some: { avg10: Number } } },
+    memory: { availableBytes: Number, usageBytes: Number, workingSetBytes: Number, rssBytes: Number, pageFaults: Number, majorPageFaults: Number },
+    fs: { availableBytes: Number, capacityBytes: Number, usedBytes: Number, inodesFree: Number, inodes: Number, inodesUsed: Number },
+    runtime: { imageFs: { usedBytes: Number }, containerFs: { usedBytes: Number } },
+    rlimit: { maxpid: Number, curproc: Number },
+    network: { interfaces: Array },
+  });
+  t.ok(node.cpu.usageNanoCores > 0, 'a rate is there at the first question');
+  t.match(pods, [
+    {
+      podRef: { name: 'a-n1', namespace: 'default', uid },
+      containers: [{ name: 'c', cpu: { usageCoreNanoSeconds: Number }, memory: { workingSetBytes: 16 * 1024 * 1024 }, rootfs: { usedBytes: 32_768 }, logs: { usedBytes: Number } }],
+      'ephemeral-storage': { usedBytes: Number },
+    },
+  ]);
+  t.equal((await ask(daemon, '/stats/summary', 'POST')).status, 200);
+  t.equal((await ask(daemon, '/stats/summary', 'PUT')).status, 405);
+  t.equal((await ask(daemon, '/stats/nope')).status, 404);
+  const only = JSON.parse((await ask(daemon, '/stats/summary?only_cpu_and_memory=true')).body);
+  t.notOk('fs' in only.node || 'rlimit' in only.node || 'network' in only.node);
+  t.strictSame(Object.keys(only.pods[0].containers[0]).sort(), ['cpu', 'memory', 'name', 'startTime', 'swap']);
+  const twice = JSON.parse((await ask(daemon, '/stats/summary?only_cpu_and_memory=true&only_cpu_and_memory=true')).body);
+  t.ok('fs' in twice.node, 'exactly one value counts');
+
+  const resource = await ask(daemon, '/metrics/resource');
+  t.equal(resource.type, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores');
+  t.strictSame(metricFindings(resource.body), []);
+  t.match(resource.body, /\nresource_scrape_error 0\n/);
+  t.match(resource.body, /\ncontainer_memory_working_set_bytes\{container="c",namespace="default",pod="a-n1"\} 1\.6777216e\+07 \d{13}\n/);
+  t.match(resource.body, /\nnode_cpu_usage_seconds_total [\d.e+]+ \d{13}\n/);
+  t.match(resource.body, /\ncontainer_start_time_seconds\{[^}]*\} 1\.\d+e\+09\n/, 'without a time stamp');
+
+  const cadvisor = await ask(daemon, '/metrics/cadvisor', 'GET', { 'Accept-Encoding': 'gzip' });
+  t.strictSame(metricFindings(cadvisor.body), []);
+  t.match(cadvisor.body, /\ncontainer_scrape_error 0\n/);
+  t.match(cadvisor.body, /\ncontainer_cpu_usage_seconds_total\{container="",cpu="total",id="\/",image="",name="",namespace="",pod=""\} [\d.e+]+ \d{13}\n/);
+  for (const [name, type] of recordedCadvisor) t.equal(metricTypes(cadvisor.body).get(name), type, name);
+});
+
+/** Families that a node has whatever it runs, as recorded. */
+const recordedCadvisor: readonly (readonly [name: string, type: string])[] = [
+  ['cadvisor_version_info', 'gauge'],
+  ['container_cpu_system_seconds_total', 'counter'],
+  ['container_cpu_usage_seconds_total', 'counter'],
+  ['container_cpu_user_seconds_total', 'counter'],
+  ['container_fs_inodes_free', 'gauge'],
+  ['container_fs_limit_bytes', 'gauge'],
+  ['container_fs_usage_bytes', 'gauge'],
+  ['container_last_seen', 'gauge'],
+  ['container_memory_cache', 'gauge'],
+  ['container_memory_failcnt', 'counter'],
+  ['container_memory_failures_total', 'counter'],
+  ['container_memory_rss', 'gauge'],
+  ['container_memory_usage_bytes', 'gauge'],
+  ['container_memory_working_set_bytes', 'gauge'],
+  ['container_network_receive_bytes_total', 'counter'],
+  ['container_oom_events_total', 'counter'],
+  ['container_processes', 'gauge'],
+  ['container_spec_cpu_period', 'gauge'],
+  ['container_spec_cpu_shares', 'gauge'],
+  ['container_spec_memory_limit_bytes', 'gauge'],
+  ['container_start_time_seconds', 'gauge'],
+  ['machine_cpu_cores', 'gauge'],
+  ['machine_memory_bytes', 'gauge'],
+  ['machine_scrape_error', 'gauge'],
+];
