@@ -1,6 +1,7 @@
 // `npm run mutate [-- FILE...]`: mutation testing of src/domain, a sample of each folder or the files named. Each line of a file is altered
 // in the ways that Stryker knows, and a test that is near the file has to fail. Prints the score of each folder and what survived.
 // A file's tests are the tests and the vector areas that reach it by the fewest imports: what is further away tells little and takes long.
+// Of those equally near, the ones that reach the least else come first, as they are about it.
 // Invariant: works on a copy of the compiled files, one mutant at a time; fails when a folder stays under the floor, or nothing was mutated.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -12,7 +13,7 @@ import { mutationSample } from './mutation-sample.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
 const floorPercent = 85;
-const mostTests = 4;
+const mostTests = 5;
 const mostSimulations = 2;
 /** They reach everything, and say less of any one file than its own tests. */
 const longTests = ['domain/parsers.test.js', 'domain/package-entry.test.js'];
@@ -24,6 +25,7 @@ const { Stryker } = await import('@stryker-mutator/core');
 const words = process.argv.slice(2);
 const files = words.length === 0 ? mutationSample : words.map((word) => relative(join(root, 'src', 'domain'), resolve(root, word)));
 const importers = importersOf(filesBelow(dist, (name) => name.endsWith('.js')));
+const importsOf = inverted(importers);
 const areaTests = writeAreaTests();
 const scores = new Map();
 for (const file of files) await mutate(file);
@@ -109,6 +111,13 @@ function importersOf(paths) {
   return found;
 }
 
+/** By file: whom it imports. */
+function inverted(found) {
+  const imports = new Map();
+  for (const [target, paths] of found) for (const path of paths) imports.set(path, [...(imports.get(path) ?? []), target]);
+  return imports;
+}
+
 /** Tests of the domain and drivers of vector areas, nearest first. */
 function nearestTests(target) {
   const seen = new Set([target]);
@@ -116,12 +125,24 @@ function nearestTests(target) {
   const simulations = [];
   for (let level = [target]; level.length > 0 && tests.length < mostTests; ) {
     level = level.flatMap((path) => importers.get(path) ?? []).filter((path) => !seen.has(path) && seen.add(path));
-    tests.push(...level.flatMap(testOf).sort());
+    tests.push(
+      ...level
+        .flatMap((path) => testOf(path).map((test) => ({ test, reach: reachOf(path) })))
+        .sort((a, b) => a.reach - b.reach || (a.test < b.test ? -1 : 1))
+        .map(({ test }) => test),
+    );
     simulations.push(...level.filter((path) => /^sim\/[^/]+\.test\.js$/.test(relative(join(dist, 'test'), path))).sort());
   }
   // Long tests are only needed for what nothing smaller tests.
   if (tests.length === 0) simulations.push(...longTests.map((name) => join(dist, 'test', name)).filter((path) => seen.has(path)));
   return tests.length > 0 ? tests.slice(0, mostTests) : simulations.slice(0, mostSimulations);
+}
+
+/** How many files somebody imports, and those import, and so on. */
+function reachOf(path) {
+  const seen = new Set([path]);
+  for (let level = [path]; level.length > 0; ) level = level.flatMap((one) => importsOf.get(one) ?? []).filter((one) => !seen.has(one) && seen.add(one));
+  return seen.size;
 }
 
 function testOf(path) {
