@@ -7,7 +7,6 @@ import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import {
   newReflector,
-  type ObjectChange,
   type ReflectorContext,
   type ReflectorOperations,
   type ReflectorState,
