@@ -53,6 +53,9 @@ const runtimeModule = module((bind) => {
   bind.to(tokens.images, [tokens.imageService, tokens.configuration], ({ imageService }, { gates }) => {
     return new CriImages(imageService, { streamLists: featureEnabled(gates, 'CRIListStreaming') });
   });
+  bind.to(tokens.imagePorts, [tokens.pullRecords, tokens.registryCredentials, tokens.native], (pullRecords, registryCredentials, { filesystemUsage }) => {
+    return { pullRecords, registryCredentials, filesystemUsage };
+  });
   bind.to(tokens.notices, [tokens.runtimeService, tokens.teardown], ({ runtimeService }, teardown) => {
     const notices = new RuntimeNotices(new CriRuntimeEvents(runtimeService));
     teardown.add('runtime notices', () => notices.stop());
@@ -122,7 +125,6 @@ const hostModule = module((bind) => {
 });
 
 const portsModule = module((bind) => {
-  bind.to(tokens.imagePorts, [tokens.pullRecords, tokens.registryCredentials], (pullRecords, registryCredentials) => ({ pullRecords, registryCredentials }));
   bind.to(
     tokens.ports,
     [

@@ -71,7 +71,7 @@ export const tokens = {
 
   pullRecords: token('pullRecords') as PortToken<'pullRecords'>,
   registryCredentials: token('registryCredentials') as PortToken<'registryCredentials'>,
-  imagePorts: token<Pick<KubeletPorts, 'pullRecords' | 'registryCredentials'>>('imagePorts'),
+  imagePorts: token<Pick<KubeletPorts, 'pullRecords' | 'registryCredentials' | 'filesystemUsage'>>('imagePorts'),
   probing: token('probing') as PortToken<'probing'>,
   podDirectories: token('podDirectories') as PortToken<'podDirectories'>,
   podVolumes: token('podVolumes') as PortToken<'podVolumes'>,

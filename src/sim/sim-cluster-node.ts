@@ -89,6 +89,7 @@ export class SimClusterNode {
     const seed = (purpose: string) => streamOf(options.seed, purpose, data.name);
     this.host = new SimHost({ seed: seed('host') }, data.host);
     this.runtime = new SimContainerRuntime({ registry: 'any', ...options.runtime, seed: seed('runtime') }, data.runtime, (event) => this.runtimeChanged(event));
+    this.host.imageBytes = () => this.runtime.images.bytes();
     this.manifests = new SimManifests(data.manifests);
     const { rules, start } = data.faults;
     this.faultPlan = new FaultPlan(rules, data.faults.seed, start, data.faults);

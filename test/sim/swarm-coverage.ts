@@ -12,9 +12,6 @@ const events = ['due', 'reply', 'failed reply', 'cancelled reply', 'manifests', 
 
 /** Operations that no pod of a swarm leads to, each with the reason. */
 const neverAsked: Readonly<Record<string, string>> = {
-  'images.list': 'images are not collected by the agent',
-  'images.remove': 'images are not collected by the agent',
-  'images.fsInfo': 'images are not collected by the agent',
   'containers.checkpoint': 'asked for by people, through the API of the node',
   'podCgroups.exists': 'asked for by the daemon alone, before it starts',
 };

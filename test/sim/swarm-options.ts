@@ -1,5 +1,6 @@
 // What a swarm's seed stands for: how many nodes and pods, what goes wrong and how often, and in which order things happen.
 // Invariant: everything follows from the seed, so that one number repeats a run.
+import type { ImageGcPolicy } from '../../src/domain/gc/image-gc.js';
 import { draw, streamOf } from '../../src/domain/kernel/random.js';
 import type { Container, LifecycleHandler, Probe } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -54,11 +55,21 @@ export interface SwarmOptions {
 }
 
 const limited = ['runtime.version', 'runtime.status', 'runtime.listPods', 'runtime.inspectPod', 'sandboxes.run', 'sandboxes.stop', 'sandboxes.remove'] as const;
-const limitedToo = ['containers.create', 'containers.start', 'containers.stop', 'containers.remove', 'images.status'] as const;
+const limitedToo = [
+  'containers.create',
+  'containers.start',
+  'containers.stop',
+  'containers.remove',
+  'images.status',
+  'images.list',
+  'images.remove',
+  'images.fsInfo',
+  'filesystemUsage.usage',
+] as const;
 /** Operations with a time limit, whose answer may be lost. */
 export const hangingOperations: readonly string[] = [...limited, ...limitedToo];
 const files = ['podDirectories.*', 'podVolumes.*', 'hostPaths.*', 'subPaths.*', 'podLogs.*', 'containerLogs.*', 'podCgroups.*'] as const;
-const others = ['images.pull', 'containers.reopenLog', ...files, 'events.record', 'manifestDirectory.*'] as const;
+const others = ['images.pull', 'pullRecords.*', 'registryCredentials.*', 'containers.reopenLog', ...files, 'events.record', 'manifestDirectory.*'] as const;
 /** Hooks wait for as long as it takes, so the answer to a command may fail or be late, but never be lost. */
 const asking = ['containers.execSync', 'probing.http', 'probing.tcp', 'probing.grpc'] as const;
 const apiOperations = ['apiReader.list', 'apiReader.get', 'apiReader.watch', 'apiWriter.create', 'apiWriter.update', 'apiWriter.patch', 'apiWriter.delete', 'machine.*'] as const;
@@ -77,7 +88,7 @@ export function swarmOptions(seed: number): SwarmOptions {
   const cluster = {
     seed,
     nodes,
-    settings: { ...settings, logRotation },
+    settings: { ...settings, logRotation, imageGc: imageGcOf(new Dice(seed, 'images')) },
     runtime,
     ...(inCluster ? { apiserver: {}, node: {} } : {}),
     runtimeTellsChanges: dice.chance(0.5),
@@ -94,6 +105,14 @@ export function swarmOptions(seed: number): SwarmOptions {
     inCluster,
     probed,
   };
+}
+
+/** Images that nothing uses go soon, or when the disk is full, which it always is. */
+function imageGcOf(dice: Dice): ImageGcPolicy {
+  const minAge = dice.of([0, 30 * second]);
+  return dice.chance(0.5)
+    ? { highThresholdPercent: 1, lowThresholdPercent: 0, minAge, maxAge: 0 }
+    : { highThresholdPercent: 85, lowThresholdPercent: 80, minAge, maxAge: minAge + 30 * second };
 }
 
 function faultRules(dice: Dice, operations: readonly string[] = [...hangingOperations, ...others]): FaultRule[] {

@@ -55,6 +55,12 @@ export function kubeletSettings(
       logRotation: logRotationOf(c),
       allowedSysctls: allowedSysctls(c.allowedUnsafeSysctls ?? []),
       images: imageSettings(loaded, credentialProviders),
+      imageGc: {
+        highThresholdPercent: c.imageGCHighThresholdPercent,
+        lowThresholdPercent: c.imageGCLowThresholdPercent,
+        minAge: micros(c.imageMinimumGCAge),
+        maxAge: micros(c.imageMaximumGCAge),
+      },
       cgroupsPerQos: c.cgroupsPerQOS,
     },
     node,

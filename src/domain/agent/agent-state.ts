@@ -33,6 +33,7 @@ import type { StatusRecord } from '../status/status-manager.js';
 import { type AdmissionState, newAdmissionState } from './admission-state.js';
 import { type AdoptionState, newAdoption } from './adoption-state.js';
 import { type ApiState, newApiState } from './api-state.js';
+import { type ImageCollectionState, newImageCollection } from './image-collection-state.js';
 import { type LogRotationState, newLogRotation } from './log-rotation-state.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
 import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
@@ -136,6 +137,7 @@ export interface AgentState {
   /** Pods that nobody knows, whose directories are being removed, by uid. */
   readonly orphans: Map<string, VolumeTeardown>;
   readonly collection: CollectionState;
+  readonly imageCollection: ImageCollectionState;
   readonly logRotation: LogRotationState;
   /** Containers whose removal by the deletor is under way. */
   readonly deleting: Set<string>;
@@ -175,6 +177,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, lastAt: 0 },
     orphans: new Map(),
     collection: { phase: 'idle', outstanding: 0, planned: false, dirty: false },
+    imageCollection: newImageCollection(),
     logRotation: newLogRotation(),
     deleting: new Set(),
     toldMissing: new Map(),

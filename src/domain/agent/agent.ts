@@ -17,6 +17,7 @@ import { beginCgroupLook, cgroupLookReplied, planCgroupLook } from './cgroup-loo
 import { beginCollection, collectionReplied, planCollection } from './collection.js';
 import { deletorReplied } from './dead-containers.js';
 import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
+import { beginImageCollection, imageCollectionAddress, imageCollectionReplied, planImageCollection } from './image-collection.js';
 import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotation } from './log-rotation.js';
 import { beginRelist, requestPodRelist } from './looks.js';
 import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
@@ -46,6 +47,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       for (const pod of takeMadeRoom(context)) admitAgain(context, pod);
       planHousekeeping(context);
       planCollection(context);
+      planImageCollection(context);
       planLogRotation(context);
       planCgroupLook(context);
       tellConnected(context);
@@ -164,8 +166,20 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
     case orphanMachine:
       orphanReplied(context, key, reply);
       return;
+    default:
+      upkeepReplied(context, reply);
+  }
+}
+
+/** Of the parts that clean up and watch over the node. */
+function upkeepReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
+  const { machine } = reply.address;
+  switch (machine) {
     case 'collection':
       collectionReplied(context, reply);
+      return;
+    case imageCollectionAddress.machine:
+      imageCollectionReplied(context, reply);
       return;
     case logRotationMachine:
       logRotationReplied(context, reply);
@@ -230,6 +244,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case 'collection':
       beginCollection(context);
+      return;
+    case imageCollectionAddress.machine:
+      beginImageCollection(context);
       return;
     case logRotationMachine:
       beginLogRotation(context);

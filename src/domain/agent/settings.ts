@@ -3,6 +3,7 @@ import type { Micros } from '../../ports/micros.js';
 import { safeSysctlNames } from '../admission/sysctl-gate.js';
 import type { ChangeDetection } from '../api-data/object-manager.js';
 import type { ContainerGcPolicy } from '../gc/container-gc.js';
+import type { ImageGcPolicy } from '../gc/image-gc.js';
 import { defaultImageSettings, type ImageSettings } from '../images/image-manager-state.js';
 import type { LogRotationPolicy } from '../logs/log-rotation.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
@@ -35,6 +36,7 @@ export interface AgentSettings {
   /** Names and prefixes (`net.core.*`) of kernel parameters that pods may set; patterns that `parseSysctlAllowlist` takes. */
   readonly allowedSysctls: readonly string[];
   readonly images: ImageSettings;
+  readonly imageGc: ImageGcPolicy;
   /** Whether pods get cgroups of their own. */
   readonly cgroupsPerQos: boolean;
 }
@@ -56,5 +58,6 @@ export const defaultSettings: AgentSettings = {
   logRotation: { maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5, maxWorkers: 1, monitorInterval: 10_000_000 },
   allowedSysctls: safeSysctlNames(''),
   images: defaultImageSettings,
+  imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAge: 120_000_000, maxAge: 0 },
   cgroupsPerQos: true,
 };

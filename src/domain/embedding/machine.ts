@@ -35,12 +35,14 @@ const providerShape = recordOf({
   ...{ name: text, matchImages: listOf(text), defaultCacheDuration: measured, apiVersion: text, args: listOf(text) },
   ...{ env: listOf(recordOf({ name: text, value: text })), tokenAttributes: nullable(tokensShape) },
 });
+const percent = wholeNumber(0, 100);
+const imageGcShape = recordOf({ highThresholdPercent: percent, lowThresholdPercent: percent, minAge: measured, maxAge: measured });
 const imagesShape = recordOf({ limits: limitsShape, verification: nullable(verificationShape), credentialProviders: listOf(providerShape) });
 const settingsFields = {
   ...{ nodeName: text, nodeIps: listOf(text), podLogsDirectory: text, containerLogLinks: nullable(text), apiserver: flag },
   ...{ runtimeRequestTimeout: duration, relistPeriod: duration, runtimeTellsChanges: flag, syncFrequency: duration, maxContainerRestartPeriod: nullable(duration) },
   containerGc: recordOf({ minAge: integer, maxPerPodContainer: integer, maxContainers: integer }),
-  ...{ logRotation: nullable(rotationShape), images: imagesShape, cgroupsPerQos: flag },
+  ...{ logRotation: nullable(rotationShape), images: imagesShape, imageGc: imageGcShape, cgroupsPerQos: flag },
 };
 const settingsShape = recordOf({ ...settingsFields, sources: listOf(oneOf(['api', 'file', 'http'])) });
 const factsFields: Readonly<Record<Exclude<keyof NodeFacts, 'memoryQos' | 'swap'>, Shape>> = {

@@ -103,6 +103,12 @@ export function afterImageRemoval(run: ImageGcRun, error: string | null): ImageG
   return settle({ ...run, index: run.index + 1, freedBytes: run.phase === 'space' ? freedBytes : run.freedBytes });
 }
 
+/** The image that was to go is used by now: it stays. */
+export function skipImage(run: ImageGcRun): ImageGcRun {
+  assert(nextImageGcStep(run).kind === 'remove', 'no removal was asked for, the collection is at', run.phase);
+  return settle({ ...run, index: run.index + 1 });
+}
+
 /** The answer to `measure`; 0 for what isn't known. */
 export function afterImageFsMeasurement(run: ImageGcRun, capacityBytes: bigint, measuredBytes: bigint): ImageGcRun {
   assert(run.phase === 'measure', 'no measurement was asked for, the collection is at', run.phase);

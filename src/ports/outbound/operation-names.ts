@@ -19,6 +19,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   containerLogs: { measure: true, listRotated: true, discard: true, compress: true, rename: true, removeUnfinished: true },
   podCgroups: { ensure: true, destroy: true, exists: true, list: true },
   machine: { read: true, addresses: true },
+  filesystemUsage: { usage: true },
   events: { record: true },
   apiReader: { list: true, get: true, watch: true },
   apiWriter: { create: true, update: true, patch: true, delete: true },

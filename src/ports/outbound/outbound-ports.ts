@@ -4,6 +4,7 @@ import type { ApiReaderOperations, ApiWriterOperations } from './apiserver.js';
 import type { ContainerLogOperations } from './container-logs.js';
 import type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from './container-runtime.js';
 import type { EventSinkOperations } from './event-sink.js';
+import type { FilesystemUsageOperations } from './filesystem-usage.js';
 import type { MachineOperations } from './machine.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './pod-files.js';
 import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from './pod-volumes.js';
@@ -27,6 +28,7 @@ export interface OutboundOperations {
   readonly containerLogs: ContainerLogOperations;
   readonly podCgroups: PodCgroupOperations;
   readonly machine: MachineOperations;
+  readonly filesystemUsage: FilesystemUsageOperations;
   readonly events: EventSinkOperations;
   readonly apiReader: ApiReaderOperations;
   readonly apiWriter: ApiWriterOperations;

@@ -75,6 +75,8 @@ export interface SimHostState {
   dockerConfig: NodeDockerConfig | null;
   /** What each credential provider plugin answers. */
   readonly credentialPlugins: Map<string, SimCredentialPlugin>;
+  /** The size of the one disk, and what is on it besides images, in bytes. */
+  readonly disk: { capacityBytes: number; otherBytes: number };
   eventsLost: number;
   terminationFilesMade: number;
 }
@@ -90,6 +92,7 @@ export function emptyHostState(): SimHostState {
     machine: newSimMachine(),
     events: [],
     ...nothingOfImages(),
+    disk: { capacityBytes: 100 * 1024 ** 3, otherBytes: 10 * 1024 ** 3 },
     eventsLost: 0,
     terminationFilesMade: 0,
   };

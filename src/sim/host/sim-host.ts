@@ -7,6 +7,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Flattened } from '../../ports/operation.js';
 import type { ContainerLogOperations } from '../../ports/outbound/container-logs.js';
 import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
+import type { FilesystemUsageOperations } from '../../ports/outbound/filesystem-usage.js';
 import type { MachineOperations } from '../../ports/outbound/machine.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../ports/outbound/pod-files.js';
 import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from '../../ports/outbound/pod-volumes.js';
@@ -34,6 +35,7 @@ export interface HostPorts {
   readonly containerLogs: ContainerLogOperations;
   readonly podCgroups: PodCgroupOperations;
   readonly machine: MachineOperations;
+  readonly filesystemUsage: FilesystemUsageOperations;
   readonly events: EventSinkOperations;
   readonly pullRecords: PullRecordOperations;
   readonly registryCredentials: RegistryCredentialOperations;
@@ -44,12 +46,12 @@ type AnyRequest = { [Name in HostOperationName]: { readonly op: Name; readonly r
 /** Of ports that have nothing to do with pods' files. */
 type OtherRequest = Extract<
   AnyRequest,
-  { readonly op: `podCgroups.${string}` | `machine.${string}` | `events.${string}` | `pullRecords.${string}` | `registryCredentials.${string}` }
+  { readonly op: `podCgroups.${string}` | `machine.${string}` | `events.${string}` | `filesystemUsage.${string}` | `pullRecords.${string}` | `registryCredentials.${string}` }
 >;
 
 const hostPorts: ReadonlySet<string> = new Set([
   ...['podDirectories', 'podVolumes', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups'],
-  ...['pullRecords', 'registryCredentials', 'machine', 'events'],
+  ...['pullRecords', 'registryCredentials', 'machine', 'events', 'filesystemUsage'],
 ]);
 
 export class SimHost {
@@ -62,6 +64,8 @@ export class SimHost {
   readonly cgroups: SimPodCgroups;
   readonly machine: SimMachine;
   readonly imageFiles: SimImageFiles;
+  /** What the runtime's images take of the disk. */
+  imageBytes: () => number = () => 0;
 
   /** Goes on from `state` where one is given. */
   constructor(
@@ -188,11 +192,20 @@ export class SimHost {
         return this.state.dockerConfig;
       case 'registryCredentials.runPlugin':
         return this.imageFiles.runPlugin(asked.request);
+      case 'filesystemUsage.usage':
+        return this.usage();
       case 'events.record':
         return this.record(asked.request, now);
       default:
         return unreachable(asked);
     }
+  }
+
+  /** One file system for everything. */
+  private usage(): FilesystemUsageOperations['usage']['reply'] {
+    const { capacityBytes, otherBytes } = this.state.disk;
+    const freeBytes = BigInt(Math.max(0, capacityBytes - otherBytes - this.imageBytes()));
+    return { type: 0xef53n, capacityBytes: BigInt(capacityBytes), freeBytes, availableBytes: freeBytes, inodes: 0n, inodesFree: 0n, mountOptions: null };
   }
 
   private record(record: EventSinkOperations['record']['request'], at: Micros): null {

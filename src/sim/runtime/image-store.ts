@@ -114,9 +114,13 @@ export class ImageStore {
   }
 
   fsInfo(): ImageOperations['fsInfo']['reply'] {
-    let usedBytes = 0;
-    for (const { sizeBytes } of this.state.images.values()) usedBytes += sizeBytes;
-    return [{ mountpoint: imageMountpoint, usedBytes, inodesUsed: 1_000 * this.state.images.size }];
+    return [{ mountpoint: imageMountpoint, usedBytes: this.bytes(), inodesUsed: 1_000 * this.state.images.size }];
+  }
+
+  bytes(): number {
+    let bytes = 0;
+    for (const { sizeBytes } of this.state.images.values()) bytes += sizeBytes;
+    return bytes;
   }
 
   private keep(image: RuntimeImage): void {

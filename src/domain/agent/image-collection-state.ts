@@ -1,0 +1,24 @@
+// The collection of unused images as data.
+import type { Micros } from '../../ports/micros.js';
+import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
+import type { ImageGcRun } from '../gc/image-gc.js';
+import type { ImageRecords } from '../gc/image-records.js';
+
+export interface ImageCollectionState {
+  phase: 'idle' | 'list' | 'fsInfo' | 'usage' | 'remove' | 'records';
+  /** A round has its time. */
+  planned: boolean;
+  /** The last round failed: the next failure is told to people. */
+  failedBefore: boolean;
+  records: ImageRecords;
+  /** Of the round that is on; null: none is. */
+  run: ImageGcRun | null;
+  /** The images that this round found and has not removed, by id. */
+  readonly present: Map<string, RuntimeImage>;
+  removed: number;
+  startedAt: Micros;
+}
+
+export function newImageCollection(): ImageCollectionState {
+  return { phase: 'idle', planned: false, failedBefore: false, records: new Map(), run: null, present: new Map(), removed: 0, startedAt: 0 };
+}

@@ -1,0 +1,209 @@
+// Removes images that nothing uses: those that are too old, and as many as the disk needs (`gc/image-gc.ts` decides, this asks).
+//
+//   idle -> list -> [fsInfo -> usage] -> remove (one after the other) -> [records] -> idle
+//
+// Every five minutes: the disk fills by itself, and when an image was last used is known only by looking. What uses an image is what the
+// pod cache says of containers in any state, and what the specs of pods name that have a worker or are wanted: their containers may be
+// about to be made.
+//
+// Invariant: whether an image is used is asked again in the very step that asks for its removal.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { afterImageFsMeasurement, afterImageRemoval, beginImageGc, type ImageGcOutcome, isImageGcEnabled, nextImageGcStep, skipImage } from '../gc/image-gc.js';
+import { detectImages, removableImages } from '../gc/image-records.js';
+import { readPulledRecord } from '../images/pull-record-text.js';
+import { isPullRecordGarbage, pullRecordFileName } from '../images/pull-records.js';
+import { assert } from '../kernel/assert.js';
+import type { Reply } from '../kernel/machine.js';
+import { effectiveImageTag, parseImageReference } from '../values/image-reference.js';
+import type { AgentContext } from './agent-context.js';
+import type { ImageCollectionState } from './image-collection-state.js';
+import { loopProblem } from './sync-loop.js';
+
+export const imageCollectionAddress = { machine: 'image-collection', key: '' } as const;
+const period: Micros = 300_000_000;
+/** A dead network file system answers never. */
+const usageTimeout: Micros = 2_000_000;
+
+/** Plans the next round; the first begins when it is known what the runtime holds. */
+export function planImageCollection({ state, turn }: AgentContext): void {
+  const { imageCollection: collection } = state;
+  if (collection.phase !== 'idle' || collection.planned || state.relist.newest === null || !isImageGcEnabled(state.settings.imageGc)) return;
+  collection.planned = true;
+  turn.wakeAt(imageCollectionAddress, turn.now);
+}
+
+export function beginImageCollection(context: AgentContext): void {
+  const { state, turn } = context;
+  const { imageCollection: collection } = state;
+  if (collection.phase !== 'idle') return;
+  turn.wakeAt(imageCollectionAddress, turn.now + period);
+  // What the runtime holds is not known well enough, or it can't be worked with.
+  if (loopProblem(context) !== null || isLookDue(context)) return;
+  collection.phase = 'list';
+  collection.startedAt = turn.now;
+  collection.removed = 0;
+  turn.ask('images.list', imageCollectionAddress, 'list', null, state.settings.runtimeRequestTimeout);
+}
+
+export function imageCollectionReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
+  const { imageCollection: collection } = context.state;
+  switch (reply.op) {
+    case 'images.list':
+      if (reply.outcome.ok) listed(context, reply.outcome.value);
+      else end(context, { error: reply.outcome.error.message, event: null, isComplete: false });
+      return;
+    case 'images.fsInfo':
+      if (reply.outcome.ok) fsInfoSaid(context, reply.outcome.value);
+      else end(context, { error: reply.outcome.error.message, event: null, isComplete: false });
+      return;
+    case 'filesystemUsage.usage':
+      if (reply.outcome.ok) measured(context, reply.outcome.value.capacityBytes, reply.outcome.value.availableBytes);
+      // The runtime may live where this path is none.
+      else if (reply.outcome.error.kind === 'not-found') measured(context, 0n, 0n);
+      else end(context, { error: reply.outcome.error.message, event: null, isComplete: false });
+      return;
+    case 'images.remove':
+      removed(context, reply.slot, reply.outcome.ok ? null : reply.outcome.error.message);
+      return;
+    case 'pullRecords.list':
+      if (reply.outcome.ok) for (const { text } of reply.outcome.value) removeRecord(context, text);
+      else context.turn.log('error', 'The records of image pulls cannot be read', { err: reply.outcome.error.message });
+      collection.phase = 'idle';
+      return;
+    default:
+      return;
+  }
+}
+
+function listed(context: AgentContext, images: readonly RuntimeImage[]): void {
+  const { state } = context;
+  const { imageCollection: collection } = state;
+  const inUse = new Set(usedImages(context, images));
+  const { startedAt } = collection;
+  collection.present.clear();
+  for (const image of images) collection.present.set(image.id, image);
+  collection.records = detectImages(collection.records, images, inUse, startedAt);
+  collection.run = beginImageGc(removableImages(collection.records, inUse), state.settings.imageGc, startedAt - state.startedAt, startedAt);
+  advance(context);
+}
+
+/** Asks for the next step of the round, or ends it. */
+function advance(context: AgentContext): void {
+  const { state, turn } = context;
+  const { imageCollection: collection } = state;
+  for (;;) {
+    assert(collection.run !== null, 'no round of image collection is on');
+    const step = nextImageGcStep(collection.run);
+    if (step.kind === 'done') {
+      end(context, step.outcome);
+      return;
+    }
+    if (step.kind === 'measure') {
+      collection.phase = 'fsInfo';
+      turn.ask('images.fsInfo', imageCollectionAddress, 'fsInfo', null, state.settings.runtimeRequestTimeout);
+      return;
+    }
+    const image = collection.present.get(step.image.id);
+    if (image !== undefined && !isLookDue(context) && usedImages(context, [image]).length === 0) {
+      collection.phase = 'remove';
+      turn.ask('images.remove', imageCollectionAddress, step.image.id, { image: { image: step.image.id } }, state.settings.runtimeRequestTimeout);
+      return;
+    }
+    collection.run = skipImage(collection.run);
+  }
+}
+
+function fsInfoSaid(context: AgentContext, filesystems: readonly { readonly mountpoint: string }[]): void {
+  const [first] = filesystems;
+  if (first === undefined) {
+    end(context, { error: 'imageFs information is unavailable', event: null, isComplete: false });
+    return;
+  }
+  context.state.imageCollection.phase = 'usage';
+  context.turn.ask('filesystemUsage.usage', imageCollectionAddress, 'usage', { path: first.mountpoint }, usageTimeout);
+}
+
+function measured(context: AgentContext, capacityBytes: bigint, availableBytes: bigint): void {
+  const { imageCollection: collection } = context.state;
+  assert(collection.run !== null, 'no round of image collection is on');
+  collection.run = afterImageFsMeasurement(collection.run, capacityBytes, availableBytes);
+  advance(context);
+}
+
+function removed(context: AgentContext, id: string, error: string | null): void {
+  const { imageCollection: collection } = context.state;
+  assert(collection.run !== null, 'no round of image collection is on');
+  collection.run = afterImageRemoval(collection.run, error);
+  if (error === null) {
+    collection.present.delete(id);
+    collection.removed++;
+    collection.records = new Map([...collection.records].filter(([known]) => known !== id));
+  }
+  advance(context);
+}
+
+function end(context: AgentContext, { error, event, isComplete }: ImageGcOutcome): void {
+  const { state, turn } = context;
+  const { imageCollection: collection } = state;
+  collection.run = null;
+  collection.phase = 'idle';
+  if (event !== null) context.nodeWarning(event.reason, event.message);
+  if (error === null) {
+    if (collection.failedBefore) turn.log('info', 'Image garbage collection succeeded');
+  } else if (collection.failedBefore) {
+    turn.log('error', 'Image garbage collection failed multiple times in a row', { err: error });
+    context.nodeWarning('ImageGCFailed', error);
+  } else turn.log('warn', 'Image garbage collection failed once. Stats initialization may not have completed yet', { err: error });
+  collection.failedBefore = error !== null;
+  if (state.settings.images.verification === null || (!isComplete && collection.removed === 0)) return;
+  collection.phase = 'records';
+  turn.ask('pullRecords.list', imageCollectionAddress, 'records', { kind: 'pulled' });
+}
+
+/** Who may use an image that is gone is nothing worth knowing. */
+function removeRecord({ state, turn }: AgentContext, text: string): void {
+  const { present, startedAt }: ImageCollectionState = state.imageCollection;
+  const record = readPulledRecord(text)?.record ?? null;
+  if (record === null) return;
+  const remaining = new Set([...present.values()].flatMap(({ id, repoDigests }) => [id, ...repoDigests]));
+  if (!isPullRecordGarbage(record, remaining, startedAt)) return;
+  state.images.records.records.delete(record.imageRef);
+  turn.tell('pullRecords.remove', { kind: 'pulled', name: pullRecordFileName(record.imageRef) });
+}
+
+/** Pods whose containers in the runtime are not known. */
+function isLookDue({ state }: AgentContext): boolean {
+  const { newest } = state.relist;
+  return newest === null || newest.pods.some(({ uid }) => state.cache.entries.get(uid)?.cached.kind !== 'status');
+}
+
+/** The ids of those of the images that something uses. */
+function usedImages({ state }: AgentContext, images: readonly RuntimeImage[]): string[] {
+  const names = new Set<string>();
+  for (const { cached } of state.cache.entries.values())
+    if (cached.kind === 'status') for (const { imageId, imageRef } of cached.status.containers) names.add(imageId).add(imageRef);
+  for (const pod of state.pods.pods.values()) addNames(pod, names);
+  for (const { pod } of state.runs.values()) addNames(pod, names);
+  for (const { active, pending } of state.workers.records.values()) for (const update of [active, pending]) if (update !== null && update.pod !== null) addNames(update.pod, names);
+  for (const { request } of state.images.runs.values()) addName(request.image, names);
+  return images.flatMap(({ id, repoTags, repoDigests }) => ([id, ...repoTags, ...repoDigests].some((name) => names.has(name)) ? [id] : []));
+}
+
+function addNames({ spec }: Pod, names: Set<string>): void {
+  for (const { image } of [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])]) addName(image ?? '', names);
+  for (const { image } of spec.volumes ?? []) if (image !== undefined) addName(image.reference ?? '', names);
+}
+
+/** In the full form, which is the runtime's; an image's id is one as it is. */
+function addName(image: string, names: Set<string>): void {
+  const reference = parseImageReference(image);
+  if (reference === null) {
+    names.add(image).add(`sha256:${image}`);
+    return;
+  }
+  const { repository, digest } = reference;
+  names.add(digest === null ? `${repository}:${effectiveImageTag(image)}` : `${repository}@${digest}`).add(image);
+}
