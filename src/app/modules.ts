@@ -23,6 +23,7 @@ import { LoopHealth } from './daemon/loop-health.js';
 import { NodeContainers } from './daemon/node-containers.js';
 import { performer } from './daemon/performer.js';
 import { RuntimeNotices } from './daemon/runtime-notices.js';
+import { AgentObserver } from './daemon/stats/agent-observer.js';
 import { Shell } from './shell/shell.js';
 import { tokens } from './tokens.js';
 
@@ -33,14 +34,18 @@ function module(fill: (binder: Binder) => void): ContainerModule {
 }
 
 const runtimeModule = module((bind) => {
-  bind.to(tokens.runtimeService, [tokens.configuration, tokens.teardown], ({ configuration }, teardown) => {
-    const runtimeService = new CriConnection({ endpoint: configuration.containerRuntimeEndpoint, requestTimeoutMicros: micros(configuration.runtimeRequestTimeout) });
+  bind.to(tokens.runtimeService, [tokens.configuration, tokens.teardown, tokens.observer], ({ configuration }, teardown, observer) => {
+    const runtimeService = new CriConnection({
+      endpoint: configuration.containerRuntimeEndpoint,
+      requestTimeoutMicros: micros(configuration.runtimeRequestTimeout),
+      observe: (call) => observer.criCall(call),
+    });
     teardown.add('runtime connection', () => runtimeService.close());
     return { runtimeService };
   });
-  bind.to(tokens.imageService, [tokens.configuration, tokens.teardown], ({ configuration }, teardown) => {
+  bind.to(tokens.imageService, [tokens.configuration, tokens.teardown, tokens.observer], ({ configuration }, teardown, observer) => {
     const endpoint = configuration.imageServiceEndpoint === '' ? configuration.containerRuntimeEndpoint : configuration.imageServiceEndpoint;
-    const imageService = new CriConnection({ endpoint, requestTimeoutMicros: micros(configuration.runtimeRequestTimeout) });
+    const imageService = new CriConnection({ endpoint, requestTimeoutMicros: micros(configuration.runtimeRequestTimeout), observe: (call) => observer.criCall(call) });
     teardown.add('image service connection', () => imageService.close());
     return { imageService };
   });
@@ -65,6 +70,7 @@ const runtimeModule = module((bind) => {
 
 const hostModule = module((bind) => {
   bind.to(tokens.inbox, [], () => new Inbox());
+  bind.to(tokens.observer, [], () => new AgentObserver());
   bind.to(tokens.probing, [tokens.profile], ({ probing }) => probing ?? new NetworkProbing());
   bind.to(tokens.podDirectories, [tokens.configuration, tokens.teardown], ({ configuration, options }, teardown) => {
     const directories = FilePodDirectories.open({ rootDirectory: options.rootDir, podLogsDirectory: configuration.podLogsDir });
@@ -201,14 +207,17 @@ const agentModule = module((bind) => {
   });
   bind.to(
     tokens.shell,
-    [tokens.kernel, tokens.ports, tokens.ownership, tokens.recording, tokens.clock, tokens.logger, tokens.ending],
-    (kernel, ports, { pods }, { recorder }, clock, logger, ending) => {
+    [tokens.kernel, tokens.ports, tokens.ownership, tokens.recording, tokens.clock, tokens.logger, tokens.ending, tokens.observer],
+    (kernel, ports, { pods }, { recorder }, clock, logger, ending, observer) => {
       const own = logger.named('kubelet');
       return new Shell<KubeletState, KubeletEvent, KubeletOperations>(kernel, {
         perform: performer(ports, pods),
         now: () => clock.now(),
         log: (level, message, fields) => own.log(level, message, fields),
-        ...(recorder === null ? {} : { record: (now, input, output) => recorder.record(now, input, output) }),
+        record: (now, input, output) => {
+          recorder?.record(now, input, output);
+          observer.step(now, input, output);
+        },
         fatal: (error) => ending.fatal(error),
       });
     },

@@ -20,6 +20,7 @@ import type { Inbox } from './daemon/inbox.js';
 import type { LoopHealth } from './daemon/loop-health.js';
 import type { OwnedPods } from './daemon/owned-pods.js';
 import type { RuntimeNotices } from './daemon/runtime-notices.js';
+import type { AgentObserver } from './daemon/stats/agent-observer.js';
 import type { Teardown } from './daemon/teardown.js';
 import type { Shell } from './shell/shell.js';
 
@@ -59,6 +60,7 @@ export const tokens = {
   ending: token<Ending>('ending'),
   teardown: token<Teardown>('teardown'),
   inbox: token<Inbox>('inbox'),
+  observer: token<AgentObserver>('observer'),
 
   apiAccess: token<ApiAccess>('apiAccess'),
   runtimeService: token<RuntimeService>('runtimeService'),

@@ -91,6 +91,49 @@ t.test('the numbers of a node', async (t) => {
   for (const [name, type] of recordedCadvisor) t.equal(metricTypes(cadvisor.body).get(name), type, name);
 });
 
+t.test('the kubelet’s own metrics', async (t) => {
+  const stage = await Stage.open();
+  t.teardown(() => stage.close());
+  stage.configurationMore = 'enableServer: true\naddress: 127.0.0.1\n';
+  const daemon = await stage.start();
+  stage.manifest('a.yaml', stage.pod('a').replace('containers: [{', 'containers: [{livenessProbe: {exec: {command: [run]}, periodSeconds: 1}, '));
+  await until('a runs', () => phaseOf(daemon, 'a-n1') === 'Running');
+  const uid = podNamed(daemon, 'a-n1')?.metadata.uid ?? '';
+  let probes = await ask(daemon, '/metrics/probes');
+  await until('it was probed', async () => {
+    probes = await ask(daemon, '/metrics/probes');
+    return probes.body.includes('prober_probe_total{');
+  });
+  t.strictSame(metricFindings(probes.body), []);
+  t.match(probes.body, new RegExp(`prober_probe_total\\{probe_type="Liveness",container="c",pod="a-n1",namespace="default",result="successful",pod_uid="${uid}"\\} \\d`));
+  const { body, type } = await ask(daemon, '/metrics');
+  t.equal(type, 'text/plain; version=0.0.4; charset=utf-8; escaping=underscores');
+  t.strictSame(metricFindings(body), []);
+  const samples: readonly RegExp[] = [
+    /\nkubelet_node_name\{node="n1"\} 1\n/,
+    /\nkubelet_running_pods 1\n/,
+    /\nkubelet_running_containers\{container_state="running"\} 1\n/,
+    /\nkubelet_desired_pods\{static="true"\} 1\n/,
+    /\nkubelet_started_pods_total 1\n/,
+    /\nkubelet_pod_start_duration_seconds_count 1\n/,
+    /\nkubelet_pod_worker_duration_seconds_count\{operation_type="create"\} 1\n/,
+    /\nkubelet_run_podsandbox_duration_seconds_count\{runtime_handler=""\} 1\n/,
+    /\nkubelet_runtime_operations_total\{operation_type="run_podsandbox"\} 1\n/,
+    /\nkubelet_pleg_relist_duration_seconds_count [1-9]/,
+    /\nkubelet_http_requests_total\{method="GET",path="metrics\/probes",server_type="readwrite",long_running="false"\} [1-9]/,
+    /\nkubernetes_feature_enabled\{name="ContainerCheckpoint",stage="BETA"\} 1\n/,
+    /\nprocess_resident_memory_bytes \d/,
+    /\nnodejs_eventloop_lag_seconds /,
+  ];
+  for (const sample of samples) t.ok(sample.test(body), String(sample));
+  const slis = await ask(daemon, '/metrics/slis');
+  t.strictSame(metricFindings(slis.body), []);
+  t.match(slis.body, /\nkubernetes_healthcheck\{name="ping",type="healthz"\} 1\n/);
+  t.match(await ask(daemon, '/metrics/slis', 'DELETE'), { status: 200, body: 'metrics reset\n' });
+  stage.remove('a.yaml');
+  await until('the series of its probes went with the pod', async () => !(await ask(daemon, '/metrics/probes')).body.includes(uid));
+});
+
 /** Families that a node has whatever it runs, as recorded. */
 const recordedCadvisor: readonly (readonly [name: string, type: string])[] = [
   ['cadvisor_version_info', 'gauge'],

@@ -22,6 +22,7 @@ import { tokens } from '../../tokens.js';
 import { certificateDirectory } from '../certificate-directory.js';
 import type { DaemonContext } from '../daemon-context.js';
 import { StartRefusal } from '../start-refusal.js';
+import { openOwnMetrics } from '../stats/open-kubelet-metrics.js';
 import { openNodeStats } from '../stats/open-node-stats.js';
 import type { Teardown } from '../teardown.js';
 import { allRoutes, readOnlyRoutes } from './api-routes.js';
@@ -51,12 +52,14 @@ export async function openKubeletApi(context: DaemonContext, resolver: Resolver,
     onError: (error: unknown, path: string) => context.logger.log('error', 'Request failed', { path, err: error instanceof Error ? error.message : String(error) }),
   };
   const port = apiPort ?? configuration.port;
-  const numbers = await openNodeStats(context, resolver, teardown, nodeName, startedMillis);
+  const own = await openOwnMetrics(context, resolver, teardown, nodeName, startedMillis);
+  const numbers = [...own.routes, ...(await openNodeStats(context, resolver, teardown, nodeName, startedMillis))];
   const open = [...readOnlyRoutes(resolver), ...numbers];
   const routes = configuration.enableDebuggingHandlers ? [...allRoutes(context, resolver, startedMillis), ...numbers] : open;
-  const server = await listening({ ...common, port, tls, access, routes }, teardown);
+  const server = await listening({ ...common, port, tls, access, routes, onServed: own.onServed('readwrite') }, teardown);
   watchCredentials(context, resolver, teardown, nodeName, server, tls);
-  if (configuration.readOnlyPort !== 0) await listening({ ...common, port: configuration.readOnlyPort, tls: null, access: null, routes: open }, teardown);
+  if (configuration.readOnlyPort !== 0)
+    await listening({ ...common, port: configuration.readOnlyPort, tls: null, access: null, routes: open, onServed: own.onServed('readonly') }, teardown);
   const { anonymous } = configuration.authentication;
   if (anonymous.enabled && configuration.authorization.mode === 'AlwaysAllow') {
     context.logger.log('warn', 'Anonymous requests may do everything with this node: authentication.anonymous.enabled and authorization.mode AlwaysAllow', {
