@@ -1,8 +1,8 @@
 // The kubelet's own families for /metrics, /metrics/probes and /metrics/slis: names, types, help and labels are upstream's, an interface.
-// prom-client is loaded when somebody opens them, so that an agent without an API never pays for it.
+// Not in the face of this folder, and loaded with `import()`: an agent without an API never pays for prom-client.
 //
 // Invariant: labels take few values, but for those of probes, which go with their pod.
-import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const runtimeBuckets = Array.from({ length: 14 }, (_, n) => Number((0.005 * 2.5 ** n).toPrecision(17)));
@@ -41,24 +41,23 @@ export interface KubeletMetricsOptions {
   readonly startedMillis: number;
 }
 
-export type KubeletMetrics = Awaited<ReturnType<typeof openKubeletMetrics>>;
+export type KubeletMetrics = ReturnType<typeof openKubeletMetrics>;
 
-export async function openKubeletMetrics(options: KubeletMetricsOptions) {
-  const prom = await import('prom-client');
-  const registry = new prom.Registry();
-  const probes = new prom.Registry();
-  const slis = new prom.Registry();
-  prom.collectDefaultMetrics({ register: registry });
-  const make = families(prom, registry);
+export function openKubeletMetrics(options: KubeletMetricsOptions) {
+  const registry = new Registry();
+  const probes = new Registry();
+  const slis = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const make = families(registry);
   const operations = runtimeFamilies(make);
   const http = httpFamilies(make);
   const pods = podFamilies(make);
   agentFamilies(make, options);
   steadyFamilies(make, options);
-  const prober = proberFamilies(families(prom, probes));
-  const health = healthFamilies(families(prom, slis));
+  const prober = proberFamilies(families(probes));
+  const health = healthFamilies(families(slis));
   for (const other of [probes, slis]) {
-    const started = new prom.Gauge({ name: 'process_start_time_seconds', help: '[ALPHA] Start time of the process since unix epoch in seconds.', registers: [other] });
+    const started = new Gauge({ name: 'process_start_time_seconds', help: '[ALPHA] Start time of the process since unix epoch in seconds.', registers: [other] });
     started.set(options.startedMillis / 1000);
   }
   return {
@@ -80,12 +79,12 @@ interface Families {
   histogram<Label extends string>(name: string, help: string, labelNames: readonly Label[], buckets: readonly number[]): Histogram<Label>;
 }
 
-function families(prom: typeof import('prom-client'), registry: Registry): Families {
+function families(registry: Registry): Families {
   const registers = [registry];
   return {
-    counter: (name, help, labelNames) => new prom.Counter({ name, help, labelNames: [...labelNames], registers }),
+    counter: (name, help, labelNames) => new Counter({ name, help, labelNames: [...labelNames], registers }),
     gauge: (name, help, labelNames, collect) =>
-      new prom.Gauge({
+      new Gauge({
         ...{ name, help, labelNames: [...labelNames], registers },
         ...(collect === undefined
           ? {}
@@ -95,7 +94,7 @@ function families(prom: typeof import('prom-client'), registry: Registry): Famil
               },
             }),
       }),
-    histogram: (name, help, labelNames, buckets) => new prom.Histogram({ name, help, labelNames: [...labelNames], buckets: [...buckets], registers }),
+    histogram: (name, help, labelNames, buckets) => new Histogram({ name, help, labelNames: [...labelNames], buckets: [...buckets], registers }),
   };
 }
 
@@ -179,7 +178,8 @@ function steadyFamilies({ gauge }: Families, { nodeName, cgroupVersion, build, f
   const providerHelp = '[ALPHA] Identifies the metrics provider that the kubelet is using. The count is always 1.';
   gauge('kubelet_metrics_provider', providerHelp, ['provider']).set({ provider: 'cadvisor' }, 1);
   const buildHelp =
-    "[BETA] A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, and compiler from which Kubernetes was built, and platform on which it is running.";
+    "[BETA] A metric with a constant '1' value labeled by major, minor, git version, git commit, git tree state, build date, Go version, " +
+    'and compiler from which Kubernetes was built, and platform on which it is running.';
   gauge('kubernetes_build_info', buildHelp, Object.keys(build)).set({ ...build }, 1);
   const enabled = gauge('kubernetes_feature_enabled', '[BETA] This metric records the data about the stage and enablement of a k8s feature.', ['name', 'stage']);
   for (const { name, stage, enabled: on } of features) enabled.set({ name, stage }, on ? 1 : 0);

@@ -1,7 +1,7 @@
 // The kubelet's own metrics: what is counted from the start of the API on, and what the agent holds at each scrape.
 import { type KubeletRoute, metricsRoute, plainText, type ServedRequest } from '../../../adapters/http-server/index.js';
 import { readCgroupLayout } from '../../../adapters/linux/index.js';
-import { type AgentGauges, metricsContentType, openKubeletMetrics } from '../../../adapters/metrics/index.js';
+import { type AgentGauges, metricsContentType } from '../../../adapters/metrics/index.js';
 import type { AgentState } from '../../../domain/agent/agent-state.js';
 import { longRunningLabel, methodLabel, pathLabel } from '../../../domain/authorization/request-metric-labels.js';
 import { featureEnabled, knownFeatureGates } from '../../../domain/configuration/feature-gates.js';
@@ -19,7 +19,8 @@ export interface OwnMetrics {
 
 export async function openOwnMetrics({ loaded }: DaemonContext, resolver: Resolver, teardown: Teardown, nodeName: string, startedMillis: number): Promise<OwnMetrics> {
   const { agent } = resolver.get(tokens.kernel).state;
-  const metrics = await openKubeletMetrics({
+  const { openKubeletMetrics } = await import('../../../adapters/metrics/kubelet-metrics.js');
+  const metrics = openKubeletMetrics({
     nodeName,
     cgroupVersion: readCgroupLayout('/proc/self/mountinfo').version,
     build: buildLabels(),
