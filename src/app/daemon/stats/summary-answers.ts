@@ -55,16 +55,9 @@ export async function resourcesOf(stats: NodeStats): Promise<NodeResources> {
   const node = rootCgroup.ok ? numbersOf(podLike(stats.rootSample(rootCgroup.value)), millisOf(rootCgroup.value.sample, at)) : null;
   const ofPods = podCgroups(facts.cgroups);
   const live = liveCgroups(facts.cgroups);
-  const ids = new Map(facts.containers.map(({ id, sandboxId, name }) => [`${sandboxId}/${name}`, id]));
-  const started = new Map(facts.containers.map(({ id, createdAt }) => [id, createdAt]));
-  const sandboxes = new Map(facts.sandboxes.map(({ id, uid }) => [id, uid]));
-  const idOf = (uid: string, name: string): string | undefined => {
-    for (const [sandboxId, ofUid] of sandboxes) {
-      const id = ofUid === uid ? ids.get(`${sandboxId}/${name}`) : undefined;
-      if (id !== undefined) return id;
-    }
-    return undefined;
-  };
+  const uids = new Map(facts.sandboxes.map(({ id, uid }) => [id, uid]));
+  // Of those that were restarted the one that runs is it.
+  const running = new Map(facts.containers.filter(({ isRunning }) => isRunning).map((container) => [`${uids.get(container.sandboxId)}/${container.name}`, container]));
   const pods = snapshot.podsError === null ? podCpuAndMemoryStats(facts, at) : [];
   return {
     node,
@@ -72,8 +65,8 @@ export async function resourcesOf(stats: NodeStats): Promise<NodeResources> {
     pods: pods.map((pod): ResourcePod => {
       const { name, namespace, uid } = pod.podRef;
       const containers = (pod.containers ?? []).map((container): ResourceContainer => {
-        const id = idOf(uid, container.name) ?? '';
-        return { ...numbersOf(container, millisOf(live.get(id), at)), name: container.name, startedAtSeconds: (started.get(id) ?? 0) / 1e6 };
+        const found = running.get(`${uid}/${container.name}`);
+        return { ...numbersOf(container, millisOf(live.get(found?.id ?? ''), at)), name: container.name, startedAtSeconds: (found?.createdAt ?? 0) / 1e6 };
       });
       return { ...numbersOf(pod, millisOf(ofPods.get(podCgroupKey(uid)), at)), name, namespace, containers };
     }),
