@@ -1,6 +1,7 @@
 // What a swarm's seed stands for: how many nodes and pods, what goes wrong and how often, and in which order things happen.
 // Invariant: everything follows from the seed, so that one number repeats a run.
 import type { ImageGcPolicy } from '../../src/domain/gc/image-gc.js';
+import { defaultImageSettings, type ImageSettings } from '../../src/domain/images/image-manager-state.js';
 import { draw, streamOf } from '../../src/domain/kernel/random.js';
 import type { Container, LifecycleHandler, Probe } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -82,13 +83,13 @@ export function swarmOptions(seed: number): SwarmOptions {
   const logRotation = { maxSizeBytes: 64 * 1024, maxFiles: 3, maxWorkers: 2, monitorInterval: 10 * second };
   const slow = dice.of([1, 1, 3, 20]);
   const latencies = { runSandbox: 150 * ms * slow, createContainer: 20 * ms * slow, startContainer: 60 * ms * slow, look: ms * slow };
-  const runtime = { latencies, pullBytesPerSecond: dice.of([50_000_000, 2_000_000]) };
+  const runtime = { latencies, pullBytesPerSecond: dice.of([50_000_000, 2_000_000]), images: unusedImages };
   const probed = new Dice(seed, 'probed').chance(0.4);
   const inCluster = new Dice(seed, 'cluster').chance(0.4);
   const cluster = {
     seed,
     nodes,
-    settings: { ...settings, logRotation, imageGc: imageGcOf(new Dice(seed, 'images')) },
+    settings: { ...settings, logRotation, ...imageSettingsOf(new Dice(seed, 'images')) },
     runtime,
     ...(inCluster ? { apiserver: {}, node: {} } : {}),
     runtimeTellsChanges: dice.chance(0.5),
@@ -108,12 +109,20 @@ export function swarmOptions(seed: number): SwarmOptions {
 }
 
 /** Images that nothing uses go soon, or when the disk is full, which it always is. */
-function imageGcOf(dice: Dice): ImageGcPolicy {
+function imageSettingsOf(dice: Dice): { readonly imageGc: ImageGcPolicy; readonly images: ImageSettings } {
   const minAge = dice.of([0, 30 * second]);
-  return dice.chance(0.5)
+  const imageGc = dice.chance(0.5)
     ? { highThresholdPercent: 1, lowThresholdPercent: 0, minAge, maxAge: 0 }
     : { highThresholdPercent: 85, lowThresholdPercent: 80, minAge, maxAge: minAge + 30 * second };
+  return { imageGc, images: dice.chance(0.5) ? defaultImageSettings : { ...defaultImageSettings, credentialProviders: [absentPlugin] } };
 }
+
+const unusedImages = Array.from({ length: 5 }, (_, i) => ({ reference: `unused:${i}`, sizeBytes: 1_000_000, present: true }));
+/** There is no such program: pulls go on without it. */
+const absentPlugin = {
+  ...{ name: 'plugin', matchImages: ['docker.io'], defaultCacheDuration: 0, apiVersion: 'credentialprovider.kubelet.k8s.io/v1' },
+  ...{ args: [], env: [], tokenAttributes: null },
+};
 
 function faultRules(dice: Dice, operations: readonly string[] = [...hangingOperations, ...others]): FaultRule[] {
   const intensity = dice.of([0, 0.02, 0.1, 0.3]);

@@ -6,6 +6,7 @@ import type { ChangeDetection } from '../../domain/api-data/object-manager.js';
 import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
+import type { ImageGcPolicy } from '../../domain/gc/image-gc.js';
 import type { CredentialProvider } from '../../domain/images/credential-plugins.js';
 import type { ImageSettings } from '../../domain/images/image-manager-state.js';
 import type { VerificationPolicy } from '../../domain/images/pull-records.js';
@@ -55,17 +56,24 @@ export function kubeletSettings(
       logRotation: logRotationOf(c),
       allowedSysctls: allowedSysctls(c.allowedUnsafeSysctls ?? []),
       images: imageSettings(loaded, credentialProviders),
-      imageGc: {
-        highThresholdPercent: c.imageGCHighThresholdPercent,
-        lowThresholdPercent: c.imageGCLowThresholdPercent,
-        minAge: micros(c.imageMinimumGCAge),
-        maxAge: micros(c.imageMaximumGCAge),
-      },
+      imageGc: profile.ownsNode ? imageGcOf(c) : noImageGc,
       cgroupsPerQos: c.cgroupsPerQOS,
     },
     node,
     fileSource: c.staticPodPath === '' ? null : { ...manifests, path: c.staticPodPath, checkPeriod: micros(c.fileCheckFrequency) },
     urlSource: c.staticPodURL === '' ? null : { ...manifests, url: c.staticPodURL, headers: c.staticPodURLHeader, checkPeriod: micros(c.httpCheckFrequency) },
+  };
+}
+
+/** On a runtime that may be somebody else's, images that nothing of ours uses are none of our business. */
+const noImageGc: ImageGcPolicy = { highThresholdPercent: 100, lowThresholdPercent: 0, minAge: 0, maxAge: 0 };
+
+function imageGcOf(c: KubeletConfiguration): ImageGcPolicy {
+  return {
+    highThresholdPercent: c.imageGCHighThresholdPercent,
+    lowThresholdPercent: c.imageGCLowThresholdPercent,
+    minAge: micros(c.imageMinimumGCAge),
+    maxAge: micros(c.imageMaximumGCAge),
   };
 }
 

@@ -52,6 +52,8 @@ export interface SimRuntimeOptions {
   /** The first rule that matches counts; a pod's own annotation comes before them, an image's script after. */
   readonly scripts?: readonly ScriptRule[];
   readonly runtimeHandlers?: readonly string[];
+  /** Whether its handlers can give a pod a user namespace; they can by default. */
+  readonly userNamespaces?: boolean;
   readonly runtimeName?: string;
   /** Containers can be checkpointed, as with containerd 2 and CRIU; else that is UNIMPLEMENTED, as with containerd 1.6. They can unless said otherwise. */
   readonly offersCheckpoints?: boolean;

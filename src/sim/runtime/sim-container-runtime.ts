@@ -180,7 +180,7 @@ export class SimContainerRuntime {
   }
 
   private health(): RuntimeStateOperations['status']['reply'] {
-    const handlers = ['', ...(this.options.runtimeHandlers ?? [])].map((name) => ({ name, recursiveReadOnlyMounts: true, userNamespaces: true }));
+    const handlers = ['', ...(this.options.runtimeHandlers ?? [])].map((name) => ({ name, recursiveReadOnlyMounts: true, userNamespaces: this.options.userNamespaces ?? true }));
     return { runtimeReady: this.state.runtimeReady, networkReady: this.state.networkReady, handlers, supplementalGroupsPolicy: true };
   }
 }
