@@ -46,9 +46,9 @@ t.test('what a container has written', async (t) => {
   const before = await ask(['b', '-p']);
   t.match(before, { code: 0, err: '' });
   t.match(before.out, /^line 1 of c\n/);
-  await until('c waits', () => podNamed(daemon, 'c-n1')?.status?.containerStatuses?.[0]?.state?.waiting?.reason?.endsWith('ImagePull'));
+  await until('c waits', () => podNamed(daemon, 'c-n1')?.status?.containerStatuses?.[0]?.state?.waiting?.reason === 'ImagePullBackOff');
   const rows: readonly (readonly [readonly string[], number, RegExp])[] = [
-    [['c'], 1, /container "c" in pod "c-n1" is waiting to start: image can't be pulled/],
+    [['c'], 1, /container "c" in pod "c-n1" is waiting to start: trying and failing to pull image/],
     [['a', '-p'], 1, /previous terminated container "c" in pod "a-n1" not found/],
     [['a', '-c', 'x'], 1, /container "x" not found in pod "a-n1"/],
     [['nobody'], 1, /pod "nobody" does not exist/],
