@@ -3,12 +3,12 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import { kubectl, type Said, skipWithoutKubectl } from './kubectl.js';
-import { manifest, nodeName, scripted } from './kubelet-process.js';
+import { freePort, manifest, nodeName, scripted } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';
 import { type TestNode, testNode } from './test-node.js';
 
@@ -19,14 +19,6 @@ interface Cluster extends TestNode {
   readonly kubeconfig: string;
   readonly apiPort: number;
   run(words: readonly string[], input?: string): Promise<Said>;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
 }
 
 async function testCluster(t: Test): Promise<Cluster> {
