@@ -4,13 +4,18 @@
 export type { Admission, Rejection } from './admission/admission-result.js';
 export type { PredicateInput, PredicateResult } from './admission/predicates.js';
 export type { AgentEvent, AgentState } from './agent/agent-state.js';
+export type { ClusterState } from './agent/cluster.js';
 export type { KubeletEvent, KubeletOperations, KubeletPorts, KubeletSettings, KubeletState } from './agent/kubelet.js';
+export type { NodeOverlay } from './agent/node-view.js';
 export { type AgentSettings, defaultSettings } from './agent/settings.js';
+export type { ChangeDetection } from './api-data/object-manager.js';
 export type { CrashLoopDecision } from './backoff/crash-loop-backoff.js';
 export type { ImagePullBackoff, PullProblem } from './backoff/image-pull-backoff.js';
 export type { BackoffEntry, KeyedBackoff } from './backoff/keyed-backoff.js';
 export type { CgroupDriver } from './cgroups/cgroup-name.js';
+export type { ReservationFacts } from './cgroups/node-allocatable.js';
 export type { CgroupVersion, MemoryQosFacts, SwapFacts } from './cgroups/resource-facts.js';
+export type { Reservation } from './configuration/startup-checks.js';
 export type { MountedVolume } from './containers/mounts.js';
 export type { NodeFacts, RuntimeHandlerFacts } from './containers/node-facts.js';
 export { type CpuOptionGates, type CpuOptionsParse, noCpuOptions, type StaticPolicyOptions } from './cpu-manager/cpu-options.js';
@@ -51,6 +56,8 @@ export { matchesLabelSelector, matchesNodeAffinity, untoleratedTaint } from './e
 export { normalizeImageName, parseDuration, parseImageReference, parseRfc3339 } from './embedding/texts.js';
 export { mergeHints, newTopologyManager } from './embedding/topology.js';
 export { apiDataPayload, checkHostPath, generationName, mountedVolumes, planAtomicWrite } from './embedding/volumes.js';
+export type { Bucket, Correlated, EventCorrelator, EventPatch, Observed, Similar } from './events/event-correlator.js';
+export type { EventRecorder, Written } from './events/event-recorder.js';
 export type { SignalObservation, SignalObservations } from './eviction/observations.js';
 export { noPressure, type ObservedThreshold, type PressureState } from './eviction/pressure.js';
 export type { RankedPod } from './eviction/ranking.js';
@@ -58,6 +65,9 @@ export { type EvictionSignal, evictionSignals, type FileSystemLayout, type Press
 export type { ThresholdValue } from './eviction/threshold-text.js';
 export type { EvictionConfiguration, EvictionThreshold } from './eviction/thresholds.js';
 export type { ContainerGcPolicy } from './gc/container-gc.js';
+export type { ImageGcPolicy } from './gc/image-gc.js';
+export type { CachedAnswer, CredentialPluginCache, CredentialProvider, TokenAttributes } from './images/credential-plugins.js';
+export type { DockerConfig, RegistryLogin } from './images/docker-config.js';
 export type {
   EnsureImageReply,
   EnsureImageRequest,
@@ -68,7 +78,11 @@ export type {
   ImageOutcome,
   PulledReply,
 } from './images/ensure-image.js';
-export type { CredentialSource, TrackedCredentials } from './images/keyring.js';
+export type { CredentialLookup, ImageManagerState, ImageRequest, ImageRun, ImageSettings, NodeKeyring } from './images/image-manager-state.js';
+export type { CredentialSource, Keyring, TrackedCredentials } from './images/keyring.js';
+export type { PullIntents } from './images/pull-intents.js';
+export type { PullLimits, PullQueue } from './images/pull-queue.js';
+export type { PullRecordStore } from './images/pull-record-store.js';
 export type {
   ImagePullCredentials,
   ImagePulledRecord,
@@ -82,10 +96,16 @@ export { AssertionFailed } from './kernel/assert.js';
 export { type Divergence, outputText, type RecordedStep, replay } from './kernel/flight-recorder.js';
 export { type Input, Kernel, type LogLine, type Output } from './kernel/kernel.js';
 export type { Address, Command, CommandFor, LogFields, LogLevel, Machine, Reply, ReplyFor, Turn, Wake } from './kernel/machine.js';
+export type { LeaseKeeper } from './lease/lease-keeper.js';
+export type { LeaseCall, LeaseRenewal } from './lease/lease-renewal.js';
 export type { LogRotationPolicy } from './logs/log-rotation.js';
 export type { CapacityFacts, DeviceResources, HugePages, MachineFacts } from './node-status/node-capacity.js';
 export type { ConditionsUpdate, Pressures, ReadinessFacts } from './node-status/node-conditions.js';
 export type { NodeEvent } from './node-status/node-event.js';
+export type { NodeReporter, ReporterPhase } from './node-status/node-reporter-state.js';
+export type { NodeSettings } from './node-status/node-settings.js';
+export type { NodeStatusMemory } from './node-status/node-status.js';
+export type { StatusReport } from './node-status/status-report.js';
 export type { ManifestContext } from './pod-sources/decode-manifest.js';
 export type { FileSourceSettings } from './pod-sources/file-source.js';
 export type { ManifestPods } from './pod-sources/manifest-pods.js';

@@ -27,7 +27,9 @@ export type {
   SecurityContext,
 } from './model/container.js';
 export type { ContainerConfig, ImageSpec, LinuxContainerSecurityContext, MountPropagation, RuntimeDevice, RuntimeMount } from './model/container-config.js';
+export type { Event } from './model/event.js';
 export type { ObjectFieldSelector, ResourceFieldSelector } from './model/field-selector.js';
+export type { Lease, LeaseSpec } from './model/lease.js';
 export type { Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, Taint } from './model/node.js';
 export type { LabelSelector, LocalObjectReference, ObjectMeta, ObjectReference, OwnerReference, Quantity } from './model/object-meta.js';
 export type {
@@ -57,6 +59,7 @@ export type {
 } from './model/pod-status.js';
 export type { ListedContainer, ListedPod, ListedSandbox, RuntimeListing } from './model/runtime-listing.js';
 export type {
+  AnnotatedPreStop,
   ContainerRuntimeState,
   NetworkMode,
   PodRuntimeStatus,
@@ -113,6 +116,7 @@ export type {
 } from './outbound/container-runtime.js';
 export type { EventRecord, EventSinkOperations } from './outbound/event-sink.js';
 export type { FileChange, FileWatch, FileWatchEvent, FileWatchInterest, FileWatchListener } from './outbound/file-watch.js';
+export type { FilesystemUsage, FilesystemUsageOperations } from './outbound/filesystem-usage.js';
 export type { LogFields, Logger, LogLevel } from './outbound/logger.js';
 export type { AddressReading, MachineOperations, MachineReading } from './outbound/machine.js';
 export type {

@@ -15,18 +15,18 @@ export const spamBurst = 25;
 /** One more write is allowed each so long. */
 const spamRefill: Micros = 300 * microsPerSecond;
 
-interface Similar {
+export interface Similar {
   readonly messages: Set<string>;
   lastAt: Micros;
 }
 
-interface Observed {
+export interface Observed {
   readonly count: number;
   readonly firstTimestamp: string;
   readonly name: string;
 }
 
-interface Bucket {
+export interface Bucket {
   tokens: number;
   at: Micros;
 }

@@ -23,7 +23,7 @@ import { type Correlated, correlate, type EventCorrelator, newEventCorrelator } 
 import { eventName, eventOf } from './event-object.js';
 
 export type EventWriting = Flattened<{ readonly apiWriter: ApiWriterOperations }>;
-type Written = Exclude<Correlated, { readonly kind: 'skip' }>;
+export type Written = Exclude<Correlated, { readonly kind: 'skip' }>;
 
 export interface EventRecorder {
   readonly nodeName: string;

@@ -29,7 +29,7 @@ export interface CredentialProvider {
   readonly tokenAttributes: TokenAttributes | null;
 }
 
-interface CachedAnswer {
+export interface CachedAnswer {
   readonly config: DockerConfig;
   readonly until: Micros;
 }
