@@ -40,4 +40,6 @@ const rows: readonly (readonly [pattern: string, problem: string | null])[] = [
   [' registry.example/app', 'leading/trailing spaces are not allowed:  registry.example/app'],
 ];
 
-for (const [pattern, problem] of rows) t.equal(allowlistPatternProblem(pattern), problem, JSON.stringify(pattern));
+t.test('patterns and what is wrong with them', async (t) => {
+  for (const [pattern, problem] of rows) t.equal(allowlistPatternProblem(pattern), problem, JSON.stringify(pattern));
+});
