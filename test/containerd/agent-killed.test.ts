@@ -149,6 +149,34 @@ async function runtimeAway(t: Test, node: TestNode): Promise<void> {
   );
 }
 
+function commandLineOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    // It has ended meanwhile.
+    return '';
+  }
+}
+
+/** One that holds no process: neither a container's nor a command's. */
+function isEmptyShim(pid: number): boolean {
+  if (!/^\S*containerd-shim-runc-v2 /.test(commandLineOf(pid))) return false;
+  const parents = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => {
+      try {
+        return Number(
+          readFileSync(`/proc/${name}/stat`, 'utf8')
+            .replace(/^.*\) /s, '')
+            .split(' ')[1],
+        );
+      } catch {
+        return 0;
+      }
+    });
+  return !parents.includes(pid);
+}
+
 async function nothingLeft(t: Test, node: TestNode): Promise<void> {
   const { kubelet, containerd, runtime } = node;
   for (const file of readdirSync(kubelet.manifests)) kubelet.withdraw(file);
@@ -159,12 +187,13 @@ async function nothingLeft(t: Test, node: TestNode): Promise<void> {
   await kubelet.until('no directories of pods', () => readdirSync(pods).length + readdirSync(kubelet.podLogs).length === 0, 90_000);
   await kubelet.until('no links to logs', () => readdirSync(join(kubelet.root, 'containers-log')).length === 0, 90_000);
   const leftovers = () => leftoversOf({ path: containerd.directory, network: containerd.network, cgroupRoot: containerd.cgroupRoot });
-  // What the runtime starts to take the last sandbox down outlives its answer by a moment.
-  const commands = () => leftovers().processes.map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' '));
-  await kubelet.until('containerd and the agent are alone', () => leftovers().processes.length === 2).catch(() => t.same(commands(), [], 'containerd and the agent alone'));
-  const left = leftovers();
-  t.strictSame(left.mounts, [], 'no mounts');
-  t.equal(left.processes.length, 2, 'containerd and the agent', { left });
+  // What the runtime starts to take the last sandbox down outlives its answer by a moment. A shim without a container is containerd's own to
+  // lose: containerd 1.6 forgets one when whoever asked for the sandbox is killed in the middle, and lists nothing of it any more.
+  const strays = () => leftovers().processes.filter((pid) => !isEmptyShim(pid));
+  const commands = () => strays().map(commandLineOf);
+  await kubelet.until('containerd and the agent are alone', () => strays().length === 2).catch(() => t.same(commands(), [], 'containerd and the agent alone'));
+  t.strictSame(leftovers().mounts, [], 'no mounts');
+  t.equal(strays().length, 2, 'containerd and the agent', { commands: commands() });
   const cgroups = readdirSync('/sys/fs/cgroup').flatMap((tree) => {
     const all = join('/sys/fs/cgroup', tree, containerd.cgroupRoot, 'kubepods');
     return [all, join(all, 'besteffort'), join(all, 'burstable')].flatMap((parent) => (existsSync(parent) ? readdirSync(parent).filter((name) => name.startsWith('pod')) : []));
