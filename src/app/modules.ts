@@ -228,11 +228,11 @@ const agentModule = module((bind) => {
     [tokens.configuration, tokens.queries, tokens.kernel, tokens.runtime, tokens.containers, tokens.streaming],
     ({ configuration }, queries, kernel, runtime, containers, streaming) => {
       const uidsOf = (pod: Pod) => [pod.metadata.uid ?? '', ...mirrorUids(kernel.state.agent, pod)];
-      return new NodeContainers({ pods: () => queries.pods().items ?? [], uidsOf, runtime, containers, streaming, podLogsDirectory: configuration.podLogsDir });
+      return new NodeContainers({ pod: (namespace, name) => queries.pod(namespace, name), uidsOf, runtime, containers, streaming, podLogsDirectory: configuration.podLogsDir });
     },
   );
   bind.to(tokens.checkpoints, [tokens.configuration, tokens.runtime, tokens.containers, tokens.queries, tokens.clock], ({ options }, runtime, containers, queries, clock) => {
-    return new RuntimeCheckpoints({ rootDirectory: options.rootDir, runtime, containers, pods: () => queries.pods().items ?? [], now: () => clock.now() });
+    return new RuntimeCheckpoints({ rootDirectory: options.rootDir, runtime, containers, pod: (namespace, name) => queries.pod(namespace, name), now: () => clock.now() });
   });
   bind.to(tokens.queries, [tokens.kernel, tokens.loopHealth], (kernel, health) => agentQueries(kernel.state.agent, health));
 });

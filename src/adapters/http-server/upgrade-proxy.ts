@@ -2,7 +2,7 @@
 // of which nothing has to be understood here.
 // Invariants: either side's end ends both; a slow reader holds up its writer, and nothing is gathered in between; the target, which lets
 // whoever knows it in, is never part of an error or a log line.
-import type { IncomingMessage } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
@@ -28,12 +28,12 @@ export function answerOnSocket(socket: Duplex, { status, headers, body }: HttpAn
   const bytes = Buffer.from(body);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   socket.end(
-    Buffer.concat([Buffer.from([`HTTP/1.1 ${status} ${statusText(status)}`, ...lines, `Content-Length: ${bytes.length}`, 'Connection: close', '', ''].join('\r\n')), bytes]),
+    Buffer.concat([
+      Buffer.from([`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...lines, `Content-Length: ${bytes.length}`, 'Connection: close', '', ''].join('\r\n')),
+      bytes,
+    ]),
   );
 }
-
-const statusText = (status: number): string =>
-  ({ 400: 'Bad Request', 401: 'Unauthorized', 403: 'Forbidden', 404: 'Not Found', 429: 'Too Many Requests' })[status] ?? 'Internal Server Error';
 
 /** Resolves when both ends are closed. @param client the client's connection, and the bytes that came with its request */
 export async function proxyUpgrade(request: IncomingMessage, client: Socket, clientHead: Buffer, target: URL, tls: DialOptions = {}): Promise<void> {

@@ -1,6 +1,7 @@
 // What the agent answers from its state: its pods with their newest statuses, and its health.
 import type { AgentState } from '../../domain/agent/agent-state.js';
 import { podAndMirror } from '../../domain/agent/pod-index.js';
+import { podFullName } from '../../domain/values/pod-references.js';
 import { type AgentQueries, podList } from '../../ports/inbound/agent-queries.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { LoopHealth } from './loop-health.js';
@@ -8,11 +9,11 @@ import type { LoopHealth } from './loop-health.js';
 export function agentQueries(state: AgentState, health: LoopHealth): AgentQueries {
   return {
     pods() {
-      const pods = [...state.pods.pods.values()].map((pod) => {
-        const status = state.statuses.get(pod.metadata.uid ?? '')?.status ?? pod.status;
-        return status === undefined ? pod : { ...pod, status };
-      });
-      return podList(pods);
+      return podList([...state.pods.pods.values()].map((pod) => withStatus(state, pod)));
+    },
+    pod(namespace, name) {
+      const pod = state.pods.podsByFullName.get(podFullName(name, namespace));
+      return pod === undefined ? null : withStatus(state, pod);
     },
     isContainerRunning(podUid, containerId) {
       const cached = state.cache.entries.get(podUid)?.cached;
@@ -20,6 +21,11 @@ export function agentQueries(state: AgentState, health: LoopHealth): AgentQuerie
     },
     health: () => [{ name: 'ping', failure: null }, health.syncloop()],
   };
+}
+
+function withStatus(state: AgentState, pod: Pod): Pod {
+  const status = state.statuses.get(pod.metadata.uid ?? '')?.status ?? pod.status;
+  return status === undefined ? pod : { ...pod, status };
 }
 
 /** UIDs that the API knows a static pod by. */

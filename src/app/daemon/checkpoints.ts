@@ -14,7 +14,7 @@ export interface CheckpointParts {
   readonly rootDirectory: string;
   readonly runtime: Pick<PortOf<RuntimeStateOperations>, 'inspectPod'>;
   readonly containers: Pick<PortOf<ContainerOperations>, 'checkpoint'>;
-  readonly pods: () => readonly Pod[];
+  readonly pod: (namespace: string, name: string) => Pod | null;
   readonly now: () => Micros;
 }
 
@@ -22,8 +22,8 @@ export class RuntimeCheckpoints implements PortOf<ContainerCheckpointOperations>
   constructor(private readonly parts: CheckpointParts) {}
 
   async checkpoint({ namespace, podName, containerName, timeoutSeconds }: CheckpointRequest, call: Call): Promise<CheckpointOutcome> {
-    const pod = this.parts.pods().find(({ metadata }) => metadata.name === podName && (metadata.namespace ?? '') === namespace);
-    if (pod === undefined) return { kind: 'no-pod' };
+    const pod = this.parts.pod(namespace, podName);
+    if (pod === null) return { kind: 'no-pod' };
     if (!hasContainer(pod, containerName)) return { kind: 'no-container' };
     const { rootDirectory, runtime, containers, now } = this.parts;
     try {

@@ -13,7 +13,7 @@ import { PortError } from '../../ports/port-error.js';
 
 export interface NodeContainerParts {
   /** With the agent's own statuses. */
-  readonly pods: () => readonly Pod[];
+  readonly pod: (namespace: string, name: string) => Pod | null;
   /** UIDs that the API may know a pod by: its own, and its mirror's. */
   readonly uidsOf: (pod: Pod) => readonly string[];
   readonly runtime: Pick<PortOf<RuntimeStateOperations>, 'inspectPod'>;
@@ -31,7 +31,7 @@ export class NodeContainers implements PortOf<NodeContainerOperations> {
   constructor(private readonly parts: NodeContainerParts) {}
 
   async logs({ namespace, podName, containerName, previous }: Request<'logs'>, call: Call): Promise<Found<LogFile>> {
-    const pod = this.pod(namespace, podName);
+    const pod = this.parts.pod(namespace, podName);
     if (pod === null) return noPod;
     const chosen = containerOfLogs(podName, pod.status ?? {}, containerName, previous);
     if (chosen.kind === 'refused') return refused(400, chosen.message);
@@ -47,7 +47,7 @@ export class NodeContainers implements PortOf<NodeContainerOperations> {
   }
 
   async exec({ containerName, command, stdin, stdout, stderr, tty, ...address }: Request<'exec'>, call: Call): Promise<Found<StreamingSession>> {
-    const pod = this.pod(address.namespace, address.podName);
+    const pod = this.parts.pod(address.namespace, address.podName);
     if (pod === null) return noPod;
     return this.attempt(async () => {
       const containerId = await this.running(pod, { ...address, containerName }, call);
@@ -58,7 +58,7 @@ export class NodeContainers implements PortOf<NodeContainerOperations> {
 
   /** Whether there is a terminal is the container's to say. */
   async attach({ containerName, stdin, stdout, stderr, ...address }: Request<'attach'>, call: Call): Promise<Found<StreamingSession>> {
-    const pod = this.pod(address.namespace, address.podName);
+    const pod = this.parts.pod(address.namespace, address.podName);
     if (pod === null) return noPod;
     return this.attempt(async () => {
       const containerId = await this.running(pod, { ...address, containerName }, call);
@@ -70,7 +70,7 @@ export class NodeContainers implements PortOf<NodeContainerOperations> {
   }
 
   async portForward({ namespace, podName, podUid, ports }: Request<'portForward'>, call: Call): Promise<Found<StreamingSession>> {
-    const pod = this.pod(namespace, podName);
+    const pod = this.parts.pod(namespace, podName);
     if (pod === null) return noPod;
     if (podUid !== null && !this.parts.uidsOf(pod).includes(podUid)) return refused(404, 'pod not found');
     return this.attempt(async () => {
@@ -81,17 +81,13 @@ export class NodeContainers implements PortOf<NodeContainerOperations> {
   }
 
   async run({ containerName, command, ...address }: Request<'run'>, call: Call): Promise<Found<ExecResult>> {
-    const pod = this.pod(address.namespace, address.podName);
+    const pod = this.parts.pod(address.namespace, address.podName);
     if (pod === null) return noPod;
     return this.attempt(async () => {
       const containerId = await this.running(pod, { ...address, containerName }, call);
       if (containerId === null) return refused(500, `container not found (${JSON.stringify(containerName)})`);
       return { kind: 'found', value: await this.parts.containers.execSync({ containerId, command, timeoutSeconds: 0 }, { ...call, timeoutMicros: null }) };
     });
-  }
-
-  private pod(namespace: string, name: string): Pod | null {
-    return this.parts.pods().find(({ metadata }) => metadata.name === name && (metadata.namespace ?? '') === namespace) ?? null;
   }
 
   private async running(pod: Pod, { containerName, podUid }: ContainerAddress, call: Call): Promise<string | null> {

@@ -19,6 +19,8 @@ export interface HealthCheck {
 export interface AgentQueries {
   /** The pods that the agent was told to run, each with the status the agent gives it, in the agent's order. */
   pods(): PodList;
+  /** The one of that name, with its status; null: there is none. */
+  pod(namespace: string, name: string): Pod | null;
   /** Whether a container of the pod runs as far as the agent has seen: what is appended to its log is worth waiting for. */
   isContainerRunning(podUid: string, containerId: string): boolean;
   /** In the order in which they are shown. */

@@ -19,7 +19,6 @@ import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
 import { shownConfiguration, shownFlags } from '../../../domain/configuration/shown-settings.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import type { NodeContainerOperations } from '../../../ports/inbound/node-containers.js';
-import type { Pod } from '../../../ports/model/pod.js';
 import type { PortOf } from '../../../ports/operation.js';
 import type { Resolver } from '../../bind-to.js';
 import { reportedVersion } from '../../cli/version.js';
@@ -73,10 +72,8 @@ export function allRoutes(context: DaemonContext, resolver: Resolver, startedMil
 function logRoutes({ loaded, native, clock }: DaemonContext, resolver: Resolver, containers: PortOf<NodeContainerOperations>): readonly KubeletRoute[] {
   const queries = resolver.get(tokens.queries);
   const reader = new FileLogReader({ openFileWatch: (listener) => native.openFileWatch(listener) });
-  const pod = (namespace: string, name: string): Pod | null =>
-    (queries.pods().items ?? []).find(({ metadata }) => metadata.name === name && (metadata.namespace ?? '') === namespace) ?? null;
   return containerLogRoutes({
-    pod,
+    pod: (namespace, name) => queries.pod(namespace, name),
     containers,
     read: ({ path, containerId }, podUid, options, signal) => reader.read({ log: { path, mayGrow: async () => queries.isContainerRunning(podUid, containerId) }, options, signal }),
     now: () => clock.now(),

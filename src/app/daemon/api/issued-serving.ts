@@ -1,6 +1,7 @@
 // The serving certificate that the cluster issues (serverTLSBootstrap): asked for once the node's addresses are known, anew when they change,
 // and renewed in time. Invariant: until there is one nothing is shown, and handshakes fail: a pair that nobody vouches for would look like one.
 import { FileCertificateStore } from '../../../adapters/certificates/index.js';
+import type { ServingPair } from '../../../adapters/http-server/index.js';
 import { issueTimeout } from '../../../domain/certificates/certificate-keeper.js';
 import { servingTemplate } from '../../../domain/certificates/certificate-rules.js';
 import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
@@ -11,7 +12,6 @@ import { certificateDirectory } from '../certificate-directory.js';
 import { CertificateKeeping } from '../certificate-keeping.js';
 import type { DaemonContext } from '../daemon-context.js';
 import type { Teardown } from '../teardown.js';
-import type { ServingPair } from './serving-files.js';
 
 /** As often as the reference compares the addresses with the certificate. */
 const lookMillis = 1_000;

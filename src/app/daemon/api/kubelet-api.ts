@@ -11,6 +11,7 @@ import {
   ClientCertificates,
   KubeletServer,
   type ServerTls,
+  type ServingPair,
   WebhookAuthorizer,
 } from '../../../adapters/http-server/index.js';
 import { requestPolicy } from '../../../domain/authorization/request-policy.js';
@@ -28,7 +29,7 @@ import type { Teardown } from '../teardown.js';
 import { allRoutes, readOnlyRoutes } from './api-routes.js';
 import { isIssued, issuedPair, keepIssued } from './issued-serving.js';
 import { watchReplaced } from './replaced-files.js';
-import { ownServingPair, readServingPair, type ServingPair } from './serving-files.js';
+import { ownServingPair, readServingPair } from './serving-files.js';
 
 /** Requests under way get this long when the daemon stops. */
 const closeMillis = 400;

@@ -5,13 +5,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueCertificate, pairProblem } from '../../../adapters/certificates/index.js';
+import type { ServingPair } from '../../../adapters/http-server/index.js';
 import { parseIp } from '../../../domain/values/ip-address.js';
 import { StartRefusal } from '../start-refusal.js';
-
-export interface ServingPair {
-  readonly certificatePem: string;
-  readonly keyPem: string;
-}
 
 const hourMillis = 3_600_000;
 const validMillis = 365 * 24 * hourMillis;
