@@ -216,22 +216,24 @@ scenario('sub paths that can’t be bound: the container waits, and says no more
   stage.untilGone('v', 5 * minute);
 });
 
-scenario('what the node alone can’t mount is refused by name, unless nobody mounts it', {}, (stage) => {
+scenario('what this kubelet can’t mount is refused by name, unless nobody mounts it', {}, (stage) => {
   const { t, node } = stage;
   node.put(
     'v.yaml',
     podWith([
       { name: 'work', emptyDir: {} },
-      { name: 'huge', emptyDir: { medium: 'HugePages' } },
-      { name: 'data', nfs: { server: 's', path: '/p' } },
+      { name: 'data', fc: { targetWWNs: ['50060e801049cfd1'], lun: 0 } },
     ]),
   );
   stage.until('it says so', () => messages(stage, 'FailedMount').length > 0, minute);
-  t.match(messages(stage, 'FailedMount'), [/^Unable to attach or mount volumes: .*: huge \(emptyDir of medium HugePages\), data \(nfs\)$/]);
+  t.strictSame(messages(stage, 'FailedMount'), [
+    'Unable to attach or mount volumes: unmounted volumes=[data work], unattached volumes=[], failed to process volumes=[data]: ' +
+      'failed to get Plugin from volumeSpec for volume "data" err=this kubelet does not have the plugin kubernetes.io/fc (fc)',
+  ]);
   t.strictSame(node.containers('v'), []);
   node.remove('v.yaml');
   stage.untilGone('v', 5 * minute);
   const unused = podWith([]);
-  node.put('v.yaml', { ...unused, spec: { ...unused.spec, volumes: [{ name: 'data', nfs: { server: 's', path: '/p' } }] } });
+  node.put('v.yaml', { ...unused, spec: { ...unused.spec, volumes: [{ name: 'data', fc: { targetWWNs: ['50060e801049cfd1'], lun: 0 } }] } });
   stage.untilPhase('v', 'Running', minute);
 });

@@ -2,6 +2,7 @@
 // is answered here.
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
+import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -15,14 +16,15 @@ import { ensureImage, leaveImage, takeImage } from '../images/image-manager.js';
 import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.js';
 import type { Turn } from '../kernel/machine.js';
 import type { ActuatedResources } from '../pod-sync/container-resize.js';
-import type { SyncContext, SyncSettings } from '../pod-sync/sync-context.js';
+import type { SyncContext, SyncSettings, VolumesOfPods } from '../pod-sync/sync-context.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 import { isPodTerminationRequested } from '../pod-workers/queries.js';
 import { podQosClass } from '../qos/qos-class.js';
 import { derived } from '../values/derived.js';
 import { containerFieldPath } from '../values/pod-references.js';
+import type { VolumeContext } from '../volume-manager/volume-kind.js';
 import type { AgentState } from './agent-state.js';
-import { servicesOf } from './api-state.js';
+import { ownNode, servicesOf } from './api-state.js';
 import { uidOf } from './pod-index.js';
 import { setPrepared } from './prepared-pods.js';
 
@@ -37,16 +39,20 @@ export interface ApiParts {
   /** Nothing of the pod is left. */
   podReleased(context: AgentContext, uid: string): void;
   volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, outdated: boolean): void;
+  volumes(context: AgentContext): VolumesOfPods;
   /** Tells whom it concerns that a copy has changed. @param replaced it follows from a complete list */
   changed(context: AgentContext, reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void;
 }
 
-export class AgentContext implements SyncContext, ImageContext {
+export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   /** Pods whose runs may go on, since an image that they wait for has come; seen to at the end of the step. */
   readonly podsWithImages = new Set<string>();
+  /** Pods whose volumes have changed; seen to at the end of the step. */
+  readonly podsWithVolumes = new Set<string>();
   readonly settings: SyncSettings;
   readonly probeResults: SyncContext['probeResults'];
   private data: SyncContext['apiData'] = null;
+  private podVolumes: VolumesOfPods | null = null;
   private built: { readonly facts: unknown; readonly configs: RuntimeConfigs } | null = null;
   private current: Turn<AgentOperations> | null = null;
 
@@ -86,6 +92,19 @@ export class AgentContext implements SyncContext, ImageContext {
   get apiData(): SyncContext['apiData'] {
     this.data ??= this.apiParts.apiData(this);
     return this.data;
+  }
+
+  get volumes(): VolumesOfPods {
+    this.podVolumes ??= this.apiParts.volumes(this);
+    return this.podVolumes;
+  }
+
+  get nodeName(): string {
+    return this.state.settings.nodeName;
+  }
+
+  get node(): Node | null {
+    return ownNode(this.state.api);
   }
 
   get crashLoop(): AgentState['crashLoop'] {
@@ -169,9 +188,16 @@ export class AgentContext implements SyncContext, ImageContext {
     return api === null ? noEnvSources : { ...noEnvSources, ...servicesOf(api) };
   }
 
-  podPrepared(run: SyncRun, outdated: boolean): void {
+  podPrepared(run: SyncRun): void {
     setPrepared(this.state, run.pod, this.turn.now);
-    this.apiParts.volumesWorkedOn(this, run.uid, run.pod, outdated);
+  }
+
+  volumesChanged(uid: string): void {
+    this.podsWithVolumes.add(uid);
+  }
+
+  volumesWorkedOn(uid: string, pod: Pod, outdated: boolean): void {
+    this.apiParts.volumesWorkedOn(this, uid, pod, outdated);
   }
 
   sandboxReady(run: SyncRun): void {

@@ -10,6 +10,7 @@
 // | readiness      | runtime polls             | the gate of the loop                   |
 // | probes         | probe workers             | status, pod actions                    |
 // | api            | api objects               | pod sources, environment, admission    |
+// | volumes        | the volume manager        | pod operations, node status            |
 // | images         | the image manager         | container starts, image collection     |
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
@@ -25,11 +26,11 @@ import { eventedHealthThreshold, healthThreshold, newPleg, type Pleg, plegEventQ
 import { newPodCache, type PodCache } from '../pod-cache/pod-cache.js';
 import { newPodConfig, type PodConfigState, type PodDelivery, type PodSource } from '../pod-sources/pod-config.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
-import type { VolumeTeardown } from '../pod-sync/volume-teardown.js';
 import { newPodWorkers, type PodWorkers } from '../pod-workers/pod-worker-record.js';
 import { newProbeRegistry, type ProbeRegistry } from '../probes/probe-registry.js';
 import type { StartFailure } from '../status/container-statuses.js';
 import type { StatusRecord } from '../status/status-manager.js';
+import { newVolumeManager, type VolumeManager } from '../volume-manager/volume-manager-state.js';
 import { type AdmissionState, newAdmissionState } from './admission-state.js';
 import { type AdoptionState, newAdoption } from './adoption-state.js';
 import { type ApiState, newApiState } from './api-state.js';
@@ -135,7 +136,8 @@ export interface AgentState {
   readonly backlog: LoopBacklog;
   readonly housekeeping: HousekeepingState;
   /** Pods that nobody knows, whose directories are being removed, by uid. */
-  readonly orphans: Map<string, VolumeTeardown>;
+  readonly orphans: Set<string>;
+  readonly volumes: VolumeManager;
   readonly collection: CollectionState;
   readonly imageCollection: ImageCollectionState;
   readonly logRotation: LogRotationState;
@@ -175,7 +177,8 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     pullSecrets: new Map(),
     backlog: { deliveries: [], syncs: new Set(), housekeeping: false },
     housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, lastAt: 0 },
-    orphans: new Map(),
+    orphans: new Set(),
+    volumes: newVolumeManager(),
     collection: { phase: 'idle', outstanding: 0, planned: false, dirty: false },
     imageCollection: newImageCollection(),
     logRotation: newLogRotation(),

@@ -7,6 +7,8 @@ import { askForImages, credentialPluginReplied, imageStoreReplied, startImageSto
 import { assert } from '../kernel/assert.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
 import { mergeSet } from '../pod-sources/pod-config.js';
+import { volumeMachine } from '../volume-manager/volume-manager-state.js';
+import { volumeWoken } from '../volume-manager/volume-operations.js';
 import { adopted, releasedSets } from './adopted-pods.js';
 import { AgentContext } from './agent-context.js';
 import type { AgentEvent, AgentState } from './agent-state.js';
@@ -31,6 +33,7 @@ import { withRuntimeFacts } from './runtime-facts.js';
 import { pollStatus, runtimeReplied } from './runtime-poll.js';
 import { planStatusWrites, statusWriteReplied, statusWriteWoken } from './status-writes.js';
 import { admitAgain, deliver, drain, syncPods } from './sync-loop.js';
+import { settleVolumes, takeVolumeReply } from './volumes.js';
 import { withEffects } from './worker-effects.js';
 
 export type AgentInput = AgentEvent | Reply<AgentOperations> | Wake;
@@ -44,6 +47,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       context.begin(turn);
       take(context, input);
       resumePodsWithImages(context);
+      settleVolumes(context);
       for (const pod of takeMadeRoom(context)) admitAgain(context, pod);
       planHousekeeping(context);
       planCollection(context);
@@ -167,7 +171,7 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
       orphanReplied(context, key, reply);
       return;
     default:
-      upkeepReplied(context, reply);
+      if (!takeVolumeReply(context, reply)) upkeepReplied(context, reply);
   }
 }
 
@@ -207,6 +211,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case 'pod':
       withEffects(context, (effects) => operationWoken(context, address.key, effects));
+      return;
+    case volumeMachine:
+      volumeWoken(context.state.volumes, address.key, context);
       return;
     case 'probe':
       probeWoken(context, address.key);

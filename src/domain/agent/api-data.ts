@@ -6,18 +6,19 @@
 // | a pod is synced                          | it is registered: its objects are read from now on                   |
 // | an object changes                        | pods that refer to it are outdated and synced; who waits goes on     |
 // | a token's time comes                     | its pod is outdated and synced                                       |
-// | volumes could not follow                 | the pod stays outdated, and is synced again after the usual time     |
+// | volumes could not follow                 | the pod is outdated and synced again after the usual time            |
 // | a pod has ended and its volumes are gone | it is registered no more                                             |
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
+import type { ApiData } from '../api-data/api-data.js';
 import { defaultObjectTtl, isShown, lookUpObject, type ObjectReading, objectFetched, podsOf, registerPod, releaseIdle, unregisterPod } from '../api-data/object-manager.js';
 import { forgetTokens, lookUpToken, nextTokenRefresh, type TokenAsking, tokenAnswered, tokenRequestBody } from '../api-data/token-cache.js';
 import type { Address, Reply } from '../kernel/machine.js';
-import type { ApiData } from '../pod-sync/sync-context.js';
 import { microsPerSecond } from '../values/time.js';
+import { volumeDataArrived } from '../volume-manager/volume-operations.js';
 import { apiDataSource } from '../volumes/api-data-volume.js';
 import { usedVolumes } from '../volumes/node-volumes.js';
 import type { AgentContext } from './agent-context.js';
@@ -65,12 +66,13 @@ export function unregisterObjects(context: AgentContext, uid: string): void {
 export function volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, outdated: boolean): void {
   const { api } = context.state;
   if (api === null) return;
-  if (outdated || (api.objects.strategy !== 'Watch' && showsObjects(pod))) api.outdated.add(uid);
   const { now } = context.turn;
   const refresh = nextTokenRefresh(api.tokens, uid);
-  // A token that could not be replaced is asked for again at the next look, which its pod being outdated brings.
-  if (refresh !== null && refresh <= now) api.outdated.add(uid);
-  context.turn.wakeAt({ machine: tokenRefreshMachine, key: uid }, refresh !== null && refresh > now ? refresh : null);
+  // A token that could not be replaced is asked for again at the next look, and so is what no watch tells of.
+  const looks = outdated || (refresh !== null && refresh <= now) || (api.objects.strategy !== 'Watch' && showsObjects(pod));
+  const look = looks ? now + Math.floor(context.state.settings.syncFrequency * (1 + 0.5 * context.turn.random('refresh', uid))) : null;
+  const next = refresh !== null && refresh > now ? refresh : null;
+  context.turn.wakeAt({ machine: tokenRefreshMachine, key: uid }, look === null ? next : next === null ? look : Math.min(look, next));
 }
 
 export function objectChanged(context: AgentContext, { name: key }: ReflectorState, changes: readonly ObjectChange[]): void {
@@ -109,7 +111,10 @@ export function releaseIdleObjects(context: AgentContext): void {
 /** Runs that wait look again; @param changed others have to work on their volumes anew */
 function tell(context: AgentContext, api: ApiState, uids: readonly string[], changed: boolean): void {
   if (changed) for (const uid of uids) api.outdated.add(uid);
-  for (const uid of uids) withEffects(context, (effects) => operationWoken(context, uid, effects));
+  for (const uid of uids) {
+    volumeDataArrived(context.state.volumes, uid, context);
+    withEffects(context, (effects) => operationWoken(context, uid, effects));
+  }
   if (changed) syncPods(context, uids);
 }
 

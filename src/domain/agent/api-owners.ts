@@ -7,6 +7,7 @@ import { apiPodsChanged } from './api-pods.js';
 import { reconcileAllMirrors } from './mirror-pods.js';
 import { runtimeClassesChanged } from './runtime-facts.js';
 import { servicesChanged } from './services.js';
+import { volumesOfPods } from './volumes.js';
 
 type Owner = ApiParts['changed'];
 
@@ -25,6 +26,7 @@ export const apiParts: ApiParts = {
   podWanted: registerObjects,
   podReleased: unregisterObjects,
   volumesWorkedOn,
+  volumes: volumesOfPods,
   changed: (context, reflector, changes, replaced) => owners[reflector.name.split(':', 1)[0] as string]?.(context, reflector, changes, replaced),
 };
 

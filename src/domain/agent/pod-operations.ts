@@ -1,5 +1,4 @@
 // The four operations that a pod worker asks for: how each begins, and what its end means. In between the run carries itself.
-import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -10,8 +9,7 @@ import { advanceRun, cancelRun, hookReplied, resultOfRun, runReplied } from '../
 import { beginPodKill } from '../pod-sync/pod-kill.js';
 import { restoreContainer } from '../pod-sync/restored-pod.js';
 import type { SyncRun, SyncStep } from '../pod-sync/sync-run.js';
-import { newVolumeSetup } from '../pod-sync/volume-setup-state.js';
-import { newVolumeTeardown } from '../pod-sync/volume-teardown.js';
+import { newVolumeWait } from '../pod-sync/volume-wait.js';
 import type { PodOperation, PodRest, PodWorkerEffect } from '../pod-workers/effects.js';
 import { networkNotReadyText, type RunResult, runFinished } from '../pod-workers/run-pod.js';
 import { podOfRunning } from '../pod-workers/update-pod.js';
@@ -19,6 +17,7 @@ import { activeDeadline } from '../status/deadline.js';
 import { isTerminalPhase } from '../status/phase.js';
 import { isStaticPod } from '../values/pod-kind.js';
 import { byCodeUnits } from '../values/text-order.js';
+import { forgetRelease } from '../volume-manager/release-volumes.js';
 import type { AgentContext } from './agent-context.js';
 import { endPredecessors } from './inherited-pods.js';
 import { reconcileMirror } from './mirror-pods.js';
@@ -100,7 +99,7 @@ function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation
     case 'syncTerminatedPod':
       setStatus(context, run.pod, computeStatus(context, run.pod, run.status, true));
       return [
-        { kind: 'unmount', teardown: newVolumeTeardown(run.uid) },
+        { kind: 'unmount', wait: newVolumeWait() },
         { kind: 'destroyCgroup', phase: 'ask' },
       ];
     default:
@@ -142,9 +141,12 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
     return [];
   }
   context.apiParts.podWanted(context, run.uid, pod);
-  const isOutdated = context.apiData?.takeChanged(run.uid) === true;
-  if (isPrepared(context.state, pod)) return isOutdated ? [{ kind: 'volumes', setup: newVolumeSetup(true) }, { kind: 'plan' }] : [{ kind: 'plan' }];
-  return [{ kind: 'cgroup', phase: 'check', kill: null }, { kind: 'directories', phase: 'ask' }, { kind: 'volumes', setup: newVolumeSetup() }, { kind: 'plan' }];
+  if (isPrepared(context.state, pod)) {
+    // What is shown follows beside; nobody waits for it.
+    if (context.apiData?.takeChanged(run.uid) === true) context.volumes.refresh(run.uid);
+    return [{ kind: 'plan' }];
+  }
+  return [{ kind: 'cgroup', phase: 'check', kill: null }, { kind: 'directories', phase: 'ask' }, { kind: 'volumes', wait: newVolumeWait() }, { kind: 'plan' }];
 }
 
 function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[]): void {
@@ -191,6 +193,7 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
     case 'syncTerminatedPod':
       if (error === null) {
         terminateStatus(context, run.pod);
+        forgetRelease(context.state.volumes, run.uid, context);
         context.apiParts.podReleased(context, run.uid);
       }
       return result;
@@ -200,17 +203,10 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
 }
 
 /** A deadline is the only thing that may end a pod's rest without anything having happened. */
-function untilDeadline(context: AgentContext, { pod, uid }: SyncRun, given: PodRest): PodRest {
-  const rest = context.state.api?.outdated.has(uid) === true ? { until: untilNextLook(context, uid, given.until) } : given;
+function untilDeadline(context: AgentContext, { pod, uid }: SyncRun, rest: PodRest): PodRest {
   const deadline = activeDeadline(pod, context.state.statuses.get(uid)?.status ?? {});
   if (deadline === null) return rest;
   return { until: rest.until === null ? deadline : Math.min(rest.until, deadline) };
-}
-
-/** Volumes that could not be made to follow the API are tried again with the usual time between two syncs. */
-function untilNextLook({ state, turn }: AgentContext, uid: string, until: Micros | null): Micros {
-  const look = turn.now + Math.floor(state.settings.syncFrequency * (1 + 0.5 * turn.random('refresh', uid)));
-  return until === null ? look : Math.min(until, look);
 }
 
 /** A pod without configuration: as much of it as the runtime's containers tell. */

@@ -2,21 +2,14 @@
 // asks for is ever silently left out. Each part of the agent that lands takes its lines out of here.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
-import { beyondNode, usedVolumes } from '../volumes/node-volumes.js';
 
 export interface MissingFeature {
-  readonly reason: 'FailedMount' | 'FailedCreatePodContainer';
+  readonly reason: 'FailedCreatePodContainer';
   readonly message: string;
 }
 
 /** The first thing that is missing, or null when the pod can run. */
 export function missingFeature(pod: Pod): MissingFeature | null {
-  const volumes = usedVolumes(pod).flatMap((volume) => {
-    const kind = beyondNode(volume);
-    return kind === null ? [] : [`${volume.name} (${kind})`];
-  });
-  if (volumes.length > 0)
-    return { reason: 'FailedMount', message: `Unable to attach or mount volumes: this kubelet does not have these kinds of volumes yet: ${volumes.join(', ')}` };
   const problem = podProblem(pod) ?? containerProblem(pod);
   return problem === null ? null : { reason: 'FailedCreatePodContainer', message: `unable to ensure pod container exists: this kubelet does not have ${problem} yet` };
 }

@@ -22,6 +22,8 @@ export interface MountedVolume {
   /** The kubelet manages its ownership and labels. */
   readonly managed?: boolean;
   readonly selinuxRelabel?: boolean;
+  /** Of its directory, and of those of its sub paths; absent: the volume's name in the pod. */
+  readonly directoryName?: string;
   /** A mount option has labelled it, so that no file needs to be. */
   readonly alreadyLabeledByMountOption?: boolean;
 }

@@ -25,7 +25,6 @@ import type { Reply } from '../kernel/machine.js';
 import { findContainerStatus } from '../status/runtime-lookup.js';
 import { goQuote } from '../values/go-text.js';
 import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
-import { mountedVolumes } from '../volumes/node-volumes.js';
 import { failed, succeeded } from './action-result.js';
 import type { ContainerStart } from './container-start-state.js';
 import { askEnvFiles, envFileSources, takeEnvFiles } from './env-file-reading.js';
@@ -228,7 +227,7 @@ function prepareSubPaths(start: ContainerStart, run: SyncRun, context: SyncConte
 
 function requestOf(start: ContainerStart, run: SyncRun, context: SyncContext): ContainerRequest {
   const { container, restartCount, imageRef, imageStatus, terminationFile, subPaths } = start;
-  const volumes = mountedVolumes(run.pod, context.nodeFacts.rootDirectory);
+  const volumes = context.volumes.mounted(run.uid);
   const { pod, status } = run;
   const envSources = { ...context.envSources(run), ...envFileSources(start, run, context), objects: envObjectsOf(start, context) };
   const of = { pod, container, restartCount, podIps: status.ips, status, envSources };

@@ -6,7 +6,7 @@ import type { ContainerEnvSources } from '../containers/container-config.js';
 import type { ReplyFor } from '../kernel/machine.js';
 import { joinPath } from '../values/slash-paths.js';
 import { utf8Decode } from '../values/utf8.js';
-import { mountedVolumes, usedVolumes, volumeAddress } from '../volumes/node-volumes.js';
+import { usedVolumes, volumeAddress } from '../volumes/node-volumes.js';
 import type { ContainerStart } from './container-start-state.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
@@ -37,8 +37,8 @@ function textOf(bytes: Uint8Array | null): string | null {
   return bytes === null ? null : utf8Decode(bytes);
 }
 
-function directoriesOf({ pod }: SyncRun, { nodeFacts }: SyncContext): Readonly<Record<string, string>> {
-  const mounted = mountedVolumes(pod, nodeFacts.rootDirectory);
+function directoriesOf({ uid }: SyncRun, { volumes }: SyncContext): Readonly<Record<string, string>> {
+  const mounted = volumes.mounted(uid);
   return Object.fromEntries(Object.entries(mounted).map(([name, { hostPath }]) => [name, hostPath]));
 }
 

@@ -51,7 +51,7 @@ function work(preparation: SubPathPreparation, use: SubPathUse, scene: Scene): P
     case 'directory':
       return makeDirectory(preparation, use, volume.hostPath, scene);
     case 'mount':
-      return mount(preparation, use, volume.hostPath, scene);
+      return mount(preparation, use, volume, scene);
   }
 }
 
@@ -71,9 +71,14 @@ function makeDirectory(preparation: SubPathPreparation, { subPath, volumeName }:
   return directoryMade(preparation);
 }
 
-function mount(preparation: SubPathPreparation, { index, subPath, volumeName }: SubPathUse, volumePath: string, scene: Scene): Progress {
+function mount(
+  preparation: SubPathPreparation,
+  { index, subPath, volumeName }: SubPathUse,
+  { hostPath: volumePath, directoryName = volumeName }: MountedVolume,
+  scene: Scene,
+): Progress {
   const { uid, containerName, context } = scene;
-  const target = subPathTarget(podDirectory(context.nodeFacts.rootDirectory, uid), volumeName, containerName, index);
+  const target = subPathTarget(podDirectory(context.nodeFacts.rootDirectory, uid), directoryName, containerName, index);
   const plan = planSubPathMount({ volumePath, subPath, target }, preparation.known, preparation.mounted);
   if (plan.kind === 'look') return look(preparation, plan.path, scene);
   if (plan.kind === 'refused') return refused(plan.reason, subPathMountFailure(volumeName, containerName), scene);

@@ -3,16 +3,16 @@ import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import type { ObjectAnswer, ObjectKind } from '../api-data/object-manager.js';
-import type { TokenAnswer } from '../api-data/token-cache.js';
+import type { ApiData } from '../api-data/api-data.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
 import type { ContainerEnvSources } from '../containers/container-config.js';
+import type { MountedVolume } from '../containers/mounts.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import type { RuntimeConfigs } from '../containers/runtime-configs.js';
 import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.js';
 import type { Turn } from '../kernel/machine.js';
 import type { ProbeResult } from '../status/probe-state.js';
-import type { TokenRequest } from '../volumes/api-data-volume.js';
+import type { VolumesState } from '../volume-manager/volume-waiting.js';
 import type { ActuatedResources } from './container-resize.js';
 import type { SyncRun } from './sync-run.js';
 
@@ -26,13 +26,20 @@ export interface SyncSettings {
   podCgroup(pod: Pod): readonly string[] | null;
 }
 
-/** Data of the API as far as the agent has it. */
-export interface ApiData {
-  /** @param since when the one who wants it began to look */
-  object(kind: ObjectKind, namespace: string, name: string, since: Micros): ObjectAnswer;
-  token(request: TokenRequest, since: Micros): TokenAnswer;
-  /** Whether what the pod refers to has changed since this was last asked. */
-  takeChanged(uid: string): boolean;
+/** The volumes of the pod that a run is about. */
+export interface VolumesOfPods {
+  /** The pod is to have its volumes; what it has already follows its object. */
+  want(uid: string, pod: Pod): void;
+  /** @param waited for how long the run has waited for them */
+  state(uid: string, waited: Micros): VolumesState;
+  /** Those that show data are to show what is so now. */
+  refresh(uid: string): void;
+  /** By their names in the pod, as containers see them. */
+  mounted(uid: string): Readonly<Record<string, MountedVolume>>;
+  /** The pod's containers are dead: all that is there of its volumes is taken down. */
+  release(uid: string): void;
+  /** `mounted`: nothing is left. */
+  releaseState(uid: string, waited: Micros): VolumesState;
 }
 
 export interface SyncContext {
@@ -42,6 +49,7 @@ export interface SyncContext {
   readonly nodeFacts: NodeFacts;
   /** null: standalone. */
   readonly apiData: ApiData | null;
+  readonly volumes: VolumesOfPods;
   readonly crashLoop: KeyedBackoff;
   /** Newest probe results by container id. */
   readonly probeResults: { readonly liveness: ReadonlyMap<string, ProbeResult>; readonly startup: ReadonlyMap<string, ProbeResult> };
@@ -66,8 +74,8 @@ export interface SyncContext {
   startResult(uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void;
   /** What variables of the pod's containers may come from. */
   envSources(run: SyncRun): ContainerEnvSources;
-  /** The pod's cgroup and directories have been made. @param outdated some volumes could not be made to show what the API has now */
-  podPrepared(run: SyncRun, outdated: boolean): void;
+  /** The pod's cgroup, directories and volumes are there. */
+  podPrepared(run: SyncRun): void;
   /** The sandbox and its network are up: before images are pulled. */
   sandboxReady(run: SyncRun): void;
 }

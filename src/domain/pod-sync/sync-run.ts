@@ -11,8 +11,7 @@ import type { ActionResult } from './action-result.js';
 import type { ContainerStart } from './container-start-state.js';
 import type { ImageVolumePulls, ImageVolumeResult } from './image-volume-state.js';
 import type { PodKill } from './pod-kill-state.js';
-import type { VolumeSetup } from './volume-setup-state.js';
-import type { VolumeTeardown } from './volume-teardown.js';
+import type { VolumeWait } from './volume-wait.js';
 
 export interface ContainerToRemove {
   readonly containerId: string;
@@ -25,7 +24,7 @@ export type SyncStep =
   /** Looks for the pod's cgroup; containers that run outside of it are killed before it is made. */
   | { readonly kind: 'cgroup'; phase: 'check' | 'kill' | 'ensure'; kill: PodKill | null }
   | { readonly kind: 'directories'; phase: 'ask' | 'done' }
-  | { readonly kind: 'volumes'; readonly setup: VolumeSetup }
+  | { readonly kind: 'volumes'; readonly wait: VolumeWait }
   /** Decides on the steps that follow. */
   | { readonly kind: 'plan' }
   | { readonly kind: 'kill'; readonly kill: PodKill }
@@ -36,7 +35,7 @@ export type SyncStep =
   | { readonly kind: 'start'; readonly start: ContainerStart }
   /** Reads the pod from the runtime itself, after its containers were stopped for good. */
   | { readonly kind: 'verify'; phase: 'ask' | 'done' }
-  | { readonly kind: 'unmount'; readonly teardown: VolumeTeardown }
+  | { readonly kind: 'unmount'; readonly wait: VolumeWait }
   | { readonly kind: 'destroyCgroup'; phase: 'ask' | 'done' };
 
 export interface SyncRun {

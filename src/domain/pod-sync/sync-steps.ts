@@ -13,8 +13,7 @@ import type { PodKill } from './pod-kill-state.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { ContainerToRemove, StepOutcome, SyncRun, SyncStep } from './sync-run.js';
-import { applyVolumeSetupReply, decideVolumeSetup } from './volume-setup.js';
-import { applyVolumeTeardownReply, askVolumeTeardown, type VolumeTeardown } from './volume-teardown.js';
+import { awaitUnmount, awaitVolumes } from './volume-steps.js';
 
 /** Lets the step ask for what it needs next. `waiting`: answers are due; `ended`: the run is over with this step. */
 export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): StepOutcome {
@@ -24,11 +23,8 @@ export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): 
     case 'directories':
       if (step.phase === 'done') return 'done';
       return asked(run, () => context.turn.ask('podDirectories.prepare', podAddress(run.uid), 'directories', { uid: run.uid }));
-    case 'volumes': {
-      const outcome = decideVolumeSetup(step.setup, run, context);
-      if (outcome === 'done') context.podPrepared(run, step.setup.outdated);
-      return outcome;
-    }
+    case 'volumes':
+      return awaitVolumes(step.wait, run, context);
     case 'plan':
       run.steps = [step, ...planSync(run, context)];
       return 'done';
@@ -46,7 +42,7 @@ export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): 
       if (step.phase === 'done') return 'done';
       return asked(run, () => context.turn.ask('runtime.inspectPod', podAddress(run.uid), 'verify', { uid: run.uid }, context.settings.runtimeRequestTimeout));
     case 'unmount':
-      return decideUnmount(step.teardown, run, context);
+      return awaitUnmount(step.wait, run, context);
     case 'destroyCgroup': {
       const name = context.settings.podCgroup(run.pod);
       if (step.phase === 'done' || name === null) return 'done';
@@ -69,12 +65,6 @@ export function applyStepReply(step: SyncStep, run: SyncRun, reply: Reply<AgentO
       context.event(run.pod, null, 'Warning', 'Failed', `error making pod data directories: ${reply.outcome.error.message}`);
       run.failure = reply.outcome.error.message;
       return;
-    case 'volumes':
-      applyVolumeSetupReply(step.setup, run, reply, context);
-      return;
-    case 'unmount':
-      applyVolumeTeardownReply(step.teardown, reply, context.nodeFacts.rootDirectory);
-      return;
     case 'kill':
       applyPodKillReply(step.kill, run.uid, reply, context);
       return;
@@ -96,6 +86,8 @@ export function applyStepReply(step: SyncStep, run: SyncRun, reply: Reply<AgentO
       return;
     case 'plan':
     case 'imageVolumes':
+    case 'volumes':
+    case 'unmount':
       return;
     default:
       unreachable(step);
@@ -106,16 +98,6 @@ function asked(run: SyncRun, ask: () => void): StepOutcome {
   run.outstanding++;
   ask();
   return 'waiting';
-}
-
-function decideUnmount(teardown: VolumeTeardown, run: SyncRun, { turn }: SyncContext): StepOutcome {
-  if (askVolumeTeardown(teardown, turn, podAddress(run.uid))) {
-    run.outstanding++;
-    return 'waiting';
-  }
-  if (teardown.failures.length === 0) return 'done';
-  run.failure = `mounted volumes are left: ${teardown.failures.join('; ')}`;
-  return 'ended';
 }
 
 type CgroupStep = Extract<SyncStep, { kind: 'cgroup' }>;

@@ -9,6 +9,7 @@ import type { MountedVolume } from '../containers/mounts.js';
 import { assert } from '../kernel/assert.js';
 import { podLimits } from '../qos/pod-resources.js';
 import { podQosClass } from '../qos/qos-class.js';
+import { goQuote } from '../values/go-text.js';
 import { mustParseQuantity, quantityValue } from '../values/quantity.js';
 import { joinPath } from '../values/slash-paths.js';
 import { byCodeUnits } from '../values/text-order.js';
@@ -22,8 +23,6 @@ const everyonesMode = 0o777;
 const tmpfsMode = 0o1777;
 const wrapperPrefix = 'wrapped_';
 const emptyDirDirectory = 'kubernetes.io~empty-dir';
-/** Plugins whose volumes are a directory or a tmpfs of the kubelet's own: taken down without asking anyone. */
-const ownPlugins: ReadonlySet<string> = new Set(['empty-dir', 'downward-api', 'projected', 'configmap', 'secret'].map((name) => `kubernetes.io~${name}`));
 
 /** Those that a container mounts, in the order of the spec; nobody is held up by a volume that nobody mounts. */
 export function usedVolumes(pod: Pod): readonly Volume[] {
@@ -34,11 +33,10 @@ export function usedVolumes(pod: Pod): readonly Volume[] {
 }
 
 /** What the volume needs that the node alone hasn't; null when the node can set it up. */
-export function beyondNode(volume: Volume): string | null {
+function beyondNode(volume: Volume): string | null {
   const kind = Object.keys(volume).find((key) => key !== 'name' && volume[key] !== undefined && volume[key] !== null) ?? 'no source';
   if (kind === 'emptyDir') {
-    const { medium = '' } = volume.emptyDir ?? {};
-    return medium === '' || medium === 'Memory' ? null : `emptyDir of medium ${medium}`;
+    return null;
   }
   return kind === 'hostPath' || kind === 'image' || apiDataSource(volume) !== null ? null : kind;
 }
@@ -62,24 +60,23 @@ export function mountedVolumes(pod: Pod, rootDirectory: string): Readonly<Record
 export function volumeAddress(pod: Pod, volume: Volume): VolumeAddress {
   const plugin = volumePluginFor({ kind: 'inline', volume });
   assert(plugin !== null, 'a volume that is set up has a plugin');
-  return addressOf(pod.metadata.uid ?? '', escapeName(plugin.name), volume.name);
+  return volumeAddressFor(pod.metadata.uid ?? '', escapeName(plugin.name), volume.name);
 }
 
-/** The address of what was found in a pod's directory; null for what another plugin has to take down. */
-export function leftoverAddress(uid: string, { plugin, volume }: { readonly plugin: string; readonly volume: string }): VolumeAddress | null {
-  return ownPlugins.has(plugin) ? addressOf(uid, plugin, volume) : null;
-}
-
-function addressOf(uid: string, plugin: string, volume: string): VolumeAddress {
+/** @param plugin escaped, as in paths */
+export function volumeAddressFor(uid: string, plugin: string, volume: string): VolumeAddress {
   return { uid, plugin, volume, marker: plugin === emptyDirDirectory ? volume : `${wrapperPrefix}${volume}` };
 }
 
-export function emptyDirSetUp(pod: Pod, volume: Volume, allocatable: ResourceList): VolumeSetUp {
+export type EmptyDirSetUp = { readonly ok: true; readonly setUp: VolumeSetUp } | { readonly ok: false; readonly message: string };
+
+export function emptyDirSetUp(pod: Pod, volume: Volume, allocatable: ResourceList): EmptyDirSetUp {
   const gid = pod.spec.securityContext?.fsGroup ?? null;
   const { medium = '', sizeLimit = null } = volume.emptyDir ?? {};
   const mode = gid === null ? everyonesMode : fsGroupMode(everyonesMode, 'directory', false);
+  if (medium !== '' && medium !== 'Memory') return { ok: false, message: `unknown storage medium ${goQuote(medium)}` };
   const tmpfs = medium === 'Memory' ? { sizeBytes: memoryBytes(pod, sizeLimit, allocatable) } : null;
-  return { ...volumeAddress(pod, volume), mode, gid, tmpfs };
+  return { ok: true, setUp: { ...volumeAddress(pod, volume), mode, gid, tmpfs } };
 }
 
 /** The directory of a volume that shows data of the API; only config maps are on disk. */

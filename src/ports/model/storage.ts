@@ -1,5 +1,7 @@
 // core/v1 PersistentVolume and the storage.k8s.io/v1 objects that a node reads for CSI volumes.
+import type { ResourceList } from './container.js';
 import type { ObjectMeta, Timestamp } from './object-meta.js';
+import type { NodeSelectorTerm } from './pod.js';
 
 export interface SecretReference {
   readonly name?: string;
@@ -17,7 +19,9 @@ export interface CSIPersistentVolumeSource {
 export interface PersistentVolumeSpec {
   readonly accessModes?: readonly string[];
   readonly claimRef?: { readonly namespace?: string; readonly name?: string; readonly uid?: string };
+  readonly capacity?: ResourceList;
   readonly mountOptions?: readonly string[];
+  readonly nodeAffinity?: { readonly required?: { readonly nodeSelectorTerms?: readonly NodeSelectorTerm[] } };
   readonly volumeMode?: string;
   readonly csi?: CSIPersistentVolumeSource;
   readonly hostPath?: { readonly path: string; readonly type?: string };
@@ -29,6 +33,21 @@ export interface PersistentVolumeSpec {
 export interface PersistentVolume {
   readonly metadata: ObjectMeta;
   readonly spec: PersistentVolumeSpec;
+}
+export interface PersistentVolumeClaim {
+  readonly metadata: ObjectMeta;
+  readonly spec?: {
+    readonly accessModes?: readonly string[];
+    readonly volumeName?: string;
+    readonly volumeMode?: string;
+    readonly storageClassName?: string;
+  };
+  readonly status?: {
+    readonly phase?: string;
+    readonly capacity?: ResourceList;
+    readonly allocatedResources?: ResourceList;
+    readonly allocatedResourceStatuses?: Readonly<Record<string, string>>;
+  };
 }
 export interface CSIDriver {
   readonly metadata: ObjectMeta;

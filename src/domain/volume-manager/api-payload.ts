@@ -4,11 +4,12 @@ import type { Micros } from '../../ports/micros.js';
 import type { ConfigMap, Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { Volume } from '../../ports/model/volume.js';
+import type { ApiData } from '../api-data/api-data.js';
 import type { ObjectAnswer, ObjectKind } from '../api-data/object-manager.js';
 import { apiDataPayload, apiDataSource, objectsOfVolume, podFsUser, type TokenLookup, tokenRequests } from '../volumes/api-data-volume.js';
 import type { Lookup } from '../volumes/object-payload.js';
 import type { PayloadResult } from '../volumes/volume-payload.js';
-import type { ApiData, SyncContext } from './sync-context.js';
+import type { VolumeContext } from './volume-kind.js';
 
 /** `until`: look again at that time at the latest. */
 export interface PayloadPending {
@@ -19,7 +20,7 @@ export interface PayloadPending {
 const standalone = 'not supported due to running kubelet in standalone mode';
 
 /** @param since when the volume began to be worked on */
-export function payloadOf(pod: Pod, volume: Volume, since: Micros, { apiData, nodeFacts }: SyncContext): PayloadResult | PayloadPending {
+export function payloadOf(pod: Pod, volume: Volume, since: Micros, { apiData, nodeFacts }: VolumeContext): PayloadResult | PayloadPending {
   const { secrets, configMaps } = objectsOfVolume(volume);
   const requests = tokenRequests(volume, pod);
   if (apiData === null && apiDataSource(volume) === 'projected' && secrets.length + configMaps.length + requests.length > 0) {
@@ -41,7 +42,7 @@ export function payloadOf(pod: Pod, volume: Volume, since: Micros, { apiData, no
   return apiDataPayload(volume, pod, { ...facts, nodeAllocatable: nodeFacts.allocatable, fsGroup, fsUser: podFsUser(pod) });
 }
 
-export function lookupOf<T>(answer: ObjectAnswer): Lookup<T> {
+function lookupOf<T>(answer: ObjectAnswer): Lookup<T> {
   if (answer.kind === 'found') return { kind: 'found', object: answer.object as unknown as T };
   return answer.kind === 'failed' ? answer : { kind: 'absent' };
 }

@@ -1,0 +1,54 @@
+// The volume manager as a part of the agent: what pods' runs ask of it, where its answers go, and who is woken when volumes change.
+import type { Pod } from '../../ports/model/pod.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { Reply } from '../kernel/machine.js';
+import type { VolumesOfPods } from '../pod-sync/sync-context.js';
+import { claimReplied, refreshVolumes, wantVolumes } from '../volume-manager/desired-volumes.js';
+import { reconcileVolumes } from '../volume-manager/reconcile-volumes.js';
+import { releaseReplied, releaseVolumes, settleRelease } from '../volume-manager/release-volumes.js';
+import { claimMachine, releaseMachine, volumeMachine } from '../volume-manager/volume-manager-state.js';
+import { volumeReplied } from '../volume-manager/volume-operations.js';
+import { mountedVolumesOf, releaseState, volumesState } from '../volume-manager/volume-waiting.js';
+import type { AgentContext } from './agent-context.js';
+import { orphanVolumesChanged } from './orphan-directories.js';
+import { operationWoken } from './pod-operations.js';
+import { withEffects } from './worker-effects.js';
+
+export function volumesOfPods(context: AgentContext): VolumesOfPods {
+  const { volumes } = context.state;
+  return {
+    want: (uid: string, pod: Pod) => wantVolumes(volumes, uid, pod, context),
+    state: (uid, waited) => volumesState(volumes, uid, waited),
+    refresh: (uid) => refreshVolumes(volumes, uid),
+    mounted: (uid) => mountedVolumesOf(volumes, uid, context.nodeFacts.rootDirectory),
+    release: (uid) => releaseVolumes(volumes, uid, context),
+    releaseState: (uid, waited) => releaseState(volumes, uid, waited),
+  };
+}
+
+/** False: the answer is for somebody else. */
+export function takeVolumeReply(context: AgentContext, reply: Reply<AgentOperations>): boolean {
+  const { machine, key } = reply.address;
+  const { volumes } = context.state;
+  if (machine === volumeMachine) volumeReplied(volumes, key, reply, context);
+  else if (machine === claimMachine) claimReplied(volumes, key, reply, context);
+  else if (machine === releaseMachine) releaseReplied(volumes, key, reply, context);
+  else return false;
+  return true;
+}
+
+/** Lets volumes be worked on, and wakes who waits for them, until nothing more follows from this step. */
+export function settleVolumes(context: AgentContext): void {
+  const { volumes } = context.state;
+  const { podsWithVolumes } = context;
+  while (volumes.dirty.size > 0 || podsWithVolumes.size > 0) {
+    reconcileVolumes(volumes, context);
+    const uids = [...podsWithVolumes];
+    podsWithVolumes.clear();
+    for (const uid of uids) {
+      settleRelease(volumes, uid);
+      if (context.state.orphans.has(uid)) orphanVolumesChanged(context, uid);
+      else withEffects(context, (effects) => operationWoken(context, uid, effects));
+    }
+  }
+}

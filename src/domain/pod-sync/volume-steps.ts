@@ -1,0 +1,43 @@
+// A run's waits for the volume manager: until its volumes are mounted, and until nothing is left of them.
+import { volumePatience } from '../volume-manager/volume-waiting.js';
+import { podAddress, type SyncContext } from './sync-context.js';
+import type { StepOutcome, SyncRun } from './sync-run.js';
+import type { VolumeWait } from './volume-wait.js';
+
+export function awaitVolumes(wait: VolumeWait, run: SyncRun, context: SyncContext): StepOutcome {
+  const { turn, volumes } = context;
+  const isNew = wait.since === null;
+  wait.since ??= turn.now;
+  // Asked in any case: what has changed up to now is seen to with it.
+  const hasChanged = context.apiData?.takeChanged(run.uid) === true;
+  if (isNew) volumes.want(run.uid, run.pod);
+  else if (hasChanged) volumes.refresh(run.uid);
+  const state = volumes.state(run.uid, turn.now - wait.since);
+  switch (state.kind) {
+    case 'mounted':
+      context.podPrepared(run);
+      return 'done';
+    case 'waiting':
+      turn.wakeAt(podAddress(run.uid), wait.since + volumePatience);
+      return 'waiting';
+    case 'failed':
+      run.failure = state.message;
+      if (state.told) context.event(run.pod, null, 'Warning', 'FailedMount', `Unable to attach or mount volumes: ${state.message}`);
+      return 'ended';
+  }
+}
+
+export function awaitUnmount(wait: VolumeWait, run: SyncRun, { turn, volumes }: SyncContext): StepOutcome {
+  if (wait.since === null) {
+    wait.since = turn.now;
+    volumes.release(run.uid);
+  }
+  const state = volumes.releaseState(run.uid, turn.now - wait.since);
+  if (state.kind === 'mounted') return 'done';
+  if (state.kind === 'failed') {
+    run.failure = state.message;
+    return 'ended';
+  }
+  turn.wakeAt(podAddress(run.uid), wait.since + volumePatience);
+  return 'waiting';
+}

@@ -1,0 +1,202 @@
+// Which volumes are to be mounted: those that a container of a wanted pod uses. Claims are looked up first, in the API itself, since only the
+// two objects that a pod leads to may be read by a node.
+//
+//   want -> (claim -> its persistent volume ->) desired, or an error of the pod, which the next `want` tries anew
+import type { Pod } from '../../ports/model/pod.js';
+import type { PersistentVolume, PersistentVolumeClaim } from '../../ports/model/storage.js';
+import type { Volume } from '../../ports/model/volume.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { assert } from '../kernel/assert.js';
+import type { Reply } from '../kernel/machine.js';
+import { goQuote } from '../values/go-text.js';
+import { microsPerSecond } from '../values/time.js';
+import { usedVolumes } from '../volumes/node-volumes.js';
+import { noPluginMatched, uniqueVolumeName, volumePluginFor } from '../volumes/volume-plugins.js';
+import { specName, type VolumeSpec } from '../volumes/volume-spec.js';
+import type { VolumeContext } from './volume-kind.js';
+import { kindOf } from './volume-kinds.js';
+import { type ClaimLookup, claimMachine, type PodVolumes, type VolumeManager } from './volume-manager-state.js';
+
+const lookupTimeout = 30 * microsPerSecond;
+const protection = 'kubernetes.io/pvc-protection';
+
+/** The pod is to have its volumes. Those that it has already show what its object says now. */
+export function wantVolumes(manager: VolumeManager, uid: string, pod: Pod, context: VolumeContext): void {
+  let wanted = manager.pods.get(uid);
+  if (wanted === undefined) {
+    wanted = { uid, pod, resolving: new Map(), names: new Map(), errors: new Map() };
+    manager.pods.set(uid, wanted);
+  }
+  wanted.pod = pod;
+  wanted.errors.clear();
+  for (const volume of usedVolumes(pod)) {
+    if (wanted.resolving.has(volume.name)) continue;
+    const claim = claimOf(volume, pod);
+    if (claim === null) addDesired(manager, wanted, volume.name, { kind: 'inline', volume }, context);
+    else if (!wanted.names.has(volume.name)) lookUpClaim(wanted, volume, claim, context);
+  }
+  refreshVolumes(manager, uid);
+}
+
+/** Volumes of the pod that show data are to show what is so now, at once. */
+export function refreshVolumes(manager: VolumeManager, uid: string): void {
+  for (const name of new Set(manager.pods.get(uid)?.names.values())) {
+    const desired = manager.desired.get(name);
+    const mount = desired?.pods.get(uid);
+    if (mount === undefined || volumePluginFor(mount.spec)?.requiresRemount !== true) continue;
+    const operation = manager.operations.get(name);
+    if (operation !== undefined) operation.again = true;
+    const actual = manager.actual.get(name)?.pods.get(uid);
+    if (actual !== undefined) actual.remountRequired = true;
+    // What has changed may be what was missing.
+    manager.backoffs.delete(name);
+    manager.dirty.add(name);
+  }
+}
+
+/** The pod's volumes are wanted no more. */
+export function unwantVolumes(manager: VolumeManager, uid: string): void {
+  for (const name of manager.pods.get(uid)?.names.values() ?? []) {
+    const desired = manager.desired.get(name);
+    desired?.pods.delete(uid);
+    if (desired?.pods.size === 0) manager.desired.delete(name);
+    manager.dirty.add(name);
+  }
+  manager.pods.delete(uid);
+}
+
+function addDesired(manager: VolumeManager, wanted: PodVolumes, volumeName: string, spec: VolumeSpec, context: VolumeContext): void {
+  const { uid, names, errors } = wanted;
+  const plugin = volumePluginFor(spec);
+  const kind = plugin === null ? null : kindOf(plugin.name);
+  const refusal = plugin === null || kind === null ? notThisKubelets(spec, plugin?.name ?? null) : (kind.refusal?.(spec) ?? null);
+  if (plugin === null || refusal !== null) {
+    errors.set(volumeName, refusal ?? noPluginMatched);
+    return;
+  }
+  const name = uniqueVolumeName(plugin, spec, uid);
+  if (!name.ok) {
+    errors.set(volumeName, name.message);
+    return;
+  }
+  names.set(volumeName, name.value);
+  let desired = manager.desired.get(name.value);
+  if (desired === undefined) {
+    desired = { name: name.value, plugin: plugin.name, attachable: kind?.isAttachable?.(spec, context) === true, pods: new Map() };
+    manager.desired.set(name.value, desired);
+  }
+  desired.pods.set(uid, { uid, spec });
+  manager.dirty.add(name.value);
+}
+
+/** Said as the reference says that it knows no plugin, with what that means here. */
+function notThisKubelets(spec: VolumeSpec, plugin: string | null): string {
+  const holder: Readonly<Record<string, unknown>> = spec.kind === 'inline' ? spec.volume : spec.persistentVolume.spec;
+  const known = new Set(['name', 'accessModes', 'capacity', 'claimRef', 'mountOptions', 'nodeAffinity', 'persistentVolumeReclaimPolicy', 'storageClassName', 'volumeMode']);
+  const source = Object.keys(holder).find((key) => !known.has(key) && holder[key] !== undefined && holder[key] !== null) ?? 'no source';
+  const what = plugin === null ? noPluginMatched : `this kubelet does not have the plugin ${plugin}`;
+  return `failed to get Plugin from volumeSpec for volume ${goQuote(specName(spec))} err=${what} (${source})`;
+}
+
+/** The claim that the volume is one of; null: it is the pod's own. */
+function claimOf(volume: Volume, pod: Pod): string | null {
+  if (volume.persistentVolumeClaim !== undefined) return volume.persistentVolumeClaim.claimName;
+  return volume.ephemeral === undefined ? null : `${pod.metadata.name}-${volume.name}`;
+}
+
+function lookUpClaim(wanted: PodVolumes, volume: Volume, claimName: string, { turn, apiData }: VolumeContext): void {
+  const namespace = wanted.pod.metadata.namespace ?? '';
+  if (apiData === null) {
+    wanted.errors.set(volume.name, `error processing PVC ${namespace}/${claimName}: not supported due to running kubelet in standalone mode`);
+    return;
+  }
+  wanted.resolving.set(volume.name, { volume, claimName, isEphemeral: volume.ephemeral !== undefined, phase: 'claim', claimUid: '', volumeName: '' });
+  const resource = { group: '', version: 'v1', plural: 'persistentvolumeclaims' };
+  const request = { client: 'main', resource, namespace, name: claimName, resourceVersion: null } as const;
+  turn.ask('apiReader.get', { machine: claimMachine, key: `${wanted.uid}/${volume.name}` }, 'get', request, lookupTimeout);
+}
+
+/** Takes an answer about a claim or its volume. The pod may be wanted no more. */
+export function claimReplied(manager: VolumeManager, key: string, { outcome }: Reply<AgentOperations>, context: VolumeContext): void {
+  const slash = key.indexOf('/');
+  const wanted = manager.pods.get(key.slice(0, slash));
+  const lookup = wanted?.resolving.get(key.slice(slash + 1));
+  if (wanted === undefined || lookup === undefined) {
+    context.turn.end({ machine: claimMachine, key });
+    return;
+  }
+  const given = outcome as { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: { readonly message: string } };
+  const answer = lookup.phase === 'claim' ? claimFound(wanted, lookup, given) : volumeFound(lookup, given);
+  if (typeof answer === 'string') {
+    const name = `${wanted.pod.metadata.namespace ?? ''}/${lookup.claimName}`;
+    settle(wanted, lookup, context);
+    wanted.errors.set(lookup.volume.name, isUnwrapped(answer) ? answer : `error processing PVC ${name}: ${answer}`);
+    return;
+  }
+  if ('ask' in answer) {
+    const resource = { group: '', version: 'v1', plural: 'persistentvolumes' };
+    const request = { client: 'main', resource, namespace: null, name: answer.ask, resourceVersion: null } as const;
+    context.turn.ask('apiReader.get', { machine: claimMachine, key }, 'get', request, lookupTimeout);
+    return;
+  }
+  settle(wanted, lookup, context);
+  const refused = modeRefusal(wanted.pod, lookup.volume.name, answer.persistentVolume);
+  if (refused !== null) wanted.errors.set(lookup.volume.name, refused);
+  else addDesired(manager, wanted, lookup.volume.name, persistentSpec(lookup, answer.persistentVolume), context);
+}
+
+function settle(wanted: PodVolumes, { volume }: ClaimLookup, context: VolumeContext): void {
+  wanted.resolving.delete(volume.name);
+  context.turn.end({ machine: claimMachine, key: `${wanted.uid}/${volume.name}` });
+  context.volumesChanged(wanted.uid);
+}
+
+function persistentSpec({ volume }: ClaimLookup, persistentVolume: PersistentVolume): VolumeSpec {
+  return { kind: 'persistent', persistentVolume, readOnly: volume.persistentVolumeClaim?.readOnly === true };
+}
+
+/** That an ephemeral claim is another's is said as it is; all else is about processing the claim. */
+function isUnwrapped(message: string): boolean {
+  return message.endsWith('(pod is not owner)');
+}
+
+type Given = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: { readonly message: string } };
+
+function claimFound(wanted: PodVolumes, lookup: ClaimLookup, outcome: Given): string | { readonly ask: string } {
+  if (!outcome.ok) return `failed to fetch PVC from API server: ${outcome.error.message}`;
+  const claim = outcome.value as PersistentVolumeClaim;
+  const { metadata, spec = {}, status = {} } = claim;
+  if (lookup.isEphemeral && !(metadata.ownerReferences ?? []).some(({ controller, uid }) => controller === true && uid === wanted.uid)) {
+    const { name, namespace = '' } = wanted.pod.metadata;
+    return `PVC ${metadata.namespace ?? ''}/${metadata.name} was not created for pod ${namespace}/${name} (pod is not owner)`;
+  }
+  if (metadata.deletionTimestamp !== undefined && !(metadata.finalizers ?? []).includes(protection)) return 'PVC is being deleted';
+  if (status.phase !== 'Bound') return 'PVC is not bound';
+  const volumeName = spec.volumeName ?? '';
+  if (volumeName === '') return 'PVC has empty pvc.Spec.VolumeName';
+  lookup.phase = 'volume';
+  lookup.claimUid = metadata.uid ?? '';
+  lookup.volumeName = volumeName;
+  return { ask: volumeName };
+}
+
+function volumeFound(lookup: ClaimLookup, outcome: Given): string | { readonly persistentVolume: PersistentVolume } {
+  if (!outcome.ok) return `failed to fetch PV ${lookup.volumeName} from API server: ${outcome.error.message}`;
+  const persistentVolume = outcome.value as PersistentVolume;
+  const { metadata, spec } = persistentVolume;
+  assert(metadata !== undefined && spec !== undefined, 'a persistent volume has metadata and a spec');
+  if (spec.claimRef === undefined) return `found PV object ${metadata.name} but it has a nil pv.Spec.ClaimRef indicating it is not yet bound to the claim`;
+  const boundTo = spec.claimRef.uid ?? '';
+  if (boundTo !== lookup.claimUid) return `found PV object ${metadata.name} but its pv.Spec.ClaimRef.UID ${boundTo} does not point to claim.UID ${lookup.claimUid}`;
+  return { persistentVolume };
+}
+
+/** A raw device isn't mounted, and a file system is no device. */
+function modeRefusal(pod: Pod, volumeName: string, { spec: { volumeMode = 'Filesystem' } }: PersistentVolume): string | null {
+  const { initContainers = [], containers, ephemeralContainers = [] } = pod.spec;
+  const all = [...initContainers, ...containers, ...ephemeralContainers];
+  const uses = (list: readonly { readonly name: string }[] = []): boolean => list.some(({ name }) => name === volumeName);
+  const says = (where: string): string => `volume ${volumeName} has volumeMode ${volumeMode}, but is specified in ${where}`;
+  if (volumeMode === 'Block' && all.some(({ volumeMounts }) => uses(volumeMounts))) return says('volumeMounts');
+  return volumeMode !== 'Block' && all.some(({ volumeDevices }) => uses(volumeDevices)) ? says('volumeDevices') : null;
+}

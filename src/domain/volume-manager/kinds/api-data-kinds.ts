@@ -1,0 +1,134 @@
+// Volumes that show data of the API: configMap, secret, downwardAPI, projected. All data is collected before anything on disk is touched;
+// then the files are exchanged in one step.
+//
+//   (data is waited for) -> podVolumes.setUp -> .read -> .write -> done; done too when nothing differs
+//
+// Invariant: a failure leaves what is shown as it is.
+import type { Micros } from '../../../ports/micros.js';
+import type { Pod } from '../../../ports/model/pod.js';
+import type { Volume } from '../../../ports/model/volume.js';
+import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
+import type { PayloadStep, VolumeContent } from '../../../ports/outbound/pod-volumes.js';
+import { assert } from '../../kernel/assert.js';
+import type { Reply } from '../../kernel/machine.js';
+import { podVolumeDirectory } from '../../values/pod-directories.js';
+import { type AtomicWriteStep, comparedPaths, generationName, planAtomicWrite } from '../../volumes/atomic-writer.js';
+import { nestedMountPoints, payloadSetUp, volumeAddress } from '../../volumes/node-volumes.js';
+import { fsGroupMode } from '../../volumes/volume-ownership.js';
+import type { VolumePayload } from '../../volumes/volume-payload.js';
+import { payloadOf } from '../api-payload.js';
+import { done, failed, procedure, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { tearDownOf, viewOf } from './own-directory.js';
+
+const mountPointMode = 0o755;
+const generationDigits = 1_000_000_000;
+
+interface PayloadWork {
+  phase: 'setUp' | 'read' | 'write' | 'over';
+  readonly since: Micros;
+  /** null: it is still being collected. */
+  payload: VolumePayload | null;
+  content: VolumeContent | null;
+}
+
+function decide(work: PayloadWork, scene: VolumeScene): VolumeStep {
+  const { pod, spec, context } = scene;
+  assert(pod !== null && spec.kind === 'inline', 'a volume of the API’s data is one of the pod’s own');
+  const { volume } = spec;
+  if (work.payload === null) {
+    const collected = payloadOf(pod, volume, work.since, context);
+    if ('pending' in collected) return { kind: 'waiting', until: collected.until };
+    if (!collected.ok) return failed(collected.message);
+    work.payload = collected.payload;
+  }
+  const { payload } = work;
+  switch (work.phase) {
+    case 'setUp':
+      return scene.ask('podVolumes.setUp', payloadSetUp(pod, volume, context.nodeFacts.allocatable));
+    case 'read':
+      return scene.ask('podVolumes.read', { ...volumeAddress(pod, volume), paths: comparedPaths(payload) });
+    case 'write':
+      return write(payload, work.content, scene, pod, volume);
+    case 'over':
+      return done;
+  }
+}
+
+function replied(work: PayloadWork, { op, outcome }: Reply<AgentOperations>): VolumeStep | null {
+  if (!outcome.ok) return failed(outcome.error.message, showsPayload(work) ? 'usable' : 'final');
+  if (op === 'podVolumes.setUp') work.phase = 'read';
+  else if (op === 'podVolumes.read') {
+    work.content = outcome.value as VolumeContent;
+    work.phase = 'write';
+  } else work.phase = 'over';
+  return null;
+}
+
+/** A container that runs, or may start, sees a whole payload of before. */
+function showsPayload({ content }: PayloadWork): boolean {
+  return content !== null && content.generationPaths !== null;
+}
+
+function write(payload: VolumePayload, content: VolumeContent | null, scene: VolumeScene, pod: Pod, volume: Volume): VolumeStep {
+  const { uid, context } = scene;
+  assert(content !== null, 'a volume is read before it is written');
+  const address = volumeAddress(pod, volume);
+  const entries = new Map(content.entries);
+  const before = mountPointSteps(pod, volume, entries);
+  for (const { path } of before) if (!path.includes('/')) entries.set(path, { kind: 'directory' });
+  const directory = {
+    path: podVolumeDirectory(context.nodeFacts.rootDirectory, uid, address.plugin, volume.name),
+    entries,
+    generationPaths: content.generationPaths,
+    readings: new Map(content.readings),
+  };
+  const digits = String(Math.floor(generationDigits * context.turn.random('volume-generation', uid)));
+  const plan = planAtomicWrite(payload, directory, freeGeneration(context.turn.now, digits, directory.entries), pod.spec.securityContext?.fsGroup ?? null);
+  if (plan.kind === 'refused') return failed(plan.message, content.generationPaths !== null ? 'usable' : 'final');
+  const steps = [...before, ...plan.steps.map(portStep)];
+  if (steps.length === 0) return done;
+  const switchAt = plan.switchAt < 0 ? -1 : before.length + plan.switchAt;
+  return scene.ask('podVolumes.write', { ...address, steps, switchAt, undo: plan.undo.map(portStep) });
+}
+
+/** Directories for mounts inside the volume, with all above them. What has such a name at the top already stays. */
+function mountPointSteps(pod: Pod, volume: Volume, entries: ReadonlyMap<string, unknown>): Extract<PayloadStep, { operation: 'make-directory' }>[] {
+  const paths = new Set<string>();
+  for (const path of nestedMountPoints(pod, volume.name)) {
+    const elements = path.split('/');
+    if (!entries.has(elements[0] ?? '')) for (let i = 1; i <= elements.length; i++) paths.add(elements.slice(0, i).join('/'));
+  }
+  return [...paths].map((path) => ({ operation: 'make-directory', path, mode: mountPointMode }));
+}
+
+/** A name that no earlier generation has. */
+function freeGeneration(now: Micros, digits: string, taken: ReadonlyMap<string, unknown>): string {
+  let name = generationName(now, digits);
+  while (taken.has(name)) name += '0';
+  return name;
+}
+
+/** The data of the API is shown read-only, so its group gets no right to write. */
+function portStep(step: AtomicWriteStep): PayloadStep {
+  if (step.operation !== 'apply-fs-group') return step;
+  return { ...step, fileBits: fsGroupMode(0, 'file', true), directoryBits: fsGroupMode(0, 'directory', true) };
+}
+
+function payloadKind(plugin: string, source: (name: string) => Omit<Volume, 'name'>): VolumeKind {
+  return {
+    plugin,
+    mountDevice: null,
+    setUp: procedure<PayloadWork>({ begin: ({ context }) => ({ phase: 'setUp', since: context.turn.now, payload: null, content: null }), decide, replied }),
+    tearDown: tearDownOf(plugin),
+    unmountDevice: null,
+    view: viewOf,
+    reconstruct: ({ name }) => ({ kind: 'inline', volume: { name, ...source(name) } }),
+  };
+}
+
+export const apiDataKinds: readonly VolumeKind[] = [
+  payloadKind('kubernetes.io/configmap', (name) => ({ configMap: { name } })),
+  payloadKind('kubernetes.io/secret', (secretName) => ({ secret: { secretName } })),
+  payloadKind('kubernetes.io/downward-api', () => ({ downwardAPI: {} })),
+  payloadKind('kubernetes.io/projected', () => ({ projected: {} })),
+];

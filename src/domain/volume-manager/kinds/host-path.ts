@@ -1,0 +1,54 @@
+// hostPath, of a pod or of a persistent volume: a place of the host that is used as it is, once it is what its type says. Nothing of it is
+// ever taken down.
+//
+//   no type -> done        a type -> inspect -> good; or make, where the type says so; or refused
+
+import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
+import type { Reply } from '../../kernel/machine.js';
+import { checkHostPath, type HostPathCheck } from '../../volumes/host-path-type.js';
+import { done, failed, procedure, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { viewOf } from './own-directory.js';
+
+interface HostPathWork {
+  make: Extract<HostPathCheck, { kind: 'make-directory' | 'create-file' }> | null;
+  made: boolean;
+}
+
+function sourceOf({ spec }: VolumeScene): { readonly path: string; readonly type: string | null } {
+  const source = spec.kind === 'inline' ? spec.volume.hostPath : spec.persistentVolume.spec.hostPath;
+  return { path: source?.path ?? '', type: source?.type ?? null };
+}
+
+function decide(work: HostPathWork, scene: VolumeScene): VolumeStep {
+  const { path, type } = sourceOf(scene);
+  if (work.made) return done;
+  if (work.make !== null) return scene.ask('hostPaths.make', { path, kind: work.make.kind === 'make-directory' ? 'directory' : 'file', mode: work.make.mode });
+  // What is no path to begin with is refused, whatever is there.
+  const check = checkHostPath(path, null, 'absent');
+  if (check.kind === 'refused') return failed(check.message);
+  return type === null || type === '' ? done : scene.ask('hostPaths.inspect', { path });
+}
+
+function replied(work: HostPathWork, { op, outcome }: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
+  if (!outcome.ok) return failed(outcome.error.message);
+  if (op !== 'hostPaths.inspect') {
+    work.made = true;
+    return null;
+  }
+  const { path, type } = sourceOf(scene);
+  const check = checkHostPath(path, type, outcome.value as Parameters<typeof checkHostPath>[2]);
+  if (check.kind === 'refused') return failed(check.message);
+  if (check.kind === 'good') work.made = true;
+  else work.make = check;
+  return null;
+}
+
+export const hostPath: VolumeKind = {
+  plugin: 'kubernetes.io/host-path',
+  mountDevice: null,
+  setUp: procedure<HostPathWork>({ begin: () => ({ make: null, made: false }), decide, replied }),
+  tearDown: null,
+  unmountDevice: null,
+  view: viewOf,
+  reconstruct: ({ name }) => ({ kind: 'inline', volume: { name, hostPath: { path: '' } } }),
+};

@@ -1,0 +1,123 @@
+// Compares what a volume is to be with what it is, and decides the one operation that it needs next.
+//
+// | what there is                                            | next                                             |
+// |----------------------------------------------------------|--------------------------------------------------|
+// | an operation under way                                   | its end is waited for                            |
+// | mounted, or maybe, for a pod that has ended              | unmount                                          |
+// | wanted; attachable, and not attached as the Node says    | nothing: the Node's next change is waited for    |
+// | wanted; not mounted, maybe, or to be mounted anew        | mount                                            |
+// | no pod wants it or has it; its device may be mounted     | unmount the device                               |
+// | no pod wants it or has it, no device                     | it is forgotten                                  |
+//
+// Invariants: unmounts come before mounts, and both before devices; what failed is tried again only when its time has come.
+import type { Micros } from '../../ports/micros.js';
+import { byCodeUnits } from '../values/text-order.js';
+import { backoffKey } from './volume-backoff.js';
+import type { VolumeContext } from './volume-kind.js';
+import { type ActualVolume, type DesiredVolume, type VolumeManager, type VolumeOperationKind, volumeAddressOf } from './volume-manager-state.js';
+import { beginOperation } from './volume-operations.js';
+
+interface Next {
+  readonly volumeName: string;
+  readonly kind: VolumeOperationKind;
+  readonly uid: string;
+}
+
+const ranks: Readonly<Record<VolumeOperationKind, number>> = { unmount: 0, mount: 1, unmountDevice: 2 };
+
+/** Works on all volumes that something happened to. What is done at once may lead to more. */
+export function reconcileVolumes(manager: VolumeManager, context: VolumeContext): void {
+  while (manager.dirty.size > 0) {
+    const names = [...manager.dirty].sort(byCodeUnits);
+    manager.dirty.clear();
+    const next = names.flatMap((name) => nextOperation(manager, name, context) ?? []);
+    next.sort((a, b) => ranks[a.kind] - ranks[b.kind] || byCodeUnits(a.volumeName, b.volumeName));
+    for (const { volumeName, kind, uid } of next) beginOperation(manager, volumeName, kind, uid, context);
+  }
+}
+
+/** Null: nothing is to be done now. */
+function nextOperation(manager: VolumeManager, name: string, context: VolumeContext): Next | null {
+  if (manager.operations.has(name)) return null;
+  const actual = manager.actual.get(name);
+  const desired = manager.desired.get(name);
+  const times = new Times(manager, name, context.turn.now);
+  const uid = times.first('unmount', unmounts(manager, actual, desired)) ?? null;
+  if (uid !== null) return { volumeName: name, kind: 'unmount', uid };
+  if (desired !== undefined && isAttached(manager, desired, context)) {
+    const mount = times.first('mount', mounts(manager.actual.get(name), desired));
+    if (mount !== null) return { volumeName: name, kind: 'mount', uid: mount };
+  }
+  if (actual !== undefined && actual.pods.size === 0 && desired === undefined) {
+    if (actual.device === 'none') forget(manager, name, context);
+    else if (times.first('unmountDevice', ['']) !== null) return { volumeName: name, kind: 'unmountDevice', uid: '' };
+  }
+  if (times.until !== null) context.turn.wakeAt(volumeAddressOf(name), times.until);
+  return null;
+}
+
+function forget(manager: VolumeManager, name: string, context: VolumeContext): void {
+  manager.actual.delete(name);
+  for (const key of [...manager.backoffs.keys()]) if (key === name || key.startsWith(`${name} `)) manager.backoffs.delete(key);
+  context.turn.end(volumeAddressOf(name));
+}
+
+function unmounts(manager: VolumeManager, actual: ActualVolume | undefined, desired: DesiredVolume | undefined): string[] {
+  const uids = [...(actual?.pods.keys() ?? [])];
+  return uids.filter((uid) => desired?.pods.has(uid) !== true && manager.releases.get(uid)?.phase === 'unmounting').sort(byCodeUnits);
+}
+
+function mounts(actual: ActualVolume | undefined, desired: DesiredVolume): string[] {
+  const uids = [...desired.pods.keys()];
+  return uids
+    .filter((uid) => {
+      const mount = actual?.pods.get(uid);
+      return mount === undefined || mount.state !== 'mounted' || mount.remountRequired;
+    })
+    .sort(byCodeUnits);
+}
+
+/** Whether the volume is on the node; from then on it has a place in what is. */
+function isAttached(manager: VolumeManager, desired: DesiredVolume, { node }: VolumeContext): boolean {
+  const { name, plugin, attachable } = desired;
+  const known = manager.actual.get(name);
+  if (known?.attached === 'yes') return true;
+  let devicePath = '';
+  if (attachable) {
+    // Before the Node says that the volume is in use, the controller could detach it under our hands.
+    if (node?.status?.volumesInUse?.includes(name) !== true) return false;
+    const attached = node.status.volumesAttached?.find((volume) => volume.name === name);
+    if (attached === undefined) return false;
+    devicePath = attached.devicePath;
+  }
+  if (known !== undefined) {
+    known.attached = 'yes';
+    if (known.devicePath === '') known.devicePath = devicePath;
+    return true;
+  }
+  const [first] = desired.pods.values();
+  if (first === undefined) return false;
+  manager.actual.set(name, { name, plugin, spec: first.spec, attachable, attached: 'yes', devicePath, device: 'none', pods: new Map() });
+  return true;
+}
+
+/** Which of several operations may be tried now, and when the next one may. */
+class Times {
+  until: Micros | null = null;
+
+  constructor(
+    private readonly manager: VolumeManager,
+    private readonly name: string,
+    private readonly now: Micros,
+  ) {}
+
+  first(kind: VolumeOperationKind, uids: readonly string[]): string | null {
+    for (const uid of uids) {
+      const backoff = this.manager.backoffs.get(backoffKey(this.name, kind, uid));
+      // What is wanted now is another thing than what failed: that begins anew.
+      if (backoff === undefined || backoff.kind !== kind || backoff.retryAt <= this.now) return uid;
+      if (this.until === null || backoff.retryAt < this.until) this.until = backoff.retryAt;
+    }
+    return null;
+  }
+}

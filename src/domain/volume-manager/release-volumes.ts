@@ -1,0 +1,92 @@
+// Takes down what is on the node of a pod's volumes once its containers are dead. What is there is looked up on disk, so that it ends what
+// an earlier agent began.
+//
+//   release -> look -> unmounting: what was found and isn't known is known as uncertain; the reconciler takes all down -> over
+//
+// Invariant: a volume that no kind here takes down stays, and is told of; nothing of it is removed.
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { VolumeLeftovers } from '../../ports/outbound/pod-volumes.js';
+import type { Reply } from '../kernel/machine.js';
+import { podDirectory } from '../values/pod-directories.js';
+import { planSubPathCleanup } from '../volumes/sub-path.js';
+import { uniqueVolumeName, volumePluginFor } from '../volumes/volume-plugins.js';
+import { specName, unescapeName } from '../volumes/volume-spec.js';
+import { unwantVolumes } from './desired-volumes.js';
+import type { VolumeContext } from './volume-kind.js';
+import { kindOf } from './volume-kinds.js';
+import { holdVolume, releaseMachine, type VolumeManager, type VolumeRelease } from './volume-manager-state.js';
+
+/** The pod's containers are dead, for good. Asked again it looks again. */
+export function releaseVolumes(manager: VolumeManager, uid: string, { turn }: VolumeContext): void {
+  unwantVolumes(manager, uid);
+  const address = { machine: releaseMachine, key: uid };
+  if (turn.inFlight(address, 'list')) return;
+  manager.releases.set(uid, { uid, phase: 'look', subPaths: new Map(), failures: [] });
+  turn.ask('podVolumes.list', address, 'list', { uid });
+}
+
+/** Nobody waits for it any more. */
+export function forgetRelease(manager: VolumeManager, uid: string, { turn }: VolumeContext): void {
+  manager.releases.delete(uid);
+  turn.end({ machine: releaseMachine, key: uid });
+}
+
+export function releaseReplied(manager: VolumeManager, uid: string, { outcome }: Reply<AgentOperations>, context: VolumeContext): void {
+  const release = manager.releases.get(uid);
+  if (release === undefined) return;
+  if (outcome.ok) {
+    release.phase = 'unmounting';
+    found(manager, release, outcome.value as VolumeLeftovers, context);
+  } else {
+    release.failures.push(outcome.error.message);
+    release.phase = 'over';
+  }
+  context.volumesChanged(uid);
+}
+
+/** Ends the release of the pod if nothing of it is mounted any more. */
+export function settleRelease(manager: VolumeManager, uid: string): void {
+  const release = manager.releases.get(uid);
+  if (release?.phase === 'unmounting' && !manager.held.has(uid)) release.phase = 'over';
+}
+
+function found(manager: VolumeManager, release: VolumeRelease, { volumes, subPaths }: VolumeLeftovers, { nodeFacts }: VolumeContext): void {
+  const { uid, failures } = release;
+  const directory = podDirectory(nodeFacts.rootDirectory, uid);
+  const withSubPaths = new Set<string>();
+  for (const { volume, ...present } of subPaths) {
+    release.subPaths.set(volume, planSubPathCleanup(directory, volume, present));
+    withSubPaths.add(volume);
+  }
+  for (const { plugin, volume } of volumes) {
+    withSubPaths.delete(volume);
+    if (!adopt(manager, { uid, plugin: unescapeName(plugin), name: volume })) failures.push(`no plugin of this kubelet takes down ${plugin}/${volume}`);
+  }
+  for (const name of manager.held.get(uid) ?? []) {
+    manager.dirty.add(name);
+    const spec = manager.actual.get(name)?.pods.get(uid)?.spec;
+    if (spec !== undefined) withSubPaths.delete(specName(spec));
+  }
+  // What is bound from places that have no directory of their own is unbound as a volume of that name.
+  for (const volume of withSubPaths) adopt(manager, { uid, plugin: 'kubernetes.io/host-path', name: volume });
+}
+
+/** What was found is taken to be mounted, maybe. False: no kind here knows it. */
+export function adopt(manager: VolumeManager, found: { readonly uid: string; readonly plugin: string; readonly name: string }): boolean {
+  const spec = kindOf(found.plugin)?.reconstruct(found) ?? null;
+  const plugin = spec === null ? null : volumePluginFor(spec);
+  if (spec === null || plugin === null) return false;
+  const name = uniqueVolumeName(plugin, spec, found.uid);
+  if (!name.ok) return false;
+  let actual = manager.actual.get(name.value);
+  if (actual === undefined) {
+    const { mountDevice } = kindOf(plugin.name) ?? {};
+    const device = mountDevice == null ? 'none' : 'uncertain';
+    actual = { name: name.value, plugin: plugin.name, spec, attachable: false, attached: 'uncertain', devicePath: '', device, pods: new Map() };
+    manager.actual.set(name.value, actual);
+  }
+  if (!actual.pods.has(found.uid)) actual.pods.set(found.uid, { uid: found.uid, spec, state: 'uncertain', remountRequired: false, reconstructed: true });
+  holdVolume(manager, found.uid, name.value);
+  manager.dirty.add(name.value);
+  return true;
+}

@@ -1,0 +1,27 @@
+// How long an operation on a volume is left alone after it has failed: 0.5 s, doubling to 2 min 2 s.
+import type { Micros } from '../../ports/micros.js';
+import { formatGoDuration } from '../values/go-duration.js';
+import { formatRfc3339 } from '../values/time.js';
+import type { VolumeBackoff, VolumeManager, VolumeOperationKind } from './volume-manager-state.js';
+
+const firstDelay: Micros = 500_000;
+const longestDelay: Micros = 122_000_000;
+
+/** Unmounts for several pods fail each for themselves. */
+export function backoffKey(volumeName: string, kind: VolumeOperationKind, uid: string): string {
+  return kind === 'unmount' ? `${volumeName} ${uid}` : volumeName;
+}
+
+export function operationFailed(manager: VolumeManager, key: string, kind: VolumeOperationKind, now: Micros): VolumeBackoff {
+  const before = manager.backoffs.get(key);
+  const delay = before === undefined || before.kind !== kind ? firstDelay : Math.min(2 * before.delay, longestDelay);
+  const backoff = { kind, retryAt: now + delay, delay };
+  manager.backoffs.set(key, backoff);
+  return backoff;
+}
+
+/** As the reference's log has it. */
+export function backoffText(volumeName: string, { retryAt, delay }: VolumeBackoff, message: string): string {
+  const until = `No retries permitted until ${formatRfc3339(retryAt)} (durationBeforeRetry ${formatGoDuration(delay)}).`;
+  return `Operation for ${JSON.stringify(volumeName)} failed. ${until} Error: ${message}`;
+}

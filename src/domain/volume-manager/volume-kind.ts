@@ -1,0 +1,134 @@
+// What the volume manager needs of a kind of volume (a volume plugin): procedures that make it ready on the node and for one pod, and
+// that take it down again. The manager decides when each runs, one at a time a volume, tries again what fails, and tells of it.
+//
+// | procedure       | runs                                                             | prefix of its failure            |
+// |-----------------|------------------------------------------------------------------|----------------------------------|
+// | `mountDevice`   | once a node, before the first pod's `setUp`                      | `MountVolume.MountDevice failed` |
+// | `setUp`         | for each pod; again at a restart and when `requiresRemount`      | `MountVolume.SetUp failed`       |
+// | `tearDown`      | for each pod, when its containers are dead                       | `UnmountVolume.TearDown failed`  |
+// | `unmountDevice` | when no pod of the node has the volume any more                  | `UnmountDevice failed`           |
+//
+// Invariants: a procedure is a machine too: plain data (`Work`), and `decide`, which asks for one command at a time through its scene. Each
+// may be cut off after any command and begun anew, by another process: it looks at what is there, and not-found is success when taking down.
+import type { Micros } from '../../ports/micros.js';
+import type { Node } from '../../ports/model/node.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { ApiData } from '../api-data/api-data.js';
+import type { MountedVolume } from '../containers/mounts.js';
+import type { NodeFacts } from '../containers/node-facts.js';
+import type { CommandFor, Reply, Turn } from '../kernel/machine.js';
+import type { VolumeSpec } from '../volumes/volume-spec.js';
+
+/** What the volumes of a node need of the agent around them. */
+export interface VolumeContext {
+  readonly turn: Turn<AgentOperations>;
+  readonly nodeFacts: NodeFacts;
+  readonly nodeName: string;
+  /** The node's own object; null: standalone, or not known yet. */
+  readonly node: Node | null;
+  /** null: standalone. */
+  readonly apiData: ApiData | null;
+  event(pod: Pod, containerName: null, type: 'Normal' | 'Warning', reason: string, message: string): void;
+  /** Something of the pod's volumes has changed: whoever waits for them looks again, after this step. */
+  volumesChanged(uid: string): void;
+  /** All volumes of the pod that show data of the API were worked on. @param outdated some could not be made to show what the API has now */
+  volumesWorkedOn(uid: string, pod: Pod, outdated: boolean): void;
+}
+
+/**
+ * How a failure leaves the volume.
+ * `final`: nothing is mounted. `uncertain`: it may be mounted, or be on its way; it is taken down for sure. `transient`: as it was before.
+ * `usable`: what was there before can go on to be used.
+ */
+export type FailureSeverity = 'final' | 'uncertain' | 'transient' | 'usable';
+
+export interface VolumeFailure {
+  readonly message: string;
+  readonly severity: FailureSeverity;
+  /** `MountVolume.SetUp failed` and its like. */
+  readonly prefix: string;
+}
+
+/** Where a procedure has got to. `prefix` null: that of the procedure. */
+export type VolumeStep =
+  | { readonly kind: 'asked' }
+  /** For somebody who wakes the volume (`volumeDataArrived`), or that time; null: no time. */
+  | { readonly kind: 'waiting'; readonly until: Micros | null }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'failed'; readonly message: string; readonly severity: FailureSeverity; readonly prefix: string | null };
+
+/** What a procedure works on. */
+export interface VolumeScene {
+  readonly volumeName: string;
+  readonly spec: VolumeSpec;
+  readonly uid: string;
+  /** The newest object of the pod; null when something is taken down. */
+  readonly pod: Pod | null;
+  /** It is set up already, and is to show what has changed. */
+  readonly isRemount: boolean;
+  /** It was found on the node by this agent, not made by it. */
+  readonly reconstructed: boolean;
+  /** As the Node says where the volume's device is; '' without one. */
+  readonly devicePath: string;
+  /** Pods other than this one that have the volume mounted, or may have. */
+  readonly otherPods: readonly string[];
+  readonly context: VolumeContext;
+  /** Sends a command; its answer comes to `replied`. */
+  ask<Name extends keyof AgentOperations>(op: Name, request: CommandFor<AgentOperations, Name>['request'], timeout?: Micros | null): VolumeStep;
+}
+
+export interface VolumeProcedure<Work = never> {
+  readonly begin: (scene: VolumeScene) => Work;
+  readonly decide: (work: Work, scene: VolumeScene) => VolumeStep;
+  /** Takes an answer. A step: the procedure is over with it; null: `decide` goes on. */
+  readonly replied: (work: Work, reply: Reply<AgentOperations>, scene: VolumeScene) => VolumeStep | null;
+}
+
+/** A directory `volumes/<plugin>/<name>` that was found in a pod's directory. */
+export interface FoundVolume {
+  readonly uid: string;
+  /** Unescaped: `kubernetes.io/empty-dir`. */
+  readonly plugin: string;
+  readonly name: string;
+}
+
+export interface VolumeKind {
+  /** `kubernetes.io/empty-dir`; one of `volumePlugins`. */
+  readonly plugin: string;
+  /** Why this kubelet can't have such a volume; null: it can. */
+  readonly refusal?: (spec: VolumeSpec) => string | null;
+  /** Has to be attached to the node by others first. */
+  readonly isAttachable?: (spec: VolumeSpec, context: VolumeContext) => boolean;
+  readonly mountDevice: VolumeProcedure<never> | null;
+  /** null: there is nothing to do on the host. */
+  readonly setUp: VolumeProcedure<never> | null;
+  readonly tearDown: VolumeProcedure<never> | null;
+  readonly unmountDevice: VolumeProcedure<never> | null;
+  /** What containers see; null: it isn't for containers in this way. */
+  readonly view: (spec: VolumeSpec, uid: string, rootDirectory: string) => MountedVolume | null;
+  /** The spec that a directory left by an earlier agent stands for, without the API. null: it can't be told from its name alone. */
+  readonly reconstruct: (found: FoundVolume) => VolumeSpec | null;
+}
+
+export const asked: VolumeStep = { kind: 'asked' };
+export const done: VolumeStep = { kind: 'done' };
+
+export function failed(message: string, severity: FailureSeverity = 'final', prefix: string | null = null): VolumeStep {
+  return { kind: 'failed', message, severity, prefix };
+}
+
+/** A procedure of one command, which is all that is to be done. */
+export function singleCommand(ask: (scene: VolumeScene) => VolumeStep, severity: FailureSeverity = 'final'): VolumeProcedure<never> {
+  const procedure: VolumeProcedure<object> = {
+    begin: () => ({}),
+    decide: (_work, scene) => ask(scene),
+    replied: (_work, { outcome }) => (outcome.ok ? done : failed(outcome.error.message, severity)),
+  };
+  return procedure as unknown as VolumeProcedure<never>;
+}
+
+/** Forgets the type of a procedure's work, which only the procedure itself looks into. */
+export function procedure<Work extends object>(given: VolumeProcedure<Work>): VolumeProcedure<never> {
+  return given as unknown as VolumeProcedure<never>;
+}

@@ -1,0 +1,13 @@
+// The kinds of volumes that this kubelet has. A new kind is a file in `kinds` and a line here.
+import { apiDataKinds } from './kinds/api-data-kinds.js';
+import { emptyDir } from './kinds/empty-dir.js';
+import { hostPath } from './kinds/host-path.js';
+import { image } from './kinds/image.js';
+import type { VolumeKind } from './volume-kind.js';
+
+const kinds: ReadonlyMap<string, VolumeKind> = new Map([emptyDir, hostPath, image, ...apiDataKinds].map((kind) => [kind.plugin, kind]));
+
+/** By the plugin's name; null: this kubelet doesn't have it. */
+export function kindOf(plugin: string): VolumeKind | null {
+  return kinds.get(plugin) ?? null;
+}

@@ -1,0 +1,150 @@
+// What a node's volumes are to be, what they are, and what is being done about it, as data.
+//
+// | part       | says                                                       | written by                            |
+// |------------|------------------------------------------------------------|---------------------------------------|
+// | pods       | whose volumes are wanted, how far they have been looked up | `want`, answers about claims          |
+// | desired    | volumes that are to be mounted, and for which pods         | the look-up of a pod's volumes        |
+// | actual     | volumes that are mounted, or may be                        | the ends of operations, what is found |
+// | operations | what is being done, one a volume                           | the reconciler                        |
+// | backoffs   | what has failed, and when it may be tried again            | the ends of operations                |
+// | releases   | pods that have ended, whose volumes are taken down         | `release`                             |
+//
+// Invariants: a volume has one operation at most; it is unmounted only for a pod in `releases`; `actual` forgets a volume only once its
+// taking down succeeded.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { Volume } from '../../ports/model/volume.js';
+import type { SubPathStep } from '../../ports/outbound/pod-volumes.js';
+import type { VolumeSpec } from '../volumes/volume-spec.js';
+
+export interface PodVolumes {
+  readonly uid: string;
+  pod: Pod;
+  /** Volumes of the spec that wait for their claim to be looked up, by name. */
+  readonly resolving: Map<string, ClaimLookup>;
+  /** By the volume's name in the pod: what it is on the node. */
+  readonly names: Map<string, string>;
+  /** By the volume's name in the pod: why it can't be worked on. */
+  readonly errors: Map<string, string>;
+}
+
+export interface ClaimLookup {
+  readonly volume: Volume;
+  readonly claimName: string;
+  readonly isEphemeral: boolean;
+  phase: 'claim' | 'volume';
+  claimUid: string;
+  /** The persistent volume that the claim is bound to; '' before that is known. */
+  volumeName: string;
+}
+
+export interface DesiredVolume {
+  readonly name: string;
+  readonly plugin: string;
+  readonly attachable: boolean;
+  readonly pods: Map<string, DesiredMount>;
+}
+
+export interface DesiredMount {
+  readonly uid: string;
+  readonly spec: VolumeSpec;
+}
+
+export interface ActualVolume {
+  readonly name: string;
+  readonly plugin: string;
+  spec: VolumeSpec;
+  readonly attachable: boolean;
+  /** `uncertain`: it was found on the node, and nobody has said yet. */
+  attached: 'yes' | 'no' | 'uncertain';
+  devicePath: string;
+  device: 'none' | 'uncertain' | 'mounted';
+  readonly pods: Map<string, ActualMount>;
+}
+
+export interface ActualMount {
+  readonly uid: string;
+  readonly spec: VolumeSpec;
+  /** `uncertain` is not mounted for containers, and mounted for cleaning up. */
+  state: 'mounted' | 'uncertain';
+  remountRequired: boolean;
+  readonly reconstructed: boolean;
+}
+
+export type VolumeOperationKind = 'mount' | 'unmount' | 'unmountDevice';
+/** `subPaths` and `tearDown` are an unmount's, in this order; the others are procedures of the kind. */
+export type VolumeStage = 'mountDevice' | 'setUp' | 'subPaths' | 'tearDown' | 'unmountDevice';
+
+export interface VolumeOperation {
+  readonly kind: VolumeOperationKind;
+  readonly volumeName: string;
+  /** '' for an operation on the device. */
+  readonly uid: string;
+  /** Of a mount: the pod as it was when this began. */
+  readonly pod: Pod | null;
+  readonly spec: VolumeSpec;
+  readonly isRemount: boolean;
+  readonly stages: VolumeStage[];
+  /** The data of the stage that runs; null: it has not begun. */
+  work: object | null;
+  /** It asks for nothing now, but waits to be woken. */
+  waiting: boolean;
+  /** Something has changed since it began: it is to be done again. */
+  again: boolean;
+}
+
+export interface VolumeBackoff {
+  readonly kind: VolumeOperationKind;
+  retryAt: Micros;
+  delay: Micros;
+}
+
+export interface VolumeRelease {
+  readonly uid: string;
+  phase: 'look' | 'unmounting' | 'over';
+  /** What is bound from a volume, by the name of its directory: unbound before it is taken down. */
+  readonly subPaths: Map<string, readonly SubPathStep[]>;
+  /** What can't be taken down. */
+  readonly failures: string[];
+}
+
+export interface VolumeManager {
+  readonly pods: Map<string, PodVolumes>;
+  readonly desired: Map<string, DesiredVolume>;
+  readonly actual: Map<string, ActualVolume>;
+  readonly operations: Map<string, VolumeOperation>;
+  /** By volume; an unmount's by volume and pod. */
+  readonly backoffs: Map<string, VolumeBackoff>;
+  readonly releases: Map<string, VolumeRelease>;
+  /** By pod: the volumes that it has or may have, and those that are being mounted for it. */
+  readonly held: Map<string, Set<string>>;
+  /** Volumes that have to be compared anew. */
+  readonly dirty: Set<string>;
+}
+
+export function newVolumeManager(): VolumeManager {
+  const maps = { pods: new Map(), desired: new Map(), actual: new Map(), operations: new Map(), backoffs: new Map(), releases: new Map(), held: new Map() };
+  return { ...maps, dirty: new Set() };
+}
+
+/** The pod has the volume from here on, or may have it. */
+export function holdVolume({ held }: VolumeManager, uid: string, volumeName: string): void {
+  const names = held.get(uid);
+  if (names === undefined) held.set(uid, new Set([volumeName]));
+  else names.add(volumeName);
+}
+
+/** The pod has nothing of the volume. */
+export function letVolumeGo({ held }: VolumeManager, uid: string, volumeName: string): void {
+  const names = held.get(uid);
+  names?.delete(volumeName);
+  if (names?.size === 0) held.delete(uid);
+}
+
+export const volumeMachine = 'volume';
+export const claimMachine = 'volume-claim';
+export const releaseMachine = 'volume-release';
+
+export function volumeAddressOf(volumeName: string): { readonly machine: string; readonly key: string } {
+  return { machine: volumeMachine, key: volumeName };
+}

@@ -1,0 +1,262 @@
+// One operation on a volume: its stages, one after the other, each a procedure of the volume's kind; and what its end means.
+//
+//   begin -> [stage, stage, ...] -> succeeded: what is has changed; failed: back-off, and the event of the reference
+//
+// | failure   | of a mount that was                  | leaves the mount                                     |
+// |-----------|--------------------------------------|------------------------------------------------------|
+// | final     | uncertain, made by this agent        | not mounted                                          |
+// | final     | uncertain, found                     | uncertain: it must still be taken down               |
+// | uncertain | not mounted                          | uncertain                                            |
+// | usable    | not mounted, or uncertain            | mounted, to be mounted anew                          |
+// | any other |                                      | as it was                                            |
+import type { Pod } from '../../ports/model/pod.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { assert } from '../kernel/assert.js';
+import type { Reply } from '../kernel/machine.js';
+import { goQuote } from '../values/go-text.js';
+import { volumePluginFor } from '../volumes/volume-plugins.js';
+import { specName, type VolumeSpec } from '../volumes/volume-spec.js';
+import { mountRefusal } from './mount-checks.js';
+import { backoffKey, backoffText, operationFailed } from './volume-backoff.js';
+import { type FailureSeverity, singleCommand, type VolumeContext, type VolumeFailure, type VolumeProcedure, type VolumeScene, type VolumeStep } from './volume-kind.js';
+import { kindOf } from './volume-kinds.js';
+import {
+  type ActualVolume,
+  holdVolume,
+  letVolumeGo,
+  type VolumeManager,
+  type VolumeOperation,
+  type VolumeOperationKind,
+  type VolumeStage,
+  volumeAddressOf,
+} from './volume-manager-state.js';
+
+const slot = 'step';
+
+const prefixes: Readonly<Record<VolumeStage, string>> = {
+  mountDevice: 'MountVolume.MountDevice failed',
+  setUp: 'MountVolume.SetUp failed',
+  subPaths: 'error cleaning subPath mounts',
+  tearDown: 'UnmountVolume.TearDown failed',
+  unmountDevice: 'UnmountDevice failed',
+};
+
+export function beginOperation(manager: VolumeManager, volumeName: string, kind: VolumeOperationKind, uid: string, context: VolumeContext): void {
+  assert(!manager.operations.has(volumeName), 'a volume has an operation already', volumeName);
+  const actual = manager.actual.get(volumeName);
+  assert(actual !== undefined, 'an operation is on a volume that is there', volumeName);
+  const mount = actual.pods.get(uid);
+  const spec = kind === 'mount' ? (manager.desired.get(volumeName)?.pods.get(uid)?.spec ?? actual.spec) : (mount?.spec ?? actual.spec);
+  const stages: VolumeStage[] = kind === 'unmountDevice' ? ['unmountDevice'] : kind === 'unmount' ? ['subPaths', 'tearDown'] : ['mountDevice', 'setUp'];
+  const isRemount = kind === 'mount' && mount?.state === 'mounted';
+  if (kind === 'mount' && actual.device === 'mounted') stages.shift();
+  // What changes from here on makes it be mounted anew.
+  if (mount !== undefined && kind === 'mount') mount.remountRequired = false;
+  const pod = kind === 'mount' ? (manager.pods.get(uid)?.pod ?? null) : null;
+  const operation: VolumeOperation = { kind, volumeName, uid, pod, spec, isRemount, stages, work: null, waiting: false, again: false };
+  manager.operations.set(volumeName, operation);
+  if (kind === 'mount') holdVolume(manager, uid, volumeName);
+  const refusal = kind === 'mount' ? mountRefusal(actual, operation, context) : null;
+  if (refusal === null) advance(manager, operation, context);
+  else end(manager, operation, refusal, context);
+}
+
+/** Takes an answer for `volume/<name>`. */
+export function volumeReplied(manager: VolumeManager, volumeName: string, reply: Reply<AgentOperations>, context: VolumeContext): void {
+  const operation = manager.operations.get(volumeName);
+  const stage = operation?.stages[0];
+  assert(operation !== undefined && stage !== undefined && operation.work !== null, 'a volume got an answer that it does not wait for', volumeName);
+  const procedure = procedureOf(manager, operation, stage) as VolumeProcedure<object> | null;
+  assert(procedure !== null, 'a stage that asked has a procedure', volumeName);
+  const step = procedure.replied(operation.work, reply, sceneOf(manager, operation, context));
+  if (step === null) advance(manager, operation, context);
+  else take(manager, operation, step, context);
+}
+
+/** Its time has come: it goes on waiting no longer, or is tried again. */
+export function volumeWoken(manager: VolumeManager, volumeName: string, context: VolumeContext): void {
+  const operation = manager.operations.get(volumeName);
+  if (operation === undefined) manager.dirty.add(volumeName);
+  else if (operation.waiting) advance(manager, operation, context);
+}
+
+/** Data that volumes of the pod may wait for has come. */
+export function volumeDataArrived(manager: VolumeManager, uid: string, context: VolumeContext): void {
+  for (const name of new Set(manager.pods.get(uid)?.names.values())) {
+    const operation = manager.operations.get(name);
+    if (operation?.waiting === true && operation.uid === uid) advance(manager, operation, context);
+  }
+}
+
+function advance(manager: VolumeManager, operation: VolumeOperation, context: VolumeContext): void {
+  for (;;) {
+    const stage = operation.stages[0];
+    if (stage === undefined) {
+      end(manager, operation, null, context);
+      return;
+    }
+    const procedure = procedureOf(manager, operation, stage) as VolumeProcedure<object> | null;
+    if (procedure === null) {
+      passed(manager, operation, stage);
+      continue;
+    }
+    const scene = sceneOf(manager, operation, context);
+    operation.work ??= procedure.begin(scene);
+    const step = procedure.decide(operation.work, scene);
+    if (step.kind === 'done') passed(manager, operation, stage);
+    else {
+      take(manager, operation, step, context);
+      return;
+    }
+  }
+}
+
+function take(manager: VolumeManager, operation: VolumeOperation, step: VolumeStep, context: VolumeContext): void {
+  operation.waiting = step.kind === 'waiting';
+  switch (step.kind) {
+    case 'asked':
+      return;
+    case 'waiting':
+      context.turn.wakeAt(volumeAddressOf(operation.volumeName), step.until);
+      return;
+    case 'done':
+      passed(manager, operation, operation.stages[0] as VolumeStage);
+      advance(manager, operation, context);
+      return;
+    case 'failed':
+      end(manager, operation, { message: step.message, severity: step.severity, prefix: step.prefix ?? prefixes[operation.stages[0] as VolumeStage] }, context);
+  }
+}
+
+/** The stage is over, well. */
+function passed(manager: VolumeManager, operation: VolumeOperation, stage: VolumeStage): void {
+  operation.stages.shift();
+  operation.work = null;
+  operation.waiting = false;
+  const actual = manager.actual.get(operation.volumeName);
+  if (stage === 'mountDevice' && actual !== undefined && kindOf(actual.plugin)?.mountDevice !== null) actual.device = 'mounted';
+  if (stage === 'subPaths') manager.releases.get(operation.uid)?.subPaths.delete(specName(operation.spec));
+}
+
+function procedureOf(manager: VolumeManager, { uid, spec }: VolumeOperation, stage: VolumeStage): VolumeProcedure<never> | null {
+  if (stage === 'subPaths') {
+    const steps = manager.releases.get(uid)?.subPaths.get(specName(spec)) ?? null;
+    return steps === null ? null : singleCommand((scene) => scene.ask('subPaths.carryOut', { uid, steps }));
+  }
+  const plugin = volumePluginFor(spec);
+  return (plugin === null ? null : (kindOf(plugin.name)?.[stage] ?? null)) as VolumeProcedure<never> | null;
+}
+
+function sceneOf(manager: VolumeManager, operation: VolumeOperation, context: VolumeContext): VolumeScene {
+  const { volumeName, uid, spec, isRemount, kind } = operation;
+  const actual = manager.actual.get(volumeName);
+  return {
+    volumeName,
+    spec,
+    uid,
+    pod: kind === 'mount' ? podOf(manager, operation) : null,
+    isRemount,
+    reconstructed: actual?.pods.get(uid)?.reconstructed === true,
+    devicePath: actual?.devicePath ?? '',
+    otherPods: [...(actual?.pods.keys() ?? [])].filter((other) => other !== uid),
+    context,
+    ask: (op, request, timeout = null) => {
+      context.turn.ask(op, volumeAddressOf(volumeName), slot, request, timeout);
+      return { kind: 'asked' };
+    },
+  };
+}
+
+/** As it is now; of a pod that has ended meanwhile, as it was. */
+function podOf(manager: VolumeManager, { uid, pod }: VolumeOperation): Pod | null {
+  return manager.pods.get(uid)?.pod ?? pod;
+}
+
+function end(manager: VolumeManager, operation: VolumeOperation, failure: VolumeFailure | null, context: VolumeContext): void {
+  const { volumeName, kind, uid } = operation;
+  manager.operations.delete(volumeName);
+  manager.dirty.add(volumeName);
+  const key = backoffKey(volumeName, kind, uid);
+  const actual = manager.actual.get(volumeName);
+  assert(actual !== undefined, 'a volume is there until its last operation has ended', volumeName);
+  if (failure === null) {
+    manager.backoffs.delete(key);
+    succeeded(actual, operation);
+  } else {
+    const backoff = operationFailed(manager, key, kind, context.turn.now);
+    tell(manager, operation, failure, backoffText(volumeName, backoff, failure.message), context);
+    spoiled(actual, operation, failure.severity);
+  }
+  // What changed while it ran is worked on at once.
+  if (operation.again) {
+    const mount = actual.pods.get(uid);
+    if (mount !== undefined) mount.remountRequired = true;
+    manager.backoffs.delete(key);
+  }
+  if (uid !== '' && !actual.pods.has(uid)) letVolumeGo(manager, uid, volumeName);
+  if (kind === 'mount') workedOn(manager, uid, context);
+  if (uid !== '') context.volumesChanged(uid);
+}
+
+function succeeded(actual: ActualVolume, { kind, uid, spec }: VolumeOperation): void {
+  switch (kind) {
+    case 'mount':
+      actual.pods.set(uid, { uid, spec, state: 'mounted', remountRequired: false, reconstructed: false });
+      return;
+    case 'unmount':
+      actual.pods.delete(uid);
+      return;
+    case 'unmountDevice':
+      actual.device = 'none';
+      actual.devicePath = '';
+  }
+}
+
+function spoiled(actual: ActualVolume, { kind, uid, spec, stages, isRemount }: VolumeOperation, severity: FailureSeverity): void {
+  const mount = actual.pods.get(uid);
+  if (kind === 'unmountDevice') {
+    actual.device = 'uncertain';
+    return;
+  }
+  if (kind === 'unmount') {
+    // A pod that comes anew sets it up again, rather than to trust what may be half gone.
+    if (mount !== undefined) mount.state = 'uncertain';
+    return;
+  }
+  if (mount !== undefined && isRemount) mount.remountRequired = true;
+  if (stages[0] === 'mountDevice') {
+    if (severity === 'uncertain' && actual.device === 'none') actual.device = 'uncertain';
+    return;
+  }
+  const isMounted = mount?.state === 'mounted';
+  if (severity === 'usable' && !isMounted) actual.pods.set(uid, { uid, spec, state: 'mounted', remountRequired: true, reconstructed: false });
+  else if (severity === 'uncertain' && mount === undefined) actual.pods.set(uid, { uid, spec, state: 'uncertain', remountRequired: false, reconstructed: false });
+  else if (severity === 'final' && mount?.state === 'uncertain' && !mount.reconstructed) actual.pods.delete(uid);
+}
+
+/** Pods are told of what keeps them from running; of all else the log is. */
+function tell(manager: VolumeManager, operation: VolumeOperation, { message, prefix }: VolumeFailure, text: string, context: VolumeContext): void {
+  const pod = operation.kind === 'mount' ? (manager.pods.get(operation.uid)?.pod ?? null) : null;
+  const what = `${prefix} for volume ${goQuote(specName(operation.spec))} : ${message}`;
+  if (pod !== null) context.event(pod, null, 'Warning', 'FailedMount', what);
+  context.turn.log('error', text, { podUID: operation.uid, what });
+}
+
+/** Tells of the pod's data volumes once none of them is being worked on. */
+function workedOn(manager: VolumeManager, uid: string, context: VolumeContext): void {
+  const wanted = manager.pods.get(uid);
+  if (wanted === undefined) return;
+  let outdated = false;
+  for (const name of wanted.names.values()) {
+    const spec = manager.desired.get(name)?.pods.get(uid)?.spec;
+    if (spec === undefined || !showsData(spec)) continue;
+    if (manager.operations.has(name)) return;
+    const mount = manager.actual.get(name)?.pods.get(uid);
+    if (mount?.state !== 'mounted' || mount.remountRequired) outdated = true;
+  }
+  context.volumesWorkedOn(uid, wanted.pod, outdated);
+}
+
+function showsData(spec: VolumeSpec): boolean {
+  return volumePluginFor(spec)?.requiresRemount === true;
+}

@@ -1,0 +1,83 @@
+// What those who wait for volumes are told: a pod that is to start, and one whose containers are dead.
+import type { Micros } from '../../ports/micros.js';
+import type { MountedVolume } from '../containers/mounts.js';
+import { derived } from '../values/derived.js';
+import { goList } from '../values/go-text.js';
+import { byCodeUnits } from '../values/text-order.js';
+import { usedVolumes } from '../volumes/node-volumes.js';
+import { kindOf } from './volume-kinds.js';
+import type { PodVolumes, VolumeManager } from './volume-manager-state.js';
+
+/** How long either waits before it gives up for now (2 min 3 s). */
+export const volumePatience: Micros = 123_000_000;
+const timedOut = 'context deadline exceeded';
+
+export type VolumesState =
+  | { readonly kind: 'mounted' }
+  | { readonly kind: 'waiting' }
+  /** `told`: it is to be told as an event; what is wrong with a single volume has been. */
+  | { readonly kind: 'failed'; readonly message: string; readonly told: boolean };
+
+const expectedNames = derived((pod: PodVolumes['pod']) => usedVolumes(pod).map(({ name }) => name));
+
+/** How far the volumes of a wanted pod are. @param waited since when they are waited for */
+export function volumesState(manager: VolumeManager, uid: string, waited: Micros): VolumesState {
+  const wanted = manager.pods.get(uid);
+  if (wanted === undefined) return { kind: 'waiting' };
+  const expected = expectedNames(wanted.pod);
+  const unmounted = expected.filter((name) => !isMounted(manager, wanted, name));
+  if (unmounted.length === 0) return { kind: 'mounted' };
+  const hasErrors = wanted.errors.size > 0 && wanted.resolving.size === 0;
+  if (!hasErrors && waited < volumePatience) return { kind: 'waiting' };
+  const cause = hasErrors ? [...new Set(wanted.errors.values())].sort(byCodeUnits).join('; ') : timedOut;
+  const unattached = expected.filter((name) => isUnattached(manager, wanted, name));
+  const unprocessed = expected.filter((name) => !wanted.names.has(name));
+  const message = `unmounted volumes=${list(unmounted)}, unattached volumes=${list(unattached)}, failed to process volumes=${list(unprocessed)}: ${cause}`;
+  return { kind: 'failed', message, told: hasErrors };
+}
+
+/** How far the volumes of a pod that has ended are. */
+export function releaseState(manager: VolumeManager, uid: string, waited: Micros): VolumesState {
+  const release = manager.releases.get(uid);
+  if (release === undefined) return { kind: 'waiting' };
+  if (release.phase === 'over') {
+    return release.failures.length === 0 ? { kind: 'mounted' } : { kind: 'failed', message: `mounted volumes are left: ${release.failures.join('; ')}`, told: false };
+  }
+  if (waited < volumePatience) return { kind: 'waiting' };
+  return { kind: 'failed', message: `mounted volumes=${list([...(manager.held.get(uid) ?? [])])}: ${timedOut}`, told: false };
+}
+
+/** The pod's volumes as containers see them, by their names in the pod; those that aren't mounted are left out. */
+export function mountedVolumesOf(manager: VolumeManager, uid: string, rootDirectory: string): Readonly<Record<string, MountedVolume>> {
+  const mounted: [string, MountedVolume][] = [];
+  const wanted = manager.pods.get(uid);
+  for (const [volumeName, name] of wanted?.names ?? []) {
+    const actual = manager.actual.get(name);
+    const mount = actual?.pods.get(uid);
+    if (actual === undefined || mount?.state !== 'mounted') continue;
+    const view = kindOf(actual.plugin)?.view(mount.spec, uid, rootDirectory) ?? null;
+    if (view !== null) mounted.push([volumeName, view]);
+  }
+  return Object.fromEntries(mounted);
+}
+
+/** Names of attachable volumes that are wanted or here; null: what is here is not known yet. */
+export function volumesInUse(manager: VolumeManager): readonly string[] {
+  const wanted = [...manager.desired.values()].flatMap(({ name, attachable }) => (attachable ? [name] : []));
+  const here = [...manager.actual.values()].flatMap(({ name, attachable }) => (attachable ? [name] : []));
+  return [...new Set([...wanted, ...here])].sort(byCodeUnits);
+}
+
+function isMounted(manager: VolumeManager, wanted: PodVolumes, volumeName: string): boolean {
+  const name = wanted.names.get(volumeName);
+  return name !== undefined && manager.actual.get(name)?.pods.get(wanted.uid)?.state === 'mounted';
+}
+
+function isUnattached(manager: VolumeManager, wanted: PodVolumes, volumeName: string): boolean {
+  const name = wanted.names.get(volumeName);
+  return name !== undefined && manager.desired.get(name)?.attachable === true && manager.actual.get(name)?.attached !== 'yes';
+}
+
+function list(names: readonly string[]): string {
+  return goList([...names].sort(byCodeUnits));
+}
