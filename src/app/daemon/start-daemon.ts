@@ -36,6 +36,7 @@ import { watchPassingFacts } from './passing-facts.js';
 import { holdLockFile, lockRootDirectory } from './process-locks.js';
 import { checkConfiguration, checkHost, logNotes } from './start-checks.js';
 import { asRefusal, StartRefusal } from './start-refusal.js';
+import { type NodeNumbers, openNodeStats } from './stats/open-node-stats.js';
 import { Teardown } from './teardown.js';
 import { Watchdog } from './watchdog.js';
 
@@ -216,7 +217,12 @@ class DaemonStart {
     teardown.add('agent', () => shell.stop());
     resolver.get(tokens.inbox).connect((event) => shell.deliver(event));
     resolver.get(tokens.notices).connect((event) => shell.deliver(event));
-    const api = await openKubeletApi(this.context, resolver, teardown, nodeName, steady.startup);
+    let numbers: Promise<NodeNumbers> | null = null;
+    const nodeNumbers = () => {
+      numbers ??= openNodeStats(this.context, resolver, teardown, nodeName, Date.now());
+      return numbers;
+    };
+    const api = await openKubeletApi(this.context, resolver, teardown, nodeName, steady.startup, nodeNumbers);
     const address = await openListener(this.context, queries, teardown);
     // A node of a cluster says it by itself.
     if (resolver.get(tokens.settings).node === null) await resolver.get(tokens.events).record(startingEvent(nodeName), calling());

@@ -24,7 +24,7 @@ import { certificateDirectory } from '../certificate-directory.js';
 import type { DaemonContext } from '../daemon-context.js';
 import { StartRefusal } from '../start-refusal.js';
 import { openOwnMetrics } from '../stats/open-kubelet-metrics.js';
-import { openNodeStats } from '../stats/open-node-stats.js';
+import type { NodeNumbers } from '../stats/open-node-stats.js';
 import type { Teardown } from '../teardown.js';
 import { allRoutes, readOnlyRoutes } from './api-routes.js';
 import { isIssued, issuedPair, keepIssued } from './issued-serving.js';
@@ -39,7 +39,14 @@ export interface KubeletApi {
   readonly port: number | null;
 }
 
-export async function openKubeletApi(context: DaemonContext, resolver: Resolver, teardown: Teardown, nodeName: string, startup: StartupValues): Promise<KubeletApi> {
+export async function openKubeletApi(
+  context: DaemonContext,
+  resolver: Resolver,
+  teardown: Teardown,
+  nodeName: string,
+  startup: StartupValues,
+  nodeNumbers: () => Promise<NodeNumbers>,
+): Promise<KubeletApi> {
   const { configuration } = context.loaded;
   const { apiPort, apiAddress } = context.profile;
   if (!configuration.enableServer) return { port: null };
@@ -54,7 +61,7 @@ export async function openKubeletApi(context: DaemonContext, resolver: Resolver,
   };
   const port = apiPort ?? configuration.port;
   const own = await openOwnMetrics(context, resolver, teardown, nodeName, startedMillis);
-  const numbers = [...own.routes, ...(await openNodeStats(context, resolver, teardown, nodeName, startedMillis))];
+  const numbers = [...own.routes, ...(await nodeNumbers()).routes];
   const open = [...readOnlyRoutes(resolver), ...numbers];
   const routes = configuration.enableDebuggingHandlers ? [...allRoutes(context, resolver, startedMillis), ...numbers] : open;
   const server = await listening({ ...common, port, tls, access, routes, onServed: own.onServed('readwrite') }, teardown);

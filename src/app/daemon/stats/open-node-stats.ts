@@ -6,7 +6,9 @@ import { CgroupReader, directFilesUsage, parseBootTime, parseTaskCount, readCgro
 import { type CadvisorFilesystem, type CadvisorMachine, familyTexts, metricsContentType, resourceFamilies } from '../../../adapters/metrics/index.js';
 import { parseMountinfo } from '../../../adapters/native-linux/index.js';
 import { nodeAllocatableCgroup } from '../../../domain/cgroups/pod-cgroup-name.js';
+import type { Part } from '../../../domain/stats/node-summary.js';
 import { parseCpuSet } from '../../../domain/values/cpu-set.js';
+import type { StatsSummary } from '../../../ports/model/stats-summary.js';
 import type { PortOf } from '../../../ports/operation.js';
 import type { FilesystemUsageOperations } from '../../../ports/outbound/filesystem-usage.js';
 import type { MachineReading } from '../../../ports/outbound/machine.js';
@@ -16,15 +18,23 @@ import type { DaemonContext } from '../daemon-context.js';
 import { micros } from '../kubelet-settings.js';
 import type { Teardown } from '../teardown.js';
 import { type CadvisorAnswersOptions, cadvisorTexts } from './cadvisor-answers.js';
-import { NodeSampler } from './node-sampler.js';
+import { NodeSampler, type SampledCgroup } from './node-sampler.js';
 import { filesystemNumbers, NodeStats } from './node-stats.js';
 import { PodDiskUsage } from './pod-disk-usage.js';
 import { resourcesOf, summaryOf } from './summary-answers.js';
 
 const calling = () => ({ signal: new AbortController().signal, timeoutMicros: null });
 
-/** /stats/summary, /metrics/resource and /metrics/cadvisor; nothing is read before somebody asks. */
-export async function openNodeStats(context: DaemonContext, resolver: Resolver, teardown: Teardown, nodeName: string, startedMillis: number): Promise<readonly KubeletRoute[]> {
+export interface NodeNumbers {
+  readonly summary: () => Promise<Part<StatsSummary>>;
+  /** The cgroups that are looked at, each with a sample. */
+  readonly cgroups: () => Promise<readonly SampledCgroup[]>;
+  /** /stats/summary, /metrics/resource and /metrics/cadvisor. */
+  readonly routes: readonly KubeletRoute[];
+}
+
+/** Nothing is read before somebody asks. */
+export async function openNodeStats(context: DaemonContext, resolver: Resolver, teardown: Teardown, nodeName: string, startedMillis: number): Promise<NodeNumbers> {
   const { clock, loaded } = context;
   const machine = await resolver.get(tokens.machine).read(null, calling());
   const criStats = new CriStats(resolver.get(tokens.runtimeService).runtimeService, resolver.get(tokens.imageService).imageService);
@@ -44,11 +54,12 @@ export async function openNodeStats(context: DaemonContext, resolver: Resolver, 
   const summary = { stats, nodeName, bootedAt: bootSeconds * 1_000_000, processCounts: () => processCounts(machine.maxPids) };
   const page = { contentType: metricsContentType, headers: {} };
   const cadvisor = await cadvisorOptions(context, resolver, stats, criStats, machine);
-  return [
+  const routes = [
     statsSummaryRoute((only) => summaryOf(summary, only)),
     metricsRoute('/metrics/resource', { ...page, texts: async () => familyTexts(resourceFamilies(await resourcesOf(stats))) }),
     metricsRoute('/metrics/cadvisor', { ...page, texts: () => cadvisorTexts(cadvisor) }),
   ];
+  return { routes, summary: () => summaryOf(summary, false), cgroups: async () => (await stats.snapshot(false)).cgroups };
 }
 
 function openSampler({ native, clock, loaded }: DaemonContext, teardown: Teardown): NodeSampler | null {
