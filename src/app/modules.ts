@@ -234,7 +234,7 @@ const agentModule = module((bind) => {
   bind.to(tokens.checkpoints, [tokens.configuration, tokens.runtime, tokens.containers, tokens.queries, tokens.clock], ({ options }, runtime, containers, queries, clock) => {
     return new RuntimeCheckpoints({ rootDirectory: options.rootDir, runtime, containers, pod: (namespace, name) => queries.pod(namespace, name), now: () => clock.now() });
   });
-  bind.to(tokens.queries, [tokens.kernel, tokens.loopHealth], (kernel, health) => agentQueries(kernel.state.agent, health));
+  bind.to(tokens.queries, [tokens.kernel, tokens.loopHealth, tokens.logFailure], (kernel, health, logFailure) => agentQueries(kernel.state.agent, health, logFailure));
 });
 
 /** A container with all that a daemon can be made of; `fill` binds what this start decides. */

@@ -55,6 +55,7 @@ export const tokens = {
   configuration: token<LoadedConfiguration>('configuration'),
   profile: token<DaemonProfile>('profile'),
   logger: token<Logger>('logger'),
+  logFailure: token<() => string | null>('logFailure'),
   clock: token<Clock>('clock'),
   native: token<NativeLinux>('native'),
   ending: token<Ending>('ending'),

@@ -177,7 +177,8 @@ t.test('what is refused, and in which words', async (t) => {
   t.match(await ask(server.port, '/metrics', options), { status: 500, body: 'Authorization error (user=joe, verb=get, resource=nodes, subresource=metrics)' });
   t.match(await ask(server.port, '/none', options), { status: 404, body: '404 page not found\n' }, 'nobody is asked about what there isn’t');
   t.match(await ask(server.port, '/stats/summary', options), { status: 404 }, 'no route of this server');
-  t.match(await ask(server.port, '/run', { ...options, method: 'DELETE' }), { status: 404 });
+  const root = await ask(server.port, '/run', { ...options, method: 'DELETE' });
+  t.match(root, { status: 403, body: /subresource\(s\)=\[proxy\]/ }, 'the bare form of a tree is the tree’s');
 });
 
 t.test('methods, media types, paths, bodies', async (t) => {

@@ -68,7 +68,7 @@ t.test('what is served, and to whom', async (t) => {
   t.match(JSON.parse((await ask(daemon, '/runningpods/')).body), {
     items: [{ metadata: { name: 'a-n1', namespace: 'default', uid }, spec: { containers: [{ name: 'c', image: /busybox/ }] } }],
   });
-  t.match(await ask(daemon, '/healthz?verbose'), { status: 200, body: '[+]ping ok\n[+]syncloop ok\nhealthz check passed\n' });
+  t.match(await ask(daemon, '/healthz?verbose'), { status: 200, body: '[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n' });
   t.match(await ask(daemon, '/healthz/syncloop'), { status: 200, body: 'ok' });
   const configz = await ask(daemon, '/configz');
   t.match(JSON.parse(configz.body), { kubeletconfig: { kind: 'KubeletConfiguration', apiVersion: 'kubelet.config.k8s.io/v1beta1', enableServer: true } });
@@ -149,13 +149,13 @@ t.test('sessions that can’t be had', async (t) => {
   await until('a runs', () => phaseOf(daemon, 'a-n1') === 'Running');
   const rows: readonly (readonly [path: string, status: number, body: string | RegExp])[] = [
     ['/exec/default/a-n1/c?command=id', 400, 'you must specify at least 1 of stdin, stdout, stderr'],
-    ['/exec/default/none/c?command=id&output=1', 404, 'pod does not exist\n'],
-    ['/exec/default/a-n1/none?command=id&output=1', 500, 'container not found ("none")\n'],
-    ['/exec/default/a-n1/another-uid/c?command=id&output=1', 500, 'container not found ("c")\n'],
-    ['/attach/default/a-n1/none?output=1', 500, 'container none not found in pod a-n1_default\n'],
-    ['/portForward/default/none', 404, 'pod does not exist\n'],
-    ['/portForward/default/a-n1/another-uid', 404, 'pod not found\n'],
-    ['/run/default/none/c?cmd=id', 404, 'pod does not exist\n'],
+    ['/exec/default/none/c?command=id&output=1', 404, 'pod does not exist'],
+    ['/exec/default/a-n1/none?command=id&output=1', 500, 'container not found ("none")'],
+    ['/exec/default/a-n1/another-uid/c?command=id&output=1', 500, 'The server does not implement the method exec'],
+    ['/attach/default/a-n1/none?output=1', 500, 'container none not found in pod a-n1_default'],
+    ['/portForward/default/none', 404, 'pod does not exist'],
+    ['/portForward/default/a-n1/another-uid', 404, 'pod not found'],
+    ['/run/default/none/c?cmd=id', 404, 'pod does not exist'],
   ];
   for (const [path, status, body] of rows) t.match(await ask(daemon, path, { method: 'POST' }), { status, body }, path);
   t.match(await ask(daemon, '/run/default/a-n1/c?cmd=echo%20hi', { method: 'POST' }), { status: 200 });

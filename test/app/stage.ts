@@ -41,6 +41,8 @@ export class Stage {
   readonly directory = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
   readonly manifests = join(this.directory, 'manifests');
   readonly log = new LogLines();
+  /** What the health check of the log says. */
+  logFailure: string | null = null;
   readonly clock = new WallAnchoredClock(() => {});
   /** YAML on top of the configuration of daemons in this process. */
   configurationMore = '';
@@ -140,7 +142,16 @@ ${more}`;
       probing: null,
       ...profile,
     };
-    const daemon = await startDaemon({ loaded: this.loaded(root), profile: full, logger: this.log, setVerbosity: () => {}, clock: this.clock, native, environment: {} });
+    const daemon = await startDaemon({
+      loaded: this.loaded(root),
+      profile: full,
+      logger: this.log,
+      setVerbosity: () => {},
+      logFailure: () => this.logFailure,
+      clock: this.clock,
+      native,
+      environment: {},
+    });
     this.daemons.push(daemon);
     return daemon;
   }

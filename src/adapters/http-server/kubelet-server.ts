@@ -203,8 +203,8 @@ export class KubeletServer {
     const target = splitTarget(request.url ?? '');
     if (!target.path.startsWith('/')) return plainText(400, '400 Bad Request', { Connection: 'close' });
     const match = this.options.policy.match(method, target.path, target.query);
-    if (match.kind === 'redirect') return redirect(method, match.location);
-    const route = match.kind === 'matched' ? this.routes.get(match.pattern) : undefined;
+    if (match.kind === 'redirect') return this.leadsNowhere(target.path) ? notFound : redirect(method, match.location);
+    const route = match.kind === 'matched' ? this.routeOf(match.pattern) : undefined;
     if (route === undefined) return notFound;
     const refusal = await this.refusal(request, method, target.path);
     if (refusal !== null) return refusal;
@@ -213,6 +213,17 @@ export class KubeletServer {
     const elements = target.path.split('/').filter((element) => element !== '');
     const asked = { ...question, path: target.path, elements: elements.map((element) => decodePath(element) ?? element), query: new URLSearchParams(target.query) };
     return (await route.answer(asked)) ?? (route.methods === null ? notFound : plainText(404, '404: Page Not Found'));
+  }
+
+  /** A tree's bare form is the tree's, too: it has no page of its own, but nobody is told so without being known. */
+  private routeOf(pattern: string): KubeletRoute | undefined {
+    return this.routes.get(pattern) ?? this.routes.get(`${pattern}/`);
+  }
+
+  /** Whether a path lacks the slash of a directory that this server, as it is configured, doesn't have. */
+  private leadsNowhere(path: string): boolean {
+    const match = this.options.policy.match('GET', `${path}/`, '');
+    return match.kind === 'matched' && this.routeOf(match.pattern) === undefined;
   }
 
   private async refusal(request: IncomingMessage, method: string, path: string): Promise<HttpAnswer | null> {

@@ -3,7 +3,7 @@
 import type { AccessOpinion, RequestPolicy } from '../../ports/inbound/request-policy.js';
 import type { Authenticator, Credentials } from './access/authenticators.js';
 import type { Authorizer } from './access/authorizers.js';
-import { type HttpAnswer, strictText } from './http-answer.js';
+import { type HttpAnswer, plainText } from './http-answer.js';
 
 export interface AccessRules {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
@@ -18,8 +18,8 @@ export async function refusalOf(rules: AccessRules, policy: RequestPolicy, metho
   for (;;) {
     const step = policy.next(user?.username ?? null, checks, opinions);
     if (step.kind === 'passed') return null;
-    if (step.kind === 'refused') return { status: step.status, headers: { 'Content-Type': step.contentType, 'X-Content-Type-Options': 'nosniff' }, body: step.body };
-    if (user === null) return strictText(401, 'Unauthorized');
+    if (step.kind === 'refused') return { status: step.status, headers: { 'Content-Type': step.contentType }, body: step.body };
+    if (user === null) return plainText(401, 'Unauthorized');
     opinions.push(await rules.authorizer.opinion(user, step.attributes));
   }
 }

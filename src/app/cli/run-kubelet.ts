@@ -70,7 +70,9 @@ async function started(loaded: LoadedConfiguration, logger: PinoLogger, clock: W
   logger.log('info', 'Kubelet version', { kubeletVersion: reportedVersion(), node: process.version });
   const native = openNative(own.nativeAddonRequired);
   const profile = kubeletProfile(loaded.options.rootDir, own.flightRecord);
-  const starting = startDaemon({ loaded, profile, logger, setVerbosity: (level) => logger.setVerbosity(level), clock, native, environment: process.env });
+  const setVerbosity = (level: number): void => logger.setVerbosity(level);
+  const logFailure = (): string | null => logger.failure;
+  const starting = startDaemon({ loaded, profile, logger, setVerbosity, logFailure, clock, native, environment: process.env });
   const outcome = await Promise.race([starting, signalled.then(() => null)]);
   if (outcome === null) starting.then((daemon) => daemon.stop()).catch(() => {});
   return outcome;

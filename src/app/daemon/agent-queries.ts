@@ -6,7 +6,7 @@ import { type AgentQueries, podList } from '../../ports/inbound/agent-queries.js
 import type { Pod } from '../../ports/model/pod.js';
 import type { LoopHealth } from './loop-health.js';
 
-export function agentQueries(state: AgentState, health: LoopHealth): AgentQueries {
+export function agentQueries(state: AgentState, health: LoopHealth, logFailure: () => string | null): AgentQueries {
   return {
     pods() {
       return podList([...state.pods.pods.values()].map((pod) => withStatus(state, pod)));
@@ -19,7 +19,7 @@ export function agentQueries(state: AgentState, health: LoopHealth): AgentQuerie
       const cached = state.cache.entries.get(podUid)?.cached;
       return cached?.kind === 'status' && cached.status.containers.some(({ id, state: runs }) => id === containerId && runs === 'running');
     },
-    health: () => [{ name: 'ping', failure: null }, health.syncloop()],
+    health: () => [{ name: 'ping', failure: null }, { name: 'log', failure: logFailure() }, health.syncloop()],
   };
 }
 

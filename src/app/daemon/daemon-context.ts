@@ -11,6 +11,8 @@ export interface DaemonContext {
   readonly logger: Logger;
   /** How much is logged from now on. */
   readonly setVerbosity: (level: number) => void;
+  /** Why the last line of the log could not be written; null: it was. */
+  readonly logFailure: () => string | null;
   readonly clock: Clock;
   readonly native: NativeLinux;
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -90,8 +90,8 @@ export class NodeContainers implements PortOf<NodeContainerOperations> {
     });
   }
 
-  private async running(pod: Pod, { containerName, podUid }: ContainerAddress, call: Call): Promise<string | null> {
-    if (podUid !== null && !this.parts.uidsOf(pod).includes(podUid)) return null;
+  /** The name decides: a uid in the path of a command is not looked at, as the reference doesn't. */
+  private async running(pod: Pod, { containerName }: Pick<ContainerAddress, 'containerName'>, call: Call): Promise<string | null> {
     const status = await this.parts.runtime.inspectPod({ uid: pod.metadata.uid ?? '' }, call);
     return status?.containers.find(({ name, state }) => name === containerName && state === 'running')?.id ?? null;
   }

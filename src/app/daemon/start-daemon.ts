@@ -96,6 +96,7 @@ class DaemonStart {
       bind.toValue(tokens.configuration, loaded);
       bind.toValue(tokens.profile, profile);
       bind.toValue(tokens.logger, logger);
+      bind.toValue(tokens.logFailure, this.context.logFailure);
       bind.toValue(tokens.clock, clock);
       bind.toValue(tokens.native, native);
       bind.toValue(tokens.teardown, teardown);

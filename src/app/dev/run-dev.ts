@@ -79,7 +79,7 @@ class Demonstration {
     const loaded = this.stage.configuration(this.mock?.endpoint ?? this.options.runtime ?? '');
     const native = openNativeLinux({ kernelLogPath: '/dev/kmsg', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } }, false);
     const logger = DevLog.create((line) => this.view.note(line), this.options.verbose, this.clock);
-    return startDaemon({ loaded, profile: this.stage.profile(this.mock), logger, setVerbosity: () => {}, clock: this.clock, native, environment: {} });
+    return startDaemon({ loaded, profile: this.stage.profile(this.mock), logger, setVerbosity: () => {}, logFailure: () => null, clock: this.clock, native, environment: {} });
   }
 
   private async play(daemon: Daemon): Promise<number> {

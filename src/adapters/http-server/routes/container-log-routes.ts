@@ -40,7 +40,7 @@ async function answer({ pod: podOf, containers, read, now, splitStreams }: Conta
   const podUid = pod.metadata.uid ?? '';
   const found = await containers.logs({ namespace, podName, podUid, containerName, previous: asked.previous }, { signal: question.signal, timeoutMicros: null });
   if (found.kind === 'refused') return plainText(found.status, found.message);
-  return { kind: 'stream', status: 200, headers: { 'Content-Type': 'text/plain' }, chunks: bytesOf(read(found.value, podUid, asked.options, question.signal)) };
+  return { kind: 'stream', status: 200, headers: {}, chunks: bytesOf(read(found.value, podUid, asked.options, question.signal)) };
 }
 
 async function* bytesOf(chunks: AsyncIterable<LogChunk>): AsyncGenerator<Uint8Array> {

@@ -1,7 +1,7 @@
 // /logs/: the files under /var/log, as a file server shows them (spec/config-and-api.md, 10.2).
 // Invariant: nothing outside the directory is read, whatever links are in it: paths are opened beneath it, one element at a time.
 import type { FileHandle } from 'node:fs/promises';
-import { plainText, redirect, strictText } from '../http-answer.js';
+import { notFound, plainText, redirect, strictText } from '../http-answer.js';
 import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from '../kubelet-routes.js';
 
 export type LogEntry =
@@ -27,9 +27,9 @@ export function disabledRoute(pattern: string, message: string): KubeletRoute {
 async function answer(open: OpenLogEntry, question: KubeletQuestion): Promise<KubeletAnswer | null> {
   const { elements, path, method, headers } = question;
   const wanted = elements.slice(1);
-  if (wanted.some((element) => element === '.' || element === '..' || element.includes('/') || element.includes('\0'))) return plainText(404, '404 page not found\n');
+  if (wanted.some((element) => element === '.' || element === '..' || element.includes('/') || element.includes('\0'))) return notFound;
   const entry = await open(wanted);
-  if (entry.kind === 'none') return plainText(404, '404 page not found\n');
+  if (entry.kind === 'none') return notFound;
   if (entry.kind === 'directory') {
     if (!path.endsWith('/')) return redirect(method, `${elements.at(-1) ?? ''}/`);
     return { status: 200, headers: { 'Content-Type': 'text/html; charset=utf-8' }, body: listing(entry.names) };

@@ -12,7 +12,7 @@ const listMillis = 30_000;
 
 export function podRoutes(queries: Pick<AgentQueries, 'pods'>): readonly KubeletRoute[] {
   const answer = (): HttpAnswer => ({ status: 200, headers: { 'Content-Type': json }, body: `${goJson(queries.pods())}\n` });
-  return ['/pods', '/pods/'].map((pattern) => ({ pattern, methods: ['GET'], produces: json, answer: ({ path }) => (path === '/pods' || path === '/pods/' ? answer() : null) }));
+  return ['/pods', '/pods/'].map((pattern) => ({ pattern, methods: ['GET'], produces: json, answer: ({ elements }) => (elements.length === 1 ? answer() : null) }));
 }
 
 export interface RunningPod {
@@ -24,8 +24,8 @@ export interface RunningPod {
 
 /** Pods as the runtime knows them: names and images only. */
 export function runningPodsRoute(running: (signal: AbortSignal) => Promise<readonly RunningPod[]>): KubeletRoute {
-  const answer = async ({ path, signal }: KubeletQuestion): Promise<HttpAnswer | null> => {
-    if (path !== '/runningpods/') return null;
+  const answer = async ({ elements, signal }: KubeletQuestion): Promise<HttpAnswer | null> => {
+    if (elements.length > 1) return null;
     const pods = (await running(AbortSignal.any([signal, AbortSignal.timeout(listMillis)]))).map(({ uid, name, namespace, containers }) => ({
       metadata: { name, namespace, uid },
       spec: { containers: containers.map((container) => ({ name: container.name, image: container.image, resources: {} })) },

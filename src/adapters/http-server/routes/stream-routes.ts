@@ -91,7 +91,7 @@ function proxied(found: Found<StreamingSession>): KubeletAnswer {
 }
 
 function refused({ status, message }: { readonly status: number; readonly message: string }): HttpAnswer {
-  return plainText(status, `${message}\n`, status === 429 ? { 'Retry-After': '60' } : {});
+  return plainText(status, message, status === 429 ? { 'Retry-After': '60' } : {});
 }
 
 function calling({ signal }: KubeletQuestion): Call {

@@ -1,5 +1,6 @@
 // /flagz, /statusz and /debug/flags/v (spec/config-and-api.md, 10.2): what the process was started with, how it is, and how much it logs.
-import { type HttpAnswer, plainText, strictText } from '../http-answer.js';
+import { goQuote } from '../../../domain/values/go-text.js';
+import type { HttpAnswer } from '../http-answer.js';
 import type { KubeletQuestion, KubeletRoute } from '../kubelet-routes.js';
 
 const apiVersion = 'config.k8s.io/v1beta1';
@@ -53,18 +54,36 @@ export function statuszRoute(facts: () => StatusFacts): KubeletRoute {
   return { pattern: '/statusz', methods: null, produces: null, answer: (question) => zPage(question, 'Statusz', plain, structured) };
 }
 
-/** @param set null: there is no such level */
+/** klog's level is a signed number of 32 bits. */
+const verbosityMax = 2 ** 31 - 1;
+/** Of what was sent instead of a number. */
+const shownMax = 200;
+
+function said(status: number, body: string): HttpAnswer {
+  return { status, headers: { 'Content-Type': 'text/plain', 'X-Content-Type-Options': 'nosniff' }, body: `${body}\n` };
+}
+
 export function verbosityRoute(set: (level: number) => void): KubeletRoute {
   const answer = async ({ method, body }: KubeletQuestion): Promise<HttpAnswer> => {
-    if (method !== 'PUT') return plainText(406, 'unsupported http method');
+    if (method !== 'PUT') return said(406, 'unsupported http method');
     const given = await body();
-    if (!/^[+-]?\d{1,9}$/.test(given))
-      return strictText(400, `error verifying the klog.logging.verbosity value: strconv.ParseInt: parsing ${JSON.stringify(given)}: invalid syntax\n`);
+    const problem = !/^\d+$/.test(given) ? 'invalid syntax' : Number(given) > verbosityMax ? 'value out of range' : null;
+    if (problem !== null) return said(400, `strconv.ParseUint: parsing ${goQuote(given.slice(0, shownMax))}: ${problem}`);
     set(Number(given));
-    return plainText(200, `successfully set klog.logging.verbosity to ${Number(given)}`);
+    return said(200, `successfully set klog.logging.verbosity to ${Number(given)}`);
   };
   return { pattern: '/debug/flags/v', methods: null, produces: null, answer };
 }
+
+const notAcceptable = {
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Failure',
+  message: 'only the following media types are accepted: application/json, application/yaml, text/plain',
+  reason: 'NotAcceptable',
+  code: 406,
+};
 
 /** Text for people, JSON for those who name kind and version; plain JSON would have no version that could be kept to. */
 function zPage({ headers }: KubeletQuestion, kind: string, plain: () => string, structured: () => object): HttpAnswer {
@@ -78,11 +97,11 @@ function zPage({ headers }: KubeletQuestion, kind: string, plain: () => string, 
     const deprecation = version === oldApiVersion ? { Warning: `299 - "${version} ${kind} is deprecated, use ${apiVersion}"` } : {};
     return {
       status: 200,
-      headers: { 'Content-Type': 'application/json', ...deprecation },
-      body: `${JSON.stringify({ kind, apiVersion: version, metadata: { name: 'kubelet' }, ...structured() })}\n`,
+      headers: { 'Content-Type': `application/json;g=config.k8s.io;v=${named.get('v')};as=${kind}`, ...deprecation },
+      body: JSON.stringify({ kind, apiVersion: version, metadata: { name: 'kubelet' }, ...structured() }, null, 2),
     };
   }
-  return strictText(406, 'only the following media types are accepted: text/plain\n');
+  return { status: 406, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(notAcceptable, null, 2) };
 }
 
 function uptimeText(seconds: number): string {
