@@ -382,3 +382,49 @@ t.test('a stream stops for a slow reader, and ends with one that is gone', async
   for (let i = 0; i < 100 && !ended; i++) await new Promise((resolve) => setTimeout(resolve, 50));
   t.ok(ended, 'nothing is made for a reader that is gone');
 });
+
+/** Sends a text over TLS, keeps the connection, and tells what came and when the server closed it. */
+function rawly(t: Checks, port: number, text: string): { readonly socket: Socket; readonly ended: Promise<string> } {
+  const socket = tlsConnect({ port, host: '127.0.0.1', ca: ca.certificate, allowHalfOpen: true } as never, () => socket.write(text));
+  let got = '';
+  socket.on('data', (chunk: Buffer) => {
+    got += chunk.toString('latin1');
+  });
+  socket.on('error', () => {});
+  t.teardown(() => socket.destroy());
+  return { socket, ended: new Promise((resolve) => socket.once('end', () => resolve(got)).once('close', () => resolve(got))) };
+}
+
+t.test('clients that have their answer and stay are let go of', async (t) => {
+  const limits = { headersMillis: 200, lingerMillis: 100, requestMillis: 60_000, keepAliveMillis: 200 };
+  const { server, errors } = await serve(t, { limits, owners: { secret: 'jane' } });
+  const rows: readonly (readonly [what: string, text: string, answer: RegExp])[] = [
+    ['an upgrade that is refused', 'POST /exec/ns/p/c HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n', /^HTTP\/1\.1 404 /],
+    [
+      'an upgrade of what has no other protocol',
+      'GET /pods HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\nPRI * HTTP/2.0\r\n\r\n',
+      /^HTTP\/1\.1 401 [\s\S]*Unauthorized$/,
+    ],
+    ['a body that does not come', 'POST /run/ns/p/c HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf', /^HTTP\/1\.1 401 [\s\S]*Unauthorized$/],
+    ['headers that do not end', 'GET /pods HTTP/1.1\r\nHost: x\r\nX: ', /^HTTP\/1\.1 408 /],
+    ['nothing after the answer', 'GET /pods HTTP/1.1\r\nHost: x\r\n\r\n', /^HTTP\/1\.1 401 /],
+    [
+      'an upgrade behind a request that has no answer yet',
+      'GET /pods HTTP/1.1\r\nHost: x\r\n\r\nGET /pods HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n',
+      /^$/,
+    ],
+    ['a body of two lengths', 'POST /pods HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', /^HTTP\/1\.1 400 /],
+    ['a tunnel', 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: x\r\n\r\n', /^$/],
+  ];
+  for (const [what, text, expected] of rows) {
+    t.match(await rawly(t, server.port, text).ended, expected, what);
+    let open = 1;
+    for (let i = 0; i < 100 && open > 0; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      open = await server.connections();
+    }
+    t.equal(open, 0, `${what}: the connection is given up, though the client keeps it`);
+  }
+  t.match(await ask(server.port, '/pods', bearer('secret')), { status: 200 }, 'and the server goes on');
+  t.strictSame(errors, []);
+});

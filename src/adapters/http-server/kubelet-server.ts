@@ -12,7 +12,7 @@
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { decodePath, splitTarget } from '../../domain/values/request-target.js';
 import type { RequestPolicy } from '../../ports/inbound/request-policy.js';
@@ -72,6 +72,8 @@ export interface ServerLimits {
   /** Of a whole request, and without any byte moving. */
   readonly requestMillis: number;
   readonly keepAliveMillis: number;
+  /** After the answer, for a client that still sends or does not close. */
+  readonly lingerMillis: number;
 }
 
 const hour = 3_600_000;
@@ -82,12 +84,14 @@ export const defaultServerLimits: ServerLimits = {
   headersMillis: 60_000,
   requestMillis: 4 * hour,
   keepAliveMillis: 90_000,
+  lingerMillis: 5_000,
 };
 
 export class KubeletServer {
   private readonly routes: ReadonlyMap<string, KubeletRoute>;
   private readonly shown = new WeakMap<Duplex, ClientCertificate | null>();
   private readonly upgraded = new Set<Socket>();
+  private readonly unanswered = new WeakMap<Duplex, number>();
   private readonly server: Server;
   private readonly limits: ServerLimits;
 
@@ -105,8 +109,16 @@ export class KubeletServer {
     this.server = options.tls === null ? createServer(common) : createTlsServer({ ...common, handshakeTimeout: limits.headersMillis, ...contextOf(options.tls) });
     this.server.maxConnections = limits.connectionsMax;
     this.server.setTimeout(limits.requestMillis);
-    this.server.on('request', (request, response) => void this.serve(request, response));
-    this.server.on('upgrade', (request, socket, head) => void this.upgrade(request, socket as Socket, head));
+    this.server.on('request', (request, response) => {
+      this.unanswered.set(request.socket, (this.unanswered.get(request.socket) ?? 0) + 1);
+      response.once('close', () => this.unanswered.set(request.socket, (this.unanswered.get(request.socket) ?? 0) - 1));
+      this.serve(request, response).catch((error: unknown) => this.broken(error, request));
+    });
+    this.server.on('upgrade', (request, socket, head) => {
+      // A client that has not waited for the answers before would find them amidst the other protocol's bytes.
+      if ((this.unanswered.get(socket) ?? 0) > 0) socket.destroy();
+      else this.upgrade(request, socket as Socket, head).catch((error: unknown) => this.broken(error, request));
+    });
     if (options.tls !== null) this.server.on('secureConnection', (socket: TLSSocket) => this.remember(socket));
   }
 
@@ -127,6 +139,11 @@ export class KubeletServer {
 
   get port(): number {
     return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Connections that are open, upgraded ones included. */
+  connections(): Promise<number> {
+    return new Promise((resolve, reject) => this.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))));
   }
 
   /** From the next connection on. */
@@ -158,6 +175,8 @@ export class KubeletServer {
     try {
       const answer = await this.answer(request, question);
       await writeAnswer(response, request.method ?? '', 'target' in answer ? strictText(500, 'Upgrade request required') : answer, (error) => this.failed(error, request));
+      // Whoever still sends a body that has been answered gets a moment to come to its end.
+      if (!request.complete) this.endSoon(request.socket, request);
     } catch (error) {
       this.failed(error, request);
       if (response.headersSent) response.destroy();
@@ -193,7 +212,12 @@ export class KubeletServer {
     }
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
-    response.once('finish', () => socket.end());
+    // What else it sends is of no interest, but its end is.
+    socket.resume();
+    response.once('finish', () => {
+      socket.end();
+      this.endSoon(socket, socket);
+    });
     await writeAnswer(response, request.method ?? '', answer, (error) => this.failed(error, request));
     this.served(request, response.statusCode, startedMillis);
   }
@@ -234,6 +258,18 @@ export class KubeletServer {
     // The token was for this server only.
     delete request.headers.authorization;
     return refusal;
+  }
+
+  /** Cuts a connection on which there is no more to say, unless that comes to its end by itself. */
+  private endSoon(socket: Socket, coming: Readable): void {
+    const late = setTimeout(() => socket.destroy(), this.limits.lingerMillis).unref();
+    for (const end of ['end', 'close']) coming.once(end, () => clearTimeout(late));
+  }
+
+  /** What not even an answer could be given to. */
+  private broken(error: unknown, request: IncomingMessage): void {
+    request.socket.destroy();
+    this.failed(error, request);
   }
 
   private failed(error: unknown, request: IncomingMessage): void {
