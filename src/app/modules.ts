@@ -21,6 +21,7 @@ import { Inbox } from './daemon/inbox.js';
 import { micros } from './daemon/kubelet-settings.js';
 import { LoopHealth } from './daemon/loop-health.js';
 import { NodeContainers } from './daemon/node-containers.js';
+import { PodLives } from './daemon/page/pod-lives.js';
 import { performer } from './daemon/performer.js';
 import { RuntimeNotices } from './daemon/runtime-notices.js';
 import { AgentObserver } from './daemon/stats/agent-observer.js';
@@ -71,6 +72,7 @@ const runtimeModule = module((bind) => {
 const hostModule = module((bind) => {
   bind.to(tokens.inbox, [], () => new Inbox());
   bind.to(tokens.observer, [], () => new AgentObserver());
+  bind.to(tokens.lives, [], () => new PodLives());
   bind.to(tokens.probing, [tokens.profile], ({ probing }) => probing ?? new NetworkProbing());
   bind.to(tokens.podDirectories, [tokens.configuration, tokens.teardown], ({ configuration, options }, teardown) => {
     const directories = FilePodDirectories.open({ rootDirectory: options.rootDir, podLogsDirectory: configuration.podLogsDir });
@@ -207,8 +209,8 @@ const agentModule = module((bind) => {
   });
   bind.to(
     tokens.shell,
-    [tokens.kernel, tokens.ports, tokens.ownership, tokens.recording, tokens.clock, tokens.logger, tokens.ending, tokens.observer],
-    (kernel, ports, { pods }, { recorder }, clock, logger, ending, observer) => {
+    [tokens.kernel, tokens.ports, tokens.ownership, tokens.recording, tokens.clock, tokens.logger, tokens.ending, tokens.observer, tokens.lives],
+    (kernel, ports, { pods }, { recorder }, clock, logger, ending, observer, lives) => {
       const own = logger.named('kubelet');
       return new Shell<KubeletState, KubeletEvent, KubeletOperations>(kernel, {
         perform: performer(ports, pods),
@@ -217,6 +219,7 @@ const agentModule = module((bind) => {
         record: (now, input, output) => {
           recorder?.record(now, input, output);
           observer.step(now, input, output);
+          lives.step(now, input, output);
         },
         fatal: (error) => ending.fatal(error),
       });

@@ -19,6 +19,7 @@ import type { FlightRecorder } from './daemon/flight-record.js';
 import type { Inbox } from './daemon/inbox.js';
 import type { LoopHealth } from './daemon/loop-health.js';
 import type { OwnedPods } from './daemon/owned-pods.js';
+import type { PodLives } from './daemon/page/pod-lives.js';
 import type { RuntimeNotices } from './daemon/runtime-notices.js';
 import type { AgentObserver } from './daemon/stats/agent-observer.js';
 import type { Teardown } from './daemon/teardown.js';
@@ -62,6 +63,7 @@ export const tokens = {
   teardown: token<Teardown>('teardown'),
   inbox: token<Inbox>('inbox'),
   observer: token<AgentObserver>('observer'),
+  lives: token<PodLives>('lives'),
 
   apiAccess: token<ApiAccess>('apiAccess'),
   runtimeService: token<RuntimeService>('runtimeService'),

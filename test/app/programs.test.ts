@@ -102,6 +102,10 @@ t.test('the settings of our own are as strict', async (t) => {
   const path = join(stage.directory, 'own.yaml');
   const rows = [
     ['flightRecorder: {path: /x}\n', 'unknown field \\"flightRecorder.path\\"'],
+    ['livePage: {host: x}\n', 'unknown field \\"livePage.host\\"'],
+    ['livePage: {address: 0.0.0.0}\n', 'livePage.address: must be an address of loopback'],
+    ['livePage: {port: 70000}\n', 'livePage.port: must be a port, 0 to 65535'],
+    ['livePage: yes\n', 'livePage: must be a map'],
     ['flightRecorder: {file: x}\n', 'flightRecorder.file: must be an absolute path'],
     ['nativeAddon: maybe\n', 'nativeAddon: must be optional or required'],
     ['a: [\n', 'own.yaml: line'],

@@ -139,6 +139,7 @@ ${more}`;
       apiPort: 0,
       apiAddress: '127.0.0.1',
       flightRecord: null,
+      livePage: null,
       probing: null,
       ...profile,
     };

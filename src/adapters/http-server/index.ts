@@ -8,6 +8,7 @@ export { goJson, type HttpAnswer, plainText, strictText } from './http-answer.js
 export type { KubeletAnswer, KubeletQuestion, KubeletRoute } from './kubelet-routes.js';
 export { KubeletServer, type KubeletServerOptions, type ServedRequest, type ServerTls, type ServingPair } from './kubelet-server.js';
 export { defaultHttpLimits, type HttpLimits, type LoopbackHttpOptions, LoopbackHttpServer } from './loopback-http-server.js';
+export { type LivePageOptions, openLivePage } from './page/live-page.js';
 export { podsRoutes } from './pods-route.js';
 export type { AccessRules } from './request-access.js';
 export type { Route } from './route-table.js';

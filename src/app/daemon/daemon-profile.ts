@@ -24,8 +24,17 @@ export interface DaemonProfile {
   readonly apiAddress: string | null;
   /** NDJSON file that everything that goes into the agent and comes out of it is recorded in; null: none. */
   readonly flightRecord: FlightRecordSettings | null;
+  /** Where the live page is; null: nowhere. */
+  readonly livePage: LivePageSettings | null;
   /** Who asks workloads over the network; null: the network itself. Pods of a mock runtime have addresses that lead nowhere. */
   readonly probing: PortOf<ProbingOperations> | null;
+}
+
+export interface LivePageSettings {
+  /** Of loopback. */
+  readonly address: string;
+  /** 0: any free one. */
+  readonly port: number;
 }
 
 export interface FlightRecordSettings {
@@ -39,7 +48,7 @@ const nodeLogLinks = '/var/log/containers';
 const takeOverAdvice = `Only the kubelet of the node (--root-dir ${defaultRootDirectory}) takes over what it finds.`;
 
 /** As `kubelet-ts` runs: the node's kubelet with the default root directory, anything else beside it. */
-export function kubeletProfile(rootDirectory: string, flightRecord: FlightRecordSettings | null): DaemonProfile {
+export function kubeletProfile(rootDirectory: string, flightRecord: FlightRecordSettings | null, livePage: LivePageSettings | null): DaemonProfile {
   const ownsNode = rootDirectory === defaultRootDirectory;
   return {
     containerLogLinks: ownsNode ? nodeLogLinks : `${rootDirectory}/containers-log`,
@@ -51,6 +60,7 @@ export function kubeletProfile(rootDirectory: string, flightRecord: FlightRecord
     apiPort: null,
     apiAddress: null,
     flightRecord,
+    livePage,
     probing: null,
   };
 }

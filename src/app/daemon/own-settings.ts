@@ -4,20 +4,27 @@
 //   flightRecorder:
 //     file: /var/tmp/kubelet.ndjson
 //     maxBytes: 104857600         # the record ends there (default 100 MiB)
+//   livePage:                       # off unless it is here
+//     address: 127.0.0.1            # of loopback (this is the default)
+//     port: 4194                    # (this is the default)
 //
 // Invariant: what is unknown or of the wrong type is an error that names the field.
 import { readFileSync } from 'node:fs';
+import { isIPv4 } from 'node:net';
 import { parseYaml } from '../../adapters/yaml/index.js';
-import type { FlightRecordSettings } from './daemon-profile.js';
+import type { FlightRecordSettings, LivePageSettings } from './daemon-profile.js';
 import { StartRefusal } from './start-refusal.js';
 
 export interface OwnSettings {
   readonly nativeAddonRequired: boolean;
   readonly flightRecord: FlightRecordSettings | null;
+  readonly livePage: LivePageSettings | null;
 }
 
-export const noOwnSettings: OwnSettings = { nativeAddonRequired: false, flightRecord: null };
+export const noOwnSettings: OwnSettings = { nativeAddonRequired: false, flightRecord: null, livePage: null };
 
+/** That of cAdvisor's page on nodes of old. */
+const defaultPagePort = 4194;
 const defaultBytesMax = 100 * 1024 * 1024;
 
 /** Reads the file that `path` names; undefined or '': there is none. Throws StartRefusal. */
@@ -35,10 +42,14 @@ export function readOwnSettings(path: string | undefined): OwnSettings {
   const repeated = document.duplicateKeys[0];
   if (repeated !== undefined) throw refuse(`${repeated.path} is set twice`);
   if (document.value === null) return noOwnSettings;
-  const top = fieldsOf(document.value, '', ['nativeAddon', 'flightRecorder'], refuse);
-  const { nativeAddon = 'optional', flightRecorder = null } = top;
+  const top = fieldsOf(document.value, '', ['nativeAddon', 'flightRecorder', 'livePage'], refuse);
+  const { nativeAddon = 'optional', flightRecorder = null, livePage = null } = top;
   if (nativeAddon !== 'optional' && nativeAddon !== 'required') throw refuse('nativeAddon: must be optional or required');
-  return { nativeAddonRequired: nativeAddon === 'required', flightRecord: flightRecorder === null ? null : flightRecordOf(flightRecorder, refuse) };
+  return {
+    nativeAddonRequired: nativeAddon === 'required',
+    flightRecord: flightRecorder === null ? null : flightRecordOf(flightRecorder, refuse),
+    livePage: livePage === null ? null : livePageOf(livePage, refuse),
+  };
 }
 
 function flightRecordOf(value: unknown, refuse: (why: string) => StartRefusal): FlightRecordSettings {
@@ -46,6 +57,13 @@ function flightRecordOf(value: unknown, refuse: (why: string) => StartRefusal): 
   if (typeof file !== 'string' || !file.startsWith('/')) throw refuse('flightRecorder.file: must be an absolute path');
   if (typeof maxBytes !== 'number' || !Number.isSafeInteger(maxBytes) || maxBytes <= 0) throw refuse('flightRecorder.maxBytes: must be a positive integer');
   return { path: file, bytesMax: maxBytes };
+}
+
+function livePageOf(value: unknown, refuse: (why: string) => StartRefusal): LivePageSettings {
+  const { address = '127.0.0.1', port = defaultPagePort } = fieldsOf(value, 'livePage', ['address', 'port'], refuse);
+  if (typeof address !== 'string' || !(isIPv4(address) ? address.startsWith('127.') : address === '::1')) throw refuse('livePage.address: must be an address of loopback');
+  if (typeof port !== 'number' || !Number.isSafeInteger(port) || port < 0 || port > 65_535) throw refuse('livePage.port: must be a port, 0 to 65535');
+  return { address, port };
 }
 
 function fieldsOf(value: unknown, path: string, known: readonly string[], refuse: (why: string) => StartRefusal): Record<string, unknown> {

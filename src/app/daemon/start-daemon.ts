@@ -32,6 +32,7 @@ import { kubeletSettings, nodeIpsOf, nodeNameOf } from './kubelet-settings.js';
 import { openListener } from './listener.js';
 import { settleProcess } from './own-process.js';
 import { OwnedPods } from './owned-pods.js';
+import { type LivePage, openLivePage } from './page/open-live-page.js';
 import { watchPassingFacts } from './passing-facts.js';
 import { holdLockFile, lockRootDirectory } from './process-locks.js';
 import { checkConfiguration, checkHost, logNotes } from './start-checks.js';
@@ -52,6 +53,8 @@ export interface Daemon {
   readonly address: string | null;
   /** Port of the authenticated API; null: it isn't served. */
   readonly apiPort: number | null;
+  /** The live page; null: it isn't open. */
+  readonly page: LivePage | null;
   readonly nodeName: string;
   /** Resolves when the daemon ends by itself; it is still to be stopped then. */
   readonly ended: Promise<DaemonEnd>;
@@ -225,6 +228,7 @@ class DaemonStart {
     };
     const api = await openKubeletApi(this.context, resolver, teardown, nodeName, steady.startup, nodeNumbers);
     const address = await openListener(this.context, queries, teardown);
+    const page = await openLivePage(this.context, resolver, teardown, nodeName, nodeNumbers);
     // A node of a cluster says it by itself.
     if (resolver.get(tokens.settings).node === null) await resolver.get(tokens.events).record(startingEvent(nodeName), calling());
     shell.deliver({ type: 'start' });
@@ -240,6 +244,7 @@ class DaemonStart {
       queries,
       address,
       apiPort: api.port,
+      page,
       nodeName,
       ended: this.ended,
       resolver,

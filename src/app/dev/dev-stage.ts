@@ -17,6 +17,8 @@ import type { DevOptions } from './dev-options.js';
 
 const nodeName = 'dev';
 const loopback = '127.0.0.1';
+/** There to be looked at: a demonstration is to run on a disk that is nearly full, too. */
+const demonstratedThresholds = { 'memory.available': '100Mi', 'nodefs.available': '1%', 'nodefs.inodesFree': '1%', 'imagefs.available': '1%', 'pid.available': '1%' };
 export const devCgroup = 'kubelet-ts-dev';
 /** The examples' images are small, so that a demonstration is not about waiting. */
 const mockImages = [{ reference: 'docker.io/library/busybox:1.36', sizeBytes: 4_300_000 }];
@@ -100,6 +102,7 @@ export class DevStage {
       containerRuntimeEndpoint: endpoint,
       cgroupsPerQOS: this.options.cgroups,
       cgroupRoot: this.options.cgroups ? this.cgroupRoot : '',
+      evictionHard: demonstratedThresholds,
     };
     return { ...loaded, configuration };
   }
@@ -125,6 +128,7 @@ export class DevStage {
       apiPort: null,
       apiAddress: null,
       flightRecord: null,
+      livePage: { address: loopback, port: 0 },
       probing: mock?.probing ?? null,
     };
   }

@@ -86,6 +86,7 @@ class Demonstration {
     const runtime = this.mock === null ? this.options.runtime : 'a mock container runtime (nothing really runs)';
     this.output.write(`A kubelet runs the pods of ${this.stage.manifests}\non ${runtime}. Edit, add or remove manifests there; Ctrl-C ends it.\n`);
     if (this.apiserver !== null) this.output.write(`For kubectl: export KUBECONFIG=${this.stage.kubeconfig}\n`);
+    if (daemon.page !== null) this.output.write(`To look at it in a browser: ${daemon.page.url}\n`);
     if (daemon.address !== null) {
       const agent = `--agent http://${daemon.address}`;
       this.output.write(`For another terminal: ${programText()} ps -w ${agent}\n`);

@@ -69,7 +69,8 @@ export function allRoutes(context: DaemonContext, resolver: Resolver, startedMil
   ];
 }
 
-function logRoutes({ loaded, native, clock }: DaemonContext, resolver: Resolver, containers: PortOf<NodeContainerOperations>): readonly KubeletRoute[] {
+/** Of containers' logs. */
+export function logRoutes({ loaded, native, clock }: DaemonContext, resolver: Resolver, containers: PortOf<NodeContainerOperations>): readonly KubeletRoute[] {
   const queries = resolver.get(tokens.queries);
   const reader = new FileLogReader({ openFileWatch: (listener) => native.openFileWatch(listener) });
   return containerLogRoutes({

@@ -1,0 +1,111 @@
+// What the live page shows, as one JSON document: the node, its eviction signals, its pods with their lives, and its cgroups.
+// Invariants: what can't be measured is null, never 0; nothing of a pod's environment or of its secrets is in it.
+import { observeSignals, statsByPod } from '../../../domain/eviction/observations.js';
+import { type EvictionThreshold, isHard, thresholdQuantity } from '../../../domain/eviction/thresholds.js';
+import { isStaticPod } from '../../../domain/values/pod-kind.js';
+import { type Quantity, quantityValue } from '../../../domain/values/quantity.js';
+import type { Micros } from '../../../ports/micros.js';
+import type { Pod } from '../../../ports/model/pod.js';
+import type { PodStats, StatsSummary } from '../../../ports/model/stats-summary.js';
+import { containerRows, podRows } from '../../cli/pod-rows.js';
+import type { SampledCgroup } from '../stats/node-sampler.js';
+import type { LifeSpan } from './pod-lives.js';
+
+export interface PageFacts {
+  readonly nodeName: string;
+  readonly version: string;
+  readonly runtime: string;
+  readonly startedAt: Micros;
+  readonly cpuCount: number;
+  readonly memoryBytes: number;
+}
+
+export interface PageReading {
+  readonly now: Micros;
+  readonly pods: readonly Pod[];
+  /** null: it can't be told at the moment. */
+  readonly summary: StatsSummary | null;
+  readonly cgroups: readonly SampledCgroup[];
+  readonly thresholds: readonly EvictionThreshold[];
+  /** What is wrong with the agent, by name of the check. */
+  readonly failures: readonly { readonly name: string; readonly failure: string }[];
+  readonly lifeOf: (uid: string) => readonly LifeSpan[];
+}
+
+/** The tree is for reading: a node has some hundreds. */
+const cgroupsMax = 1000;
+
+/** Times are milliseconds since the epoch, sizes bytes, processor time nanocores. */
+export function pageData(facts: PageFacts, reading: PageReading) {
+  const { now, pods, summary, thresholds, failures } = reading;
+  return {
+    now: millis(now),
+    sampledAt: summary?.node.cpu?.time ?? null,
+    node: {
+      name: facts.nodeName,
+      version: facts.version,
+      runtime: facts.runtime,
+      startedAt: millis(facts.startedAt),
+      cpuCount: facts.cpuCount,
+      memoryBytes: facts.memoryBytes,
+      cpuNanoCores: summary?.node.cpu?.usageNanoCores ?? null,
+      workingSetBytes: summary?.node.memory?.workingSetBytes ?? null,
+    },
+    failures,
+    signals: summary === null ? [] : signalsOf(summary, thresholds),
+    pods: podsOf(pods, summary, reading),
+    cgroups: reading.cgroups.slice(0, cgroupsMax).map(cgroupOf),
+  };
+}
+
+/** Each threshold with where its signal stands; one without an observation shows the threshold alone. */
+function signalsOf(summary: StatsSummary, thresholds: readonly EvictionThreshold[]) {
+  const observations = observeSignals(summary);
+  return thresholds.map((threshold) => {
+    const observation = observations.get(threshold.signal);
+    return {
+      signal: threshold.signal,
+      kind: isHard(threshold) ? 'hard' : 'soft',
+      available: observation === undefined ? null : numberOf(observation.available),
+      capacity: observation === undefined ? null : numberOf(observation.capacity),
+      threshold: observation === undefined ? null : numberOf(thresholdQuantity(threshold.value, observation.capacity)),
+      isBytes: threshold.signal !== 'pid.available' && !threshold.signal.endsWith('inodesFree'),
+    };
+  });
+}
+
+function podsOf(pods: readonly Pod[], summary: StatsSummary | null, { now, lifeOf }: PageReading) {
+  const stats: ReadonlyMap<string, PodStats> = summary === null ? new Map() : statsByPod(summary);
+  const byUid = new Map(pods.map((pod) => [pod.metadata.uid ?? '', pod]));
+  return podRows(pods, now).map((row) => {
+    const pod = byUid.get(row.uid)!;
+    const measured = stats.get(row.uid);
+    return {
+      ...row,
+      isStatic: isStaticPod(pod),
+      isEnding: pod.metadata.deletionTimestamp != null,
+      cpuNanoCores: measured?.cpu?.usageNanoCores ?? null,
+      workingSetBytes: measured?.memory?.workingSetBytes ?? null,
+      containers: containerRows([pod]).map(({ name, state, restarts, image }) => ({ name, state, restarts, image })),
+      life: lifeOf(row.uid).map(({ step, subject, from, to, failure }) => ({ step, subject, from: millis(from), to: to === null ? null : millis(to), failure })),
+    };
+  });
+}
+
+function cgroupOf({ path, container, sample: { reading } }: SampledCgroup) {
+  return {
+    path,
+    of: container === null ? '' : [container.podNamespace, container.podName, container.isSandbox ? 'sandbox' : container.containerName].join('/'),
+    cpuNanoCores: reading?.cpu?.usageNanoCores ?? null,
+    workingSetBytes: reading?.memory?.workingSetBytes ?? null,
+    processes: reading?.processCount ?? null,
+  };
+}
+
+function numberOf(quantity: Quantity): number {
+  return Number(quantityValue(quantity));
+}
+
+function millis(at: Micros): number {
+  return Math.round(at / 1000);
+}

@@ -1,0 +1,152 @@
+// The lives of pods as spans of time, for the live page: how long a pod waited, when its images were pulled, when its sandbox and containers
+// were made, when it became ready, and how it ended. Made from what goes into the agent and comes out of it; it decides nothing.
+// Invariants: it costs nothing unless somebody watches; a life is kept as long as the agent knows the pod, and holds at most `spansMax` spans.
+import type { AgentState } from '../../../domain/agent/agent-state.js';
+import type { KubeletOperations } from '../../../domain/agent/kubelet.js';
+import type { Output } from '../../../domain/kernel/kernel.js';
+import type { Command, Reply } from '../../../domain/kernel/machine.js';
+import type { StatusRecord } from '../../../domain/status/status-manager.js';
+import type { Micros } from '../../../ports/micros.js';
+
+export type LifeStep = 'queued' | 'pull' | 'sandbox' | 'create' | 'start' | 'ready' | 'stop';
+
+export interface LifeSpan {
+  readonly step: LifeStep;
+  /** What it was done to: an image, a container, a sandbox; '' for the pod itself. */
+  readonly subject: string;
+  readonly from: Micros;
+  /** null: it is still under way. For `ready` the pod is ready until then. */
+  to: Micros | null;
+  /** The runtime's words; null: it went well, or isn't over. */
+  failure: string | null;
+}
+
+interface Life {
+  readonly spans: LifeSpan[];
+  /** The record that `ready` was last told from. */
+  seen: StatusRecord | null;
+}
+
+/** Enough for a pod of many containers; of one that restarts for ever the newest are kept. */
+export const spansMax = 120;
+const failureLengthMax = 300;
+
+export class PodLives {
+  private state: AgentState | null = null;
+  private readonly lives = new Map<string, Life>();
+  private readonly inFlight = new Map<number, { readonly uid: string; readonly span: LifeSpan }>();
+  private readonly containerNames = new Map<string, string>();
+  /** How many pods the agent worked on when it was last looked at. */
+  private known = 0;
+
+  /** From now on. */
+  watch(state: AgentState): void {
+    this.state = state;
+  }
+
+  /** Oldest first; empty: nothing happened to it since the agent started. */
+  of(uid: string): readonly LifeSpan[] {
+    return this.lives.get(uid)?.spans ?? [];
+  }
+
+  /** A step of the agent, after it was made. @param input null: a wake-up */
+  step(now: Micros, input: unknown, output: Output<KubeletOperations>): void {
+    if (this.state === null) return;
+    const reply = input as Reply<KubeletOperations> | null;
+    if (reply?.type === 'reply') this.answered(now, reply);
+    for (const command of output.commands) this.begun(now, command);
+    this.lookAtStatuses(this.state, now);
+  }
+
+  private begun(now: Micros, command: Command<KubeletOperations>): void {
+    const uid = podOf(command);
+    if (uid === null) return;
+    const life = this.lifeOf(uid, now);
+    const subject = this.subjectOf(command);
+    if (subject === null) return;
+    const [first] = life.spans;
+    if (first?.step === 'queued') first.to ??= now;
+    const span: LifeSpan = { step: subject.step, subject: subject.name, from: now, to: null, failure: null };
+    life.spans.push(span);
+    if (life.spans.length > spansMax) life.spans.shift();
+    this.inFlight.set(command.id, { uid, span });
+  }
+
+  private answered(now: Micros, reply: Reply<KubeletOperations>): void {
+    const flight = this.inFlight.get(reply.id);
+    if (flight === undefined) return;
+    this.inFlight.delete(reply.id);
+    const { span } = flight;
+    span.to = now;
+    const { outcome } = reply;
+    if (!outcome.ok) span.failure = outcome.error.message.slice(0, failureLengthMax);
+    else if (reply.op === 'containers.create') this.containerNames.set((outcome.value as { readonly containerId: string }).containerId, span.subject);
+  }
+
+  private lifeOf(uid: string, now: Micros): Life {
+    let life = this.lives.get(uid);
+    if (life !== undefined) return life;
+    life = { spans: [], seen: null };
+    const since = this.state?.workers.records.get(uid)?.syncedAt;
+    if (since !== undefined) life.spans.push({ step: 'queued', subject: '', from: Math.min(since, now), to: null, failure: null });
+    this.lives.set(uid, life);
+    return life;
+  }
+
+  private subjectOf(command: Command<KubeletOperations>): { readonly step: LifeStep; readonly name: string } | null {
+    switch (command.op) {
+      case 'images.pull':
+        return { step: 'pull', name: command.request.image.image };
+      case 'sandboxes.run':
+        return { step: 'sandbox', name: `attempt ${command.request.config.metadata.attempt}` };
+      case 'sandboxes.stop':
+        return { step: 'stop', name: 'sandbox' };
+      case 'containers.create':
+        return { step: 'create', name: command.request.config.metadata.name };
+      case 'containers.start':
+        return { step: 'start', name: this.nameOf(command.request.containerId) };
+      case 'containers.stop':
+        return { step: 'stop', name: this.nameOf(command.request.containerId) };
+      default:
+        return null;
+    }
+  }
+
+  private nameOf(containerId: string): string {
+    return this.containerNames.get(containerId) ?? containerId.slice(0, 12);
+  }
+
+  /** A status record is replaced when it changes, so that most are passed over by identity. */
+  private lookAtStatuses({ statuses, workers }: AgentState, now: Micros): void {
+    const grown = this.known < workers.records.size;
+    this.known = workers.records.size;
+    if (grown) for (const uid of workers.records.keys()) this.lifeOf(uid, now);
+    for (const [uid, life] of this.lives) {
+      const record = statuses.get(uid);
+      if (record === undefined && !workers.records.has(uid)) {
+        this.lives.delete(uid);
+        continue;
+      }
+      if (record === undefined || record === life.seen) continue;
+      life.seen = record;
+      this.noteReadiness(life, record, now);
+    }
+    if (this.containerNames.size > namesMax) this.containerNames.clear();
+  }
+
+  private noteReadiness(life: Life, { status }: StatusRecord, now: Micros): void {
+    const isReady = status.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'True') === true;
+    const open = life.spans.find(({ step, to }) => step === 'ready' && to === null);
+    if (isReady && open === undefined) life.spans.push({ step: 'ready', subject: '', from: now, to: null, failure: null });
+    if (!isReady && open !== undefined) open.to = now;
+    while (life.spans.length > spansMax) life.spans.shift();
+  }
+}
+
+/** Names are for show: when so many containers have come and gone, their ids will do. */
+const namesMax = 20_000;
+
+function podOf(command: Command<KubeletOperations>): string | null {
+  if (command.op === 'images.pull') return command.request.sandboxConfig?.metadata.uid ?? null;
+  return command.address.machine === 'pod' ? command.address.key : null;
+}
