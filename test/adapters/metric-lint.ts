@@ -40,3 +40,18 @@ function familyOf(name: string, families: ReadonlyMap<string, string>): string {
 export function metricTypes(text: string): ReadonlyMap<string, string> {
   return new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]));
 }
+
+/** Names of the labels of each family, sorted; those that a histogram adds are left out. */
+export function metricLabels(text: string): ReadonlyMap<string, readonly string[]> {
+  const types = metricTypes(text);
+  const found = new Map<string, Set<string>>();
+  for (const line of text.split('\n')) {
+    const [, name = '', labels = ''] = sample.exec(line) ?? [];
+    if (name === '') continue;
+    const family = familyOf(name, types);
+    const names = found.get(family) ?? new Set<string>();
+    found.set(family, names);
+    for (const [, label = ''] of labels.matchAll(/([a-zA-Z_]\w*)="(?:[^"\\\n]|\\[\\"n])*"/g)) if (label !== 'le' && label !== 'quantile') names.add(label);
+  }
+  return new Map([...found].map(([family, names]) => [family, [...names].sort()]));
+}

@@ -1,36 +1,10 @@
 // /stats/summary and the metrics of a daemon on the mock runtime, in the form of the recorded reference.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
-import { request as requestTls } from 'node:https';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import t from 'tap';
-import type { Daemon } from '../../src/app/daemon/start-daemon.js';
 import { metricFindings, metricTypes } from '../adapters/metric-lint.js';
+import { ask } from './ask-daemon.js';
 import { phaseOf, podNamed, Stage, until } from './stage.js';
-
-interface Answer {
-  readonly status: number;
-  readonly type: string;
-  readonly body: string;
-}
-
-function ask(daemon: Daemon, path: string, method = 'GET', headers: Readonly<Record<string, string>> = {}, tls = true): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const options = { host: '127.0.0.1', port: daemon.apiPort, path, method, headers, rejectUnauthorized: false, agent: false };
-    const sent = (tls ? requestTls : request)(options, (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.once('end', () => {
-        const bytes = Buffer.concat(chunks);
-        const body = response.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes).toString() : bytes.toString();
-        resolve({ status: response.statusCode ?? 0, type: response.headers['content-type'] ?? '', body });
-      });
-    });
-    sent.once('error', reject);
-    sent.end();
-  });
-}
 
 const volumes = '  volumes: [{name: scratch, emptyDir: {}}]\n';
 

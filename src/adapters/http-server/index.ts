@@ -6,7 +6,7 @@ export { ClientCertificates } from './access/client-certificates.js';
 export { healthRoutes, pingOnly } from './health-routes.js';
 export { goJson, type HttpAnswer, plainText, strictText } from './http-answer.js';
 export type { KubeletAnswer, KubeletQuestion, KubeletRoute } from './kubelet-routes.js';
-export { KubeletServer, type KubeletServerOptions, type ServedRequest, type ServerTls, type ServingPair } from './kubelet-server.js';
+export { type BegunRequest, KubeletServer, type KubeletServerOptions, type ServedRequest, type ServerTls, type ServingPair } from './kubelet-server.js';
 export { defaultHttpLimits, type HttpLimits, type LoopbackHttpOptions, LoopbackHttpServer } from './loopback-http-server.js';
 export { type LivePageOptions, openLivePage } from './page/live-page.js';
 export { podsRoutes } from './pods-route.js';

@@ -53,12 +53,17 @@ export interface KubeletServerOptions {
   readonly access: AccessRules | null;
   readonly limits?: Partial<ServerLimits>;
   readonly onError: (error: unknown, pattern: string) => void;
+  readonly onBegun?: (begun: BegunRequest) => void;
+  /** Once for each that began. */
   readonly onServed?: (served: ServedRequest) => void;
 }
 
-export interface ServedRequest {
+export interface BegunRequest {
   readonly method: string;
   readonly path: string;
+}
+
+export interface ServedRequest extends BegunRequest {
   readonly status: number;
   readonly startedMillis: number;
   readonly endedMillis: number;
@@ -171,7 +176,7 @@ export class KubeletServer {
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { question, cancel } = questionOf(request, response, this.limits.bodyBytesMax);
-    const startedMillis = Date.now();
+    const startedMillis = this.begun(request);
     try {
       const answer = await this.answer(request, question);
       await writeAnswer(response, request.method ?? '', 'target' in answer ? strictText(500, 'Upgrade request required') : answer, (error) => this.failed(error, request));
@@ -191,7 +196,7 @@ export class KubeletServer {
   private async upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> {
     const response = new ServerResponse(request);
     const { question, cancel } = questionOf(request, response, 0);
-    const startedMillis = Date.now();
+    const startedMillis = this.begun(request);
     this.upgraded.add(socket);
     socket.once('close', () => {
       this.upgraded.delete(socket);
@@ -274,6 +279,11 @@ export class KubeletServer {
 
   private failed(error: unknown, request: IncomingMessage): void {
     this.options.onError(error, splitTarget(request.url ?? '').path);
+  }
+
+  private begun(request: IncomingMessage): number {
+    this.options.onBegun?.({ method: request.method ?? '', path: splitTarget(request.url ?? '').path });
+    return Date.now();
   }
 
   private served(request: IncomingMessage, status: number, startedMillis: number): void {

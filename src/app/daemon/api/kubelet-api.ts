@@ -60,14 +60,15 @@ export async function openKubeletApi(
     onError: (error: unknown, path: string) => context.logger.log('error', 'Request failed', { path, err: error instanceof Error ? error.message : String(error) }),
   };
   const port = apiPort ?? configuration.port;
-  const own = await openOwnMetrics(context, resolver, teardown, nodeName, startedMillis);
-  const numbers = [...own.routes, ...(await nodeNumbers()).routes];
+  const stats = await nodeNumbers();
+  const own = await openOwnMetrics(context, resolver, teardown, { nodeName, startedMillis, diskUsage: stats.diskUsage });
+  const numbers = [...own.routes, ...stats.routes];
   const open = [...readOnlyRoutes(resolver), ...numbers];
   const routes = configuration.enableDebuggingHandlers ? [...allRoutes(context, resolver, startedMillis), ...numbers] : open;
-  const server = await listening({ ...common, port, tls, access, routes, onServed: own.onServed('readwrite') }, teardown);
+  const server = await listening({ ...common, port, tls, access, routes, ...own.watching('readwrite') }, teardown);
   watchCredentials(context, resolver, teardown, nodeName, server, tls);
   if (configuration.readOnlyPort !== 0)
-    await listening({ ...common, port: configuration.readOnlyPort, tls: null, access: null, routes: open, onServed: own.onServed('readonly') }, teardown);
+    await listening({ ...common, port: configuration.readOnlyPort, tls: null, access: null, routes: open, ...own.watching('readonly') }, teardown);
   const { anonymous } = configuration.authentication;
   if (anonymous.enabled && configuration.authorization.mode === 'AlwaysAllow') {
     context.logger.log('warn', 'Anonymous requests may do everything with this node: authentication.anonymous.enabled and authorization.mode AlwaysAllow', {

@@ -1,36 +1,48 @@
 // The kubelet's own metrics: what is counted from the start of the API on, and what the agent holds at each scrape.
-import { type KubeletRoute, metricsRoute, plainText, type ServedRequest } from '../../../adapters/http-server/index.js';
-import { readCgroupLayout } from '../../../adapters/linux/index.js';
-import { type AgentGauges, metricsContentType } from '../../../adapters/metrics/index.js';
-import type { AgentState } from '../../../domain/agent/agent-state.js';
+import { type BegunRequest, type KubeletRoute, metricsRoute, plainText, type ServedRequest } from '../../../adapters/http-server/index.js';
+import { parseBootTime, readCgroupLayout, textOrEmpty } from '../../../adapters/linux/index.js';
+import { type KubeletReading, metricsContentType, type ServedLabels } from '../../../adapters/metrics/index.js';
 import { longRunningLabel, methodLabel, pathLabel } from '../../../domain/authorization/request-metric-labels.js';
 import { featureEnabled, knownFeatureGates } from '../../../domain/configuration/feature-gates.js';
-import { isStaticPod } from '../../../domain/values/pod-kind.js';
 import type { Resolver } from '../../bind-to.js';
 import { reportedVersion } from '../../cli/version.js';
 import { tokens } from '../../tokens.js';
 import type { DaemonContext } from '../daemon-context.js';
 import type { Teardown } from '../teardown.js';
+import { agentReadings } from './kubelet-readings.js';
+import type { PodDiskUsage } from './pod-disk-usage.js';
+
+type ServerType = 'readonly' | 'readwrite';
 
 export interface OwnMetrics {
   readonly routes: readonly KubeletRoute[];
-  readonly onServed: (serverType: 'readonly' | 'readwrite') => (served: ServedRequest) => void;
+  readonly watching: (serverType: ServerType) => { readonly onBegun: (begun: BegunRequest) => void; readonly onServed: (served: ServedRequest) => void };
 }
 
-export async function openOwnMetrics({ loaded }: DaemonContext, resolver: Resolver, teardown: Teardown, nodeName: string, startedMillis: number): Promise<OwnMetrics> {
-  const { agent } = resolver.get(tokens.kernel).state;
-  const { openKubeletMetrics } = await import('../../../adapters/metrics/kubelet-metrics.js');
-  const metrics = openKubeletMetrics({
-    nodeName,
-    cgroupVersion: readCgroupLayout('/proc/self/mountinfo').version,
-    build: buildLabels(),
-    features: [...knownFeatureGates.values()].map(({ name, stage }) => ({ name, stage: stage === 'GA' ? '' : stage, enabled: featureEnabled(loaded.gates, name) })),
-    gauges: () => gaugesOf(agent),
+export interface OwnMetricsOptions {
+  readonly nodeName: string;
+  readonly startedMillis: number;
+  readonly diskUsage: PodDiskUsage;
+}
+
+export async function openOwnMetrics(context: DaemonContext, resolver: Resolver, teardown: Teardown, options: OwnMetricsOptions): Promise<OwnMetrics> {
+  const { startedMillis, diskUsage } = options;
+  const { state } = resolver.get(tokens.kernel);
+  const { KubeletMetrics } = await import('../../../adapters/metrics/kubelet-metrics.js');
+  const observer = resolver.get(tokens.observer);
+  const inFlight = new InFlightRequests();
+  const bootedAt = (parseBootTime(await textOrEmpty('/proc/stat')) ?? 0) * 1_000_000;
+  const reading = { state, observer, diskUsage, bootedAt, startedAt: startedMillis * 1_000 };
+  const metrics = new KubeletMetrics({
+    steady: steadyReadings(context, options.nodeName),
+    readings: async () => {
+      await diskUsage.refresh([...state.agent.pods.pods.values()]);
+      return [...agentReadings(reading), ...inFlight.readings()];
+    },
     startedMillis,
   });
   teardown.add('metrics', () => metrics.close());
-  const observer = resolver.get(tokens.observer);
-  observer.watch(metrics, agent);
+  observer.watch(metrics, state);
   const queries = resolver.get(tokens.queries);
   const page = (pattern: string, text: () => Promise<string>, headers: Readonly<Record<string, string>> = {}) =>
     metricsRoute(pattern, { contentType: metricsContentType, headers, texts: async () => [await text()] });
@@ -40,7 +52,7 @@ export async function openOwnMetrics({ loaded }: DaemonContext, resolver: Resolv
   });
   return {
     routes: [
-      page('/metrics', metrics.text, { 'Process-Start-Time-Unix': String(Math.floor(startedMillis / 1000)) }),
+      page('/metrics', () => metrics.text(), { 'Process-Start-Time-Unix': String(Math.floor(startedMillis / 1000)) }),
       page('/metrics/probes', () => {
         observer.forgetGone();
         return metrics.probesText();
@@ -54,36 +66,57 @@ export async function openOwnMetrics({ loaded }: DaemonContext, resolver: Resolv
         },
       },
     ],
-    onServed:
-      (serverType) =>
-      ({ method, path, startedMillis: begun, endedMillis }) =>
-        metrics.served({ method: methodLabel(method), path: pathLabel(path), server_type: serverType, long_running: longRunningLabel(path) }, (endedMillis - begun) / 1000),
+    watching: (serverType) => ({
+      onBegun: (begun) => inFlight.change(labelsOf(begun, serverType), 1),
+      onServed: (served) => {
+        const labels = labelsOf(served, serverType);
+        inFlight.change(labels, -1);
+        metrics.count('kubelet_http_requests_total', labels);
+        metrics.observe('kubelet_http_requests_duration_seconds', labels, (served.endedMillis - served.startedMillis) / 1000);
+      },
+    }),
   };
 }
 
-function buildLabels(): Readonly<Record<string, string>> {
+function labelsOf({ method, path }: BegunRequest, serverType: ServerType): ServedLabels {
+  return { method: methodLabel(method), path: pathLabel(path), server_type: serverType, long_running: longRunningLabel(path) };
+}
+
+/** By labels, which take few values; what was there once stays, as 0. */
+class InFlightRequests {
+  private readonly counts = new Map<string, { readonly labels: ServedLabels; count: number }>();
+
+  change(labels: ServedLabels, by: number): void {
+    const key = `${labels.method} ${labels.path} ${labels.server_type}`;
+    const known = this.counts.get(key) ?? { labels, count: 0 };
+    known.count += by;
+    this.counts.set(key, known);
+  }
+
+  readings(): readonly KubeletReading[] {
+    return [...this.counts.values()].map(({ labels, count }) => ['kubelet_http_inflight_requests', labels, count]);
+  }
+}
+
+function steadyReadings({ loaded, native }: DaemonContext, nodeName: string): readonly KubeletReading[] {
+  return [
+    ['kubelet_node_name', { node: nodeName }, 1],
+    ['kubelet_cgroup_version', {}, readCgroupLayout('/proc/self/mountinfo').version],
+    ['kubelet_metrics_provider', { provider: 'cadvisor' }, 1],
+    ['kubelet_ts_native_addon', {}, native.kind === 'addon' ? 1 : 0],
+    buildReading(),
+    ...[...knownFeatureGates.values()].map(
+      ({ name, stage }): KubeletReading => ['kubernetes_feature_enabled', { name, stage: stage === 'GA' ? '' : stage }, featureEnabled(loaded.gates, name) ? 1 : 0],
+    ),
+  ];
+}
+
+function buildReading(): KubeletReading {
   const version = reportedVersion();
   const [major = '', minor = ''] = version.slice(1).split('.');
-  return {
+  const labels = {
     ...{ major, minor, git_version: version, git_commit: '', git_tree_state: '', build_date: '' },
     ...{ go_version: '', compiler: `node ${process.version}`, platform: `${process.platform}/${process.arch}` },
   };
-}
-
-function gaugesOf({ cache, pods, pleg }: AgentState): AgentGauges {
-  const runningContainers: Record<string, number> = {};
-  let runningPods = 0;
-  for (const { cached } of cache.entries.values()) {
-    if (cached.kind !== 'status') continue;
-    if (cached.status.sandboxes.some(({ state }) => state === 'ready')) runningPods++;
-    for (const { state } of cached.status.containers) runningContainers[state] = (runningContainers[state] ?? 0) + 1;
-  }
-  const desired = [...pods.pods.values()];
-  const desiredStaticPods = desired.filter(isStaticPod).length;
-  return {
-    ...{ runningPods, runningContainers, desiredStaticPods },
-    desiredOtherPods: desired.length - desiredStaticPods,
-    mirrorPods: pods.mirrors.size,
-    plegLastSeenSeconds: Math.floor((pleg.lastRelist ?? 0) / 1e6),
-  };
+  return ['kubernetes_build_info', labels, 1];
 }

@@ -31,18 +31,20 @@ export interface NodeNumbers {
   readonly cgroups: () => Promise<readonly SampledCgroup[]>;
   /** /stats/summary, /metrics/resource and /metrics/cadvisor. */
   readonly routes: readonly KubeletRoute[];
+  readonly diskUsage: PodDiskUsage;
 }
 
 /** Nothing is read before somebody asks. */
 export async function openNodeStats(context: DaemonContext, resolver: Resolver, teardown: Teardown, nodeName: string, startedMillis: number): Promise<NodeNumbers> {
   const { clock, loaded } = context;
   const machine = await resolver.get(tokens.machine).read(null, calling());
+  const diskUsage = podDiskUsage(context, resolver);
   const criStats = new CriStats(resolver.get(tokens.runtimeService).runtimeService, resolver.get(tokens.imageService).imageService);
   const stats = new NodeStats({
     sampler: openSampler(context, teardown),
     runtime: resolver.get(tokens.runtime),
     criStats,
-    diskUsage: podDiskUsage(context),
+    diskUsage,
     filesystemUsage: context.native.filesystemUsage,
     rootDirectory: loaded.options.rootDir,
     pods: () => resolver.get(tokens.queries).pods().items ?? [],
@@ -59,7 +61,7 @@ export async function openNodeStats(context: DaemonContext, resolver: Resolver, 
     metricsRoute('/metrics/resource', { ...page, texts: async () => familyTexts(resourceFamilies(await resourcesOf(stats))) }),
     metricsRoute('/metrics/cadvisor', { ...page, texts: () => cadvisorTexts(cadvisor) }),
   ];
-  return { routes, summary: () => summaryOf(summary, false), cgroups: async () => (await stats.snapshot(false)).cgroups };
+  return { routes, diskUsage, summary: () => summaryOf(summary, false), cgroups: async () => (await stats.snapshot(false)).cgroups };
 }
 
 function openSampler({ native, clock, loaded }: DaemonContext, teardown: Teardown): NodeSampler | null {
@@ -113,7 +115,7 @@ function ownCgroup(): string {
   }
 }
 
-function podDiskUsage({ loaded, clock, native }: DaemonContext): PodDiskUsage {
+function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolver): PodDiskUsage {
   const { configuration, options } = loaded;
   return new PodDiskUsage({
     walks: { files: directFilesUsage, tree: treeUsage, filesystem: (path) => filesystemOf(native.filesystemUsage, path) },
@@ -122,6 +124,7 @@ function podDiskUsage({ loaded, clock, native }: DaemonContext): PodDiskUsage {
     volumePeriod: micros(configuration.volumeStatsAggPeriod),
     now: () => clock.now(),
     random: Math.random,
+    onMeasured: (took) => resolver.get(tokens.observer).volumeMeasured(took),
   });
 }
 

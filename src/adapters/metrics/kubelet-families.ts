@@ -1,0 +1,119 @@
+// The families of /metrics, /metrics/probes and /metrics/slis as data. Names, types, labels and buckets are upstream's, an interface; those that
+// begin with `kubelet_ts_` are our own. What upstream has and this list has not is in docs/metrics.md with the reason.
+// Invariant: labels take few values, but for those of pods, which go with their pod.
+import type { Family, Stability } from './family-registry.js';
+
+const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const runtimeSeconds = Array.from({ length: 14 }, (_, n) => Number((0.005 * 2.5 ** n).toPrecision(17)));
+const startSeconds = [0.5, 1, 2, 3, 4, 5, 6, 8, 10, 20, 30, 45, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600];
+const pullSeconds = [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 900, 1200, 1800, 2700, 3600];
+const statusSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60];
+const storageSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
+
+function counter<Label extends string = never>(help: string, labels: readonly Label[] = [], stability: Stability = 'ALPHA'): Family<'counter', Label> {
+  return { type: 'counter', help, stability, labels, buckets: [] };
+}
+
+function gauge<Label extends string = never>(help: string, labels: readonly Label[] = [], stability: Stability = 'ALPHA'): Family<'gauge', Label> {
+  return { type: 'gauge', help, stability, labels, buckets: [] };
+}
+
+function histogram<Label extends string = never>(help: string, buckets: readonly number[], labels: readonly Label[] = []): Family<'histogram', Label> {
+  return { type: 'histogram', help, stability: 'ALPHA', labels, buckets };
+}
+
+const httpLabels = ['long_running', 'method', 'path', 'server_type'] as const;
+const claimLabels = ['namespace', 'persistentvolumeclaim'] as const;
+const buildLabels = ['major', 'minor', 'git_version', 'git_commit', 'git_tree_state', 'build_date', 'go_version', 'compiler', 'platform'] as const;
+
+export const kubeletFamilies = {
+  kubelet_active_pods: gauge('Pods that are considered at admission, by whether they are static.', ['static']),
+  kubelet_admission_rejections_total: counter('Pods that were refused, by reason.', ['reason']),
+  kubelet_cgroup_manager_duration_seconds: histogram('Duration of operations on cgroups of pods, by operation.', seconds, ['operation_type']),
+  kubelet_cgroup_version: gauge('Version of the cgroups of the host.'),
+  kubelet_container_log_filesystem_used_bytes: gauge('Bytes that logs of a container take on disk.', ['container', 'namespace', 'pod', 'uid']),
+  kubelet_containers_per_pod_count: histogram('Containers of each pod that was added.', [1, 2, 4, 8, 16]),
+  kubelet_cri_losing_support: gauge('The runtime lacks what a later version will need.', ['version']),
+  kubelet_desired_pods: gauge('Pods that the kubelet is told to run, by whether they are static.', ['static']),
+  kubelet_first_network_pod_start_sli_duration_seconds: gauge('Start of the first pod with a network of its own, without image pulls.', [], 'INTERNAL'),
+  kubelet_http_inflight_requests: gauge('Requests that are being answered.', httpLabels),
+  kubelet_http_requests_duration_seconds: histogram('Duration of answered requests.', seconds, httpLabels),
+  kubelet_http_requests_total: counter('Requests that were answered.', httpLabels),
+  kubelet_image_manager_ensure_image_requests_total: counter('Images that containers needed.', ['present_locally', 'pull_policy', 'pull_required']),
+  kubelet_image_pull_duration_seconds: histogram('Duration of image pulls, by size of the image.', pullSeconds, ['image_size_in_bytes']),
+  kubelet_imagemanager_inmemory_pulledrecords_usage_percent: gauge('How full the memory for records of pulls is.'),
+  kubelet_imagemanager_ondisk_pulledrecords: gauge('Records of pulls that are known of.'),
+  kubelet_imagemanager_ondisk_pullintents: gauge('Pulls that are noted as begun.'),
+  kubelet_managed_ephemeral_containers: gauge('Ephemeral containers of pods of this node.'),
+  kubelet_metrics_provider: gauge('Where metrics of containers come from.', ['provider']),
+  kubelet_mirror_pods: gauge('Mirror pods that are known.'),
+  kubelet_node_name: gauge('The name of the node.', ['node']),
+  kubelet_node_startup_duration_seconds: gauge('From the start of the host to the node being ready.'),
+  kubelet_node_startup_post_registration_duration_seconds: gauge('From the registration of the node to its being ready.'),
+  kubelet_node_startup_pre_kubelet_duration_seconds: gauge('From the start of the host to that of the kubelet.'),
+  kubelet_node_startup_pre_registration_duration_seconds: gauge('From the start of the kubelet to the registration of the node.'),
+  kubelet_node_startup_registration_duration_seconds: gauge('Duration of the registration of the node.'),
+  kubelet_orphaned_runtime_pods_total: counter('Pods that only the runtime knew.'),
+  kubelet_pleg_discard_events: counter('Events of containers that were dropped as nobody took them.'),
+  kubelet_pleg_last_seen_seconds: gauge('When the runtime was last looked at as a whole.'),
+  kubelet_pleg_pod_relist_duration_seconds: histogram('Duration of looks at single pods in the runtime.', seconds),
+  kubelet_pleg_relist_duration_seconds: histogram('Duration of looks at all pods in the runtime.', seconds),
+  kubelet_pleg_relist_interval_seconds: histogram('Time between two looks at all pods in the runtime.', seconds),
+  kubelet_pod_start_duration_seconds: histogram('From the first sight of a pod to its running.', startSeconds),
+  kubelet_pod_start_sli_duration_seconds: histogram('From the making of a pod to its running being seen, without image pulls.', startSeconds),
+  kubelet_pod_start_total_duration_seconds: histogram('From the making of a pod to its running being seen.', startSeconds),
+  kubelet_pod_status_sync_duration_seconds: histogram('From a change of a status to its being in the API.', statusSeconds),
+  kubelet_pod_worker_duration_seconds: histogram('Duration of the work on a pod, by what it was for.', seconds, ['operation_type']),
+  kubelet_pod_worker_start_duration_seconds: histogram('From the first sight of a pod to the first work on it.', seconds),
+  kubelet_preemptions: counter('Pods that made room for critical ones, by what was lacking.', ['preemption_signal']),
+  kubelet_restarted_pods_total: counter('Pods that came back under the uid of one that had ended.', ['static']),
+  kubelet_run_podsandbox_duration_seconds: histogram('Duration of making sandboxes, by handler.', seconds, ['runtime_handler']),
+  kubelet_run_podsandbox_errors_total: counter('Sandboxes that could not be made, by handler.', ['runtime_handler']),
+  kubelet_running_containers: gauge('Containers, by state.', ['container_state']),
+  kubelet_running_pods: gauge('Pods with a sandbox that is ready.'),
+  kubelet_runtime_operations_duration_seconds: histogram('Duration of calls to the runtime.', runtimeSeconds, ['operation_type']),
+  kubelet_runtime_operations_errors_total: counter('Calls to the runtime that failed.', ['operation_type']),
+  kubelet_runtime_operations_total: counter('Calls to the runtime.', ['operation_type']),
+  kubelet_started_containers_errors_total: counter('Containers that could not be started, by why.', ['code', 'container_type']),
+  kubelet_started_containers_total: counter('Containers whose start was tried.', ['container_type']),
+  kubelet_started_pods_errors_total: counter('Pods whose sandbox could not be made.'),
+  kubelet_started_pods_total: counter('Pods whose sandbox was tried to be made.'),
+  kubelet_started_user_namespaced_pods_errors_total: counter('Pods with user namespaces whose sandbox could not be made.'),
+  kubelet_started_user_namespaced_pods_total: counter('Pods with user namespaces whose sandbox was tried to be made.'),
+  kubelet_terminated_containers_total: counter('Containers that ended, by how.', ['container_type', 'exit_code', 'reason']),
+  kubelet_volume_metric_collection_duration_seconds: histogram('Duration of looks at what a volume takes on disk.', seconds, ['metric_source']),
+  kubelet_volume_stats_available_bytes: gauge('Bytes that are left of a claim.', claimLabels),
+  kubelet_volume_stats_capacity_bytes: gauge('Bytes of a claim.', claimLabels),
+  kubelet_volume_stats_inodes: gauge('Inodes of a claim.', claimLabels),
+  kubelet_volume_stats_inodes_free: gauge('Inodes that are left of a claim.', claimLabels),
+  kubelet_volume_stats_inodes_used: gauge('Inodes that are used of a claim.', claimLabels),
+  kubelet_volume_stats_used_bytes: gauge('Bytes that are used of a claim.', claimLabels),
+  kubelet_working_pods: gauge('Pods that are being worked on, by how far they are.', ['config', 'lifecycle', 'static']),
+  kubernetes_build_info: gauge('What this program is.', buildLabels, 'BETA'),
+  kubernetes_feature_enabled: gauge('Feature gates and whether they are on.', ['name', 'stage'], 'BETA'),
+  registered_metrics_total: counter('Families that are registered, by stability.', ['deprecated_version', 'stability_level'], 'BETA'),
+  storage_operation_duration_seconds: histogram('Duration of operations on volumes.', storageSeconds, ['migrated', 'operation_name', 'status', 'volume_plugin']),
+  volume_manager_total_volumes: gauge('Volumes of this node, as they are and as they are to be.', ['plugin_name', 'state']),
+  volume_operation_total_seconds: histogram('Duration of getting a volume ready or taking it down, with all tries.', storageSeconds, ['operation_name', 'plugin_name']),
+  process_network_receive_bytes_total: counter('Bytes that the network namespace of this process received.'),
+  process_network_transmit_bytes_total: counter('Bytes that the network namespace of this process sent.'),
+  process_virtual_memory_max_bytes: gauge('How much virtual memory this process may have; -1: any.'),
+  kubelet_ts_events_dropped_total: counter('Kubernetes events that were never written.'),
+  kubelet_ts_lost_notices_total: counter('Times that notices of a source were lost, so that all was looked at anew.', ['source']),
+  kubelet_ts_native_addon: gauge('1: the native addon is in use, 0: the fallback in JavaScript.'),
+} as const;
+
+export const probeFamilies = {
+  prober_probe_duration_seconds: histogram('Duration of probes.', seconds, ['container', 'namespace', 'pod', 'probe_type']),
+  prober_probe_total: counter('Probes, by result.', ['container', 'namespace', 'pod', 'pod_uid', 'probe_type', 'result'], 'BETA'),
+  process_start_time_seconds: gauge('When this process began.'),
+} as const;
+
+export const healthFamilies = {
+  kubernetes_healthcheck: gauge('Result of a health check.', ['name', 'type'], 'STABLE'),
+  kubernetes_healthchecks_total: counter('Results of health checks.', ['name', 'status', 'type'], 'STABLE'),
+  process_start_time_seconds: gauge('When this process began.'),
+} as const;
+
+export type KubeletFamilies = typeof kubeletFamilies;
+export type ProbeFamilies = typeof probeFamilies;

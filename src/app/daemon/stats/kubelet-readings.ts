@@ -1,0 +1,187 @@
+// What /metrics reads off the agent at a scrape, beside what was counted before.
+// Invariant: it looks and changes nothing.
+import { readFileSync } from 'node:fs';
+import type { KubeletReading } from '../../../adapters/metrics/index.js';
+import { activePods } from '../../../domain/agent/active-pods.js';
+import type { AgentState } from '../../../domain/agent/agent-state.js';
+import type { KubeletState } from '../../../domain/agent/kubelet.js';
+import type { PodWorkerRecord } from '../../../domain/pod-workers/pod-worker-record.js';
+import { stateOf } from '../../../domain/pod-workers/pod-worker-record.js';
+import type { Micros } from '../../../ports/micros.js';
+import type { Pod } from '../../../ports/model/pod.js';
+import type { AgentObserver } from './agent-observer.js';
+import { staticLabel } from './observed/observed-pods.js';
+import type { PodDiskUsage } from './pod-disk-usage.js';
+
+export interface ReadingOptions {
+  readonly state: KubeletState;
+  readonly observer: AgentObserver;
+  readonly diskUsage: PodDiskUsage;
+  readonly bootedAt: Micros;
+  readonly startedAt: Micros;
+}
+
+export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt }: ReadingOptions): readonly KubeletReading[] {
+  const { agent, cluster } = state;
+  return [
+    ...podReadings(agent),
+    ...workingPods(agent),
+    ...containerReadings(agent),
+    ...volumeReadings(agent),
+    ...diskReadings([...agent.pods.pods.values()], diskUsage),
+    ...imageReadings(agent),
+    ['kubelet_pleg_last_seen_seconds', {}, Math.floor((agent.pleg.lastRelist ?? 0) / 1e6)],
+    ['kubelet_pleg_discard_events', {}, agent.pleg.discardedEvents],
+    ['kubelet_first_network_pod_start_sli_duration_seconds', {}, observer.pods?.firstNetworkPodSeconds ?? 0],
+    ...startupReadings(observer, bootedAt, startedAt),
+    ...(cluster === null ? [] : [['kubelet_ts_events_dropped_total', {}, cluster.events.dropped] as const]),
+    ...(observer.isRuntimeOld ? [['kubelet_cri_losing_support', { version: '1.37.0' }, 1] as const] : []),
+    ...processReadings(),
+  ];
+}
+
+function countStatic(pods: readonly Pod[]): { readonly isStatic: number; readonly others: number } {
+  const isStatic = pods.filter((pod) => staticLabel(pod) === 'true').length;
+  return { isStatic, others: pods.length - isStatic };
+}
+
+function podReadings(agent: AgentState): readonly KubeletReading[] {
+  const desired = countStatic([...agent.pods.pods.values()]);
+  const active = countStatic(activePods(agent));
+  return [
+    ['kubelet_desired_pods', { static: 'true' }, desired.isStatic],
+    ['kubelet_desired_pods', { static: '' }, desired.others],
+    ['kubelet_active_pods', { static: 'true' }, active.isStatic],
+    ['kubelet_active_pods', { static: '' }, active.others],
+    ['kubelet_mirror_pods', {}, agent.pods.mirrors.size],
+  ];
+}
+
+const lifecycles = ['sync', 'terminating', 'terminated'] as const;
+
+function workingPods(agent: AgentState): readonly KubeletReading[] {
+  const counts = new Map<string, number>();
+  for (const config of ['desired', 'orphan']) for (const lifecycle of lifecycles) for (const isStatic of ['', 'true']) counts.set(`${config}/${lifecycle}/${isStatic}`, 0);
+  for (const lifecycle of lifecycles) counts.set(`runtime_only/${lifecycle}/unknown`, 0);
+  for (const record of agent.workers.records.values()) {
+    if (record.finished) continue;
+    const key = workingKey(agent, record);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return [...counts].map(([key, count]) => {
+    const [config = '', lifecycle = '', isStatic = ''] = key.split('/');
+    return ['kubelet_working_pods', { config, lifecycle, static: isStatic }, count];
+  });
+}
+
+function workingKey({ pods }: AgentState, record: PodWorkerRecord): string {
+  const pod = pods.pods.get(record.uid);
+  if (pod !== undefined) return `desired/${stateOf(record)}/${staticLabel(pod)}`;
+  const update = record.active ?? record.pending ?? record.run?.update ?? null;
+  if (update?.pod == null) return `runtime_only/${stateOf(record)}/unknown`;
+  return `orphan/${stateOf(record)}/${staticLabel(update.pod)}`;
+}
+
+function containerReadings({ cache, pods }: AgentState): readonly KubeletReading[] {
+  const states: Record<string, number> = {};
+  let runningPods = 0;
+  for (const { cached } of cache.entries.values()) {
+    if (cached.kind !== 'status') continue;
+    if (cached.status.sandboxes.some(({ state }) => state === 'ready')) runningPods++;
+    for (const { state } of cached.status.containers) states[state] = (states[state] ?? 0) + 1;
+  }
+  let ephemeral = 0;
+  for (const { spec } of pods.pods.values()) ephemeral += spec.ephemeralContainers?.length ?? 0;
+  return [
+    ['kubelet_running_pods', {}, runningPods],
+    ...Object.entries(states).map(([state, count]): KubeletReading => ['kubelet_running_containers', { container_state: state }, count]),
+    ['kubelet_managed_ephemeral_containers', {}, ephemeral],
+  ];
+}
+
+function volumeReadings({ volumes }: AgentState): readonly KubeletReading[] {
+  const count = (state: string, of: Iterable<{ readonly plugin: string; readonly pods: ReadonlyMap<string, unknown> }>): readonly KubeletReading[] => {
+    const plugins = new Map<string, number>();
+    for (const { plugin, pods } of of) plugins.set(plugin, (plugins.get(plugin) ?? 0) + pods.size);
+    return [...plugins].map(([plugin, total]) => ['volume_manager_total_volumes', { plugin_name: plugin, state }, total]);
+  };
+  return [...count('actual_state_of_world', volumes.actual.values()), ...count('desired_state_of_world', volumes.desired.values())];
+}
+
+function diskReadings(pods: readonly Pod[], diskUsage: PodDiskUsage): readonly KubeletReading[] {
+  const readings: KubeletReading[] = [];
+  const claims = new Set<string>();
+  for (const { metadata } of pods) {
+    const { uid = '', name: pod, namespace = '' } = metadata;
+    const usage = diskUsage.of(uid);
+    for (const [container, { usedBytes }] of usage?.containerLogs ?? []) {
+      readings.push(['kubelet_container_log_filesystem_used_bytes', { container, namespace, pod, uid }, usedBytes ?? 0]);
+    }
+    for (const { pvcRef, capacityBytes = 0, availableBytes = 0, usedBytes = 0, inodes = 0, inodesFree = 0, inodesUsed = 0 } of usage?.persistent ?? []) {
+      const key = `${pvcRef?.namespace}/${pvcRef?.name}`;
+      // Of a claim that several pods use one speaks.
+      if (pvcRef === undefined || claims.has(key)) continue;
+      claims.add(key);
+      const labels = { namespace: pvcRef.namespace, persistentvolumeclaim: pvcRef.name };
+      readings.push(['kubelet_volume_stats_capacity_bytes', labels, capacityBytes], ['kubelet_volume_stats_available_bytes', labels, availableBytes]);
+      readings.push(['kubelet_volume_stats_used_bytes', labels, usedBytes], ['kubelet_volume_stats_inodes', labels, inodes]);
+      readings.push(['kubelet_volume_stats_inodes_free', labels, inodesFree], ['kubelet_volume_stats_inodes_used', labels, inodesUsed]);
+    }
+  }
+  return readings;
+}
+
+/** As many as `pull-record-store.ts` keeps in memory. */
+const recordsInMemoryMax = 2_000;
+
+function imageReadings({ images }: AgentState): readonly KubeletReading[] {
+  const { records, intentFiles } = images.records;
+  let known = 0;
+  for (const record of records.values()) if (record !== null) known++;
+  return [
+    ['kubelet_imagemanager_inmemory_pulledrecords_usage_percent', {}, (100 * records.size) / recordsInMemoryMax],
+    ['kubelet_imagemanager_ondisk_pulledrecords', {}, known],
+    ['kubelet_imagemanager_ondisk_pullintents', {}, intentFiles.size],
+  ];
+}
+
+function startupReadings(observer: AgentObserver, bootedAt: Micros, startedAt: Micros): readonly KubeletReading[] {
+  const startup = observer.node?.startup(bootedAt, startedAt);
+  if (startup === undefined) return [];
+  return [
+    ['kubelet_node_startup_pre_kubelet_duration_seconds', {}, startup.preKubelet],
+    ['kubelet_node_startup_pre_registration_duration_seconds', {}, startup.preRegistration],
+    ['kubelet_node_startup_registration_duration_seconds', {}, startup.registration],
+    ['kubelet_node_startup_post_registration_duration_seconds', {}, startup.postRegistration],
+    ['kubelet_node_startup_duration_seconds', {}, startup.total],
+  ];
+}
+
+/** What prom-client does not tell of a process. */
+function processReadings(): readonly KubeletReading[] {
+  const limit = /^Max address space\s+(\S+)/m.exec(textOr('/proc/self/limits'))?.[1];
+  let received = 0;
+  let sent = 0;
+  for (const line of textOr('/proc/self/net/dev').split('\n').slice(2)) {
+    const fields = line
+      .slice(line.indexOf(':') + 1)
+      .trim()
+      .split(/\s+/);
+    received += Number(fields[0] ?? 0) || 0;
+    sent += Number(fields[8] ?? 0) || 0;
+  }
+  return [
+    ['process_network_receive_bytes_total', {}, received],
+    ['process_network_transmit_bytes_total', {}, sent],
+    ['process_virtual_memory_max_bytes', {}, limit === undefined || limit === 'unlimited' ? -1 : Number(limit)],
+  ];
+}
+
+/** Files of /proc are read in microseconds, from memory. */
+function textOr(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}

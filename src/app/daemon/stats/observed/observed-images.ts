@@ -1,0 +1,54 @@
+// Images that containers needed, and how long pulls took.
+// Invariant: a run is counted once, when it has ended.
+import type { ImageRun } from '../../../../domain/images/image-manager-state.js';
+import type { ObservedPart, Watched } from './observed-part.js';
+
+const sizes: readonly (readonly [belowBytes: number, label: string])[] = [
+  [10e6, '0-10MB'],
+  [100e6, '10MB-100MB'],
+  [500e6, '100MB-500MB'],
+  [1e9, '500MB-1GB'],
+  [5e9, '1GB-5GB'],
+  [10e9, '5GB-10GB'],
+  [20e9, '10GB-20GB'],
+  [30e9, '20GB-30GB'],
+  [40e9, '30GB-40GB'],
+  [60e9, '40GB-60GB'],
+  [100e9, '60GB-100GB'],
+];
+
+export function imageSizeLabel(bytes: number | null): string {
+  if (bytes === null) return 'N/A';
+  return sizes.find(([below]) => bytes < below)?.[1] ?? 'GT100GB';
+}
+
+export class ObservedImages implements ObservedPart {
+  private readonly runs = new Map<number, { readonly run: ImageRun; wasPresent: boolean }>();
+
+  constructor(private readonly watched: Watched) {}
+
+  stepped(): void {
+    const { runs } = this.watched.state.agent.images;
+    if (runs.size === 0 && this.runs.size === 0) return;
+    for (const [id, run] of runs) {
+      const known = this.runs.get(id);
+      if (known === undefined) this.runs.set(id, { run, wasPresent: run.image !== null });
+      // Before a pull the image that is known is the one that was there.
+      else if (run.image !== null && run.tookMicros === 0) known.wasPresent = true;
+    }
+    for (const [id, known] of this.runs) {
+      if (runs.has(id)) continue;
+      this.runs.delete(id);
+      this.ended(known.run, known.wasPresent);
+    }
+  }
+
+  private ended({ request, image, tookMicros, credentials, attempt, failures }: ImageRun, wasPresent: boolean): void {
+    const { metrics } = this.watched;
+    const pulled = tookMicros > 0;
+    const tried = credentials !== null || pulled || attempt > 0 || failures.length > 0;
+    const labels = { pull_policy: request.pullPolicy.toLowerCase(), present_locally: String(wasPresent), pull_required: tried ? 'true' : wasPresent ? 'false' : 'unknown' };
+    metrics.count('kubelet_image_manager_ensure_image_requests_total', labels);
+    if (pulled) metrics.observe('kubelet_image_pull_duration_seconds', { image_size_in_bytes: imageSizeLabel(image?.sizeBytes ?? null) }, tookMicros / 1e6);
+  }
+}

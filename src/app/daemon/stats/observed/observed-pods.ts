@@ -1,0 +1,169 @@
+// Pods: how long the work on them and their starts take, which containers were started and how they ended.
+//
+// Invariant: a container counts as ended when it was seen before it had ended, so that what an earlier agent has left counts for nothing.
+import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
+import type { Command, Reply } from '../../../../domain/kernel/machine.js';
+import type { SyncRun } from '../../../../domain/pod-sync/sync-run.js';
+import { isStaticPod } from '../../../../domain/values/pod-kind.js';
+import { parseRfc3339 } from '../../../../domain/values/time.js';
+import type { Micros } from '../../../../ports/micros.js';
+import type { Pod } from '../../../../ports/model/pod.js';
+import type { PodRuntimeStatus } from '../../../../ports/model/runtime-status.js';
+import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
+
+interface ObservedRun {
+  readonly at: Micros;
+  readonly operation: string;
+  readonly run: SyncRun | null;
+}
+
+/** A pod that has begun and was not seen to run yet. */
+interface StartingPod {
+  readonly firstSeenAt: Micros;
+  pullingSince: Micros | null;
+  pulledMicros: Micros;
+}
+
+export class ObservedPods implements ObservedPart {
+  private readonly runs = new Map<string, ObservedRun>();
+  private readonly seenRunning = new Set<string>();
+  private readonly starting = new Map<string, StartingPod>();
+  /** Pods that are to begin anew under their uid. */
+  private readonly restarting = new Set<string>();
+  /** Containers that have not ended, by pod. */
+  private readonly living = new Map<string, ReadonlySet<string>>();
+  private firstNetworkPod: number | null = null;
+
+  constructor(private readonly watched: Watched) {
+    for (const uid of watched.state.agent.workers.records.keys()) this.seenRunning.add(uid);
+  }
+
+  get firstNetworkPodSeconds(): number {
+    return this.firstNetworkPod ?? 0;
+  }
+
+  begun(now: Micros, { address, op }: Command<KubeletOperations>): void {
+    const { agent } = this.watched.state;
+    if (op === 'images.pull') this.pulling(address.key, now);
+    if (address.machine !== 'pod' || this.runs.has(address.key)) return;
+    const uid = address.key;
+    const record = agent.workers.records.get(uid);
+    const operation = record === undefined ? 'sync' : operationOf(record.run);
+    this.runs.set(uid, { at: now, operation, run: agent.runs.get(uid) ?? null });
+    if (record?.active?.runningPod != null && operation === 'kill') this.watched.metrics.count('kubelet_orphaned_runtime_pods_total', {});
+    if (record === undefined || this.seenRunning.has(uid) || this.starting.has(uid)) return;
+    this.starting.set(uid, { firstSeenAt: record.syncedAt, pullingSince: null, pulledMicros: 0 });
+    this.added(uid, record.syncedAt, now);
+  }
+
+  answered(now: Micros, begun: Begun | null, { op, address, outcome }: Reply<KubeletOperations>): void {
+    if (op === 'images.pull' && begun !== null) this.pulled(address.key, now);
+    if (op === 'containers.create' && outcome.ok && address.machine === 'pod') this.created(address.key, (outcome.value as { readonly containerId: string }).containerId);
+    if (op === 'runtime.inspectPod' && outcome.ok && begun !== null) this.looked((begun.command.request as { readonly uid: string }).uid, outcome.value as PodRuntimeStatus | null);
+  }
+
+  stepped(now: Micros): void {
+    const { metrics, state } = this.watched;
+    for (const [uid, { at, operation, run }] of this.runs) {
+      if (state.agent.runs.has(uid)) continue;
+      this.runs.delete(uid);
+      metrics.observe('kubelet_pod_worker_duration_seconds', { operation_type: operation }, secondsBetween(at, now));
+      if (run !== null) this.ended(run);
+      if (state.agent.workers.records.get(uid)?.restartRequested === true) this.restarting.add(uid);
+    }
+    for (const [uid, starting] of this.starting) {
+      if (state.agent.statuses.get(uid)?.status.phase === 'Running') this.runsNow(uid, starting, now);
+    }
+  }
+
+  forgetGone(): void {
+    const { records } = this.watched.state.agent.workers;
+    for (const kept of [this.seenRunning, this.starting, this.living, this.restarting]) for (const uid of kept.keys()) if (!records.has(uid)) kept.delete(uid);
+  }
+
+  private added(uid: string, firstSeenAt: Micros, now: Micros): void {
+    const { metrics, state } = this.watched;
+    const pod = state.agent.pods.pods.get(uid);
+    metrics.observe('kubelet_pod_worker_start_duration_seconds', {}, secondsBetween(firstSeenAt, now));
+    if (pod === undefined) return;
+    metrics.observe('kubelet_containers_per_pod_count', {}, pod.spec.containers.length);
+    if (this.restarting.delete(uid)) metrics.count('kubelet_restarted_pods_total', { static: staticLabel(pod) });
+  }
+
+  private runsNow(uid: string, { firstSeenAt, pulledMicros, pullingSince }: StartingPod, now: Micros): void {
+    const { metrics, state } = this.watched;
+    this.starting.delete(uid);
+    this.seenRunning.add(uid);
+    metrics.observe('kubelet_pod_start_duration_seconds', {}, secondsBetween(firstSeenAt, now));
+    const pod = state.agent.pods.pods.get(uid);
+    // A static pod has no time of making that means anything, and what is made anew waits for its own.
+    if (pod === undefined || isStaticPod(pod)) return;
+    const created = parseRfc3339(pod.metadata.creationTimestamp ?? '');
+    if (created === null) return;
+    const pulled = pulledMicros + (pullingSince === null ? 0 : now - pullingSince);
+    const total = secondsBetween(created, now);
+    const withoutPulls = Math.max(0, total - pulled / 1e6);
+    metrics.observe('kubelet_pod_start_total_duration_seconds', {}, total);
+    metrics.observe('kubelet_pod_start_sli_duration_seconds', {}, withoutPulls);
+    if (this.firstNetworkPod === null && pod.spec.hostNetwork !== true) this.firstNetworkPod = withoutPulls;
+  }
+
+  private startingPodOfImage(key: string): StartingPod | undefined {
+    return this.starting.get(this.watched.state.agent.images.runs.get(Number(key))?.request.pod.metadata.uid ?? '');
+  }
+
+  private pulling(key: string, now: Micros): void {
+    const starting = this.startingPodOfImage(key);
+    if (starting !== undefined) starting.pullingSince ??= now;
+  }
+
+  private pulled(key: string, now: Micros): void {
+    const starting = this.startingPodOfImage(key);
+    if (starting === undefined || starting.pullingSince === null) return;
+    starting.pulledMicros += now - starting.pullingSince;
+    starting.pullingSince = null;
+  }
+
+  private ended({ pod, results }: SyncRun): void {
+    const { metrics } = this.watched;
+    for (const { action, target, error } of results) {
+      // A container that only waits for its back-off was not started.
+      if (action !== 'StartContainer' || error?.reason === 'CrashLoopBackOff') continue;
+      const type = containerType(pod, target);
+      metrics.count('kubelet_started_containers_total', { container_type: type });
+      if (error !== null) metrics.count('kubelet_started_containers_errors_total', { container_type: type, code: error.reason });
+    }
+  }
+
+  private created(uid: string, containerId: string): void {
+    this.living.set(uid, new Set([...(this.living.get(uid) ?? []), containerId]));
+  }
+
+  private looked(uid: string, status: PodRuntimeStatus | null): void {
+    const { metrics, state } = this.watched;
+    const before = this.living.get(uid);
+    const containers = status?.containers ?? [];
+    const pod = state.agent.pods.pods.get(uid);
+    for (const { id, name, state: now, exitCode, reason } of containers) {
+      if (now !== 'exited' || before?.has(id) !== true) continue;
+      metrics.count('kubelet_terminated_containers_total', { container_type: pod === undefined ? 'container' : containerType(pod, name), exit_code: String(exitCode), reason });
+    }
+    const living = containers.flatMap((container) => (container.state === 'exited' ? [] : [container.id]));
+    if (living.length === 0) this.living.delete(uid);
+    else this.living.set(uid, new Set(living));
+  }
+}
+
+export function staticLabel(pod: Pod): string {
+  return isStaticPod(pod) ? 'true' : '';
+}
+
+function containerType({ spec }: Pod, name: string): string {
+  if (spec.initContainers?.some((container) => container.name === name) === true) return 'init_container';
+  return spec.ephemeralContainers?.some((container) => container.name === name) === true ? 'ephemeral_container' : 'container';
+}
+
+function operationOf(run: { readonly state: string; readonly update: { readonly type: string } } | null): string {
+  if (run === null) return 'sync';
+  return run.state === 'terminated' ? 'terminated' : run.state === 'terminating' ? 'kill' : run.update.type;
+}

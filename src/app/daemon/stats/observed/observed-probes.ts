@@ -1,0 +1,57 @@
+// Probes: their results and how long they take. Their series go with their pod.
+import type { ProbeLabels } from '../../../../adapters/metrics/index.js';
+import type { AgentState } from '../../../../domain/agent/agent-state.js';
+import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
+import type { Command, Reply } from '../../../../domain/kernel/machine.js';
+import { probeOutcomeOf } from '../../../../domain/probes/ask-probe.js';
+import type { RegisteredWorker } from '../../../../domain/probes/probe-registry.js';
+import type { Micros } from '../../../../ports/micros.js';
+import type { AgentOperations } from '../../../../ports/outbound/outbound-ports.js';
+import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
+
+const probeTypes = { liveness: 'Liveness', readiness: 'Readiness', startup: 'Startup' } as const;
+const probeResults: Readonly<Record<string, 'successful' | 'failed'>> = { success: 'successful', warning: 'successful', failure: 'failed' };
+
+export class ObservedProbes implements ObservedPart {
+  /** Since when a probe is being asked, by its address: it may take several attempts. */
+  private readonly probing = new Map<string, Micros>();
+  private readonly probes = new Map<string, { readonly uid: string; readonly labels: ProbeLabels }>();
+
+  constructor(private readonly watched: Watched) {}
+
+  begun(now: Micros, { address }: Command<KubeletOperations>): void {
+    if (address.machine === 'probe' && !this.probing.has(address.key)) this.probing.set(address.key, now);
+  }
+
+  answered(now: Micros, _begun: Begun | null, reply: Reply<KubeletOperations>): void {
+    const { machine, key } = reply.address;
+    if (machine !== 'probe') return;
+    const { metrics, state } = this.watched;
+    const found = workerOf(state.agent, key);
+    if (found === null || found.registered.worker.state === 'probing') return;
+    const at = this.probing.get(key);
+    this.probing.delete(key);
+    const { kind, container, pod } = found.registered.worker;
+    const labels = { probe_type: probeTypes[kind], container: container.name, pod: pod.metadata.name, namespace: pod.metadata.namespace ?? '' };
+    this.probes.set(key, { uid: found.uid, labels });
+    const { result } = probeOutcomeOf(found.registered.worker, reply as Reply<AgentOperations>);
+    metrics.probed(labels, found.uid, probeResults[result] ?? 'unknown', at === undefined ? 0 : secondsBetween(at, now));
+  }
+
+  forgetGone(): void {
+    const { metrics, state } = this.watched;
+    for (const [key, { uid, labels }] of this.probes) {
+      if (workerOf(state.agent, key) !== null) continue;
+      metrics.forgetProbe(labels, uid);
+      this.probes.delete(key);
+      this.probing.delete(key);
+    }
+  }
+}
+
+function workerOf(state: AgentState, key: string): { readonly uid: string; readonly registered: RegisteredWorker } | null {
+  const [kind = '', container = '', ...rest] = key.split('/');
+  const uid = rest.join('/');
+  const registered = state.probes.pods.get(uid)?.workers.get(`${kind}/${container}`);
+  return registered === undefined ? null : { uid, registered };
+}
