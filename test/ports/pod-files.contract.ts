@@ -43,6 +43,18 @@ export async function podDirectoriesContract(t: Test, host: PodFilesUnderTest): 
   await directories.prepare({ uid: 'u0' }, quietCall);
   t.strictSame(await directories.list(null, quietCall), ['u0', 'u1'], 'both, sorted');
 
+  t.strictSame(await directories.readUserNamespaces(null, quietCall), [], 'no pod has a user namespace of its own');
+  t.equal(await directories.writeUserNamespace({ uid: 'u1', text: '{"uidMappings":[]}' }, quietCall), null);
+  t.equal(await directories.writeUserNamespace({ uid: 'u1', text: '{}' }, quietCall), null, 'again with other content');
+  t.equal(await directories.writeUserNamespace({ uid: 'u0', text: '[]' }, quietCall), null);
+  const found = [
+    { uid: 'u0', text: '[]', problem: '' },
+    { uid: 'u1', text: '{}', problem: '' },
+  ];
+  t.strictSame(await directories.readUserNamespaces(null, quietCall), found, 'both, sorted');
+  for (const uid of badNames) t.equal(await kindOf(() => directories.writeUserNamespace({ uid, text: '{}' }, quietCall)), 'invalid-argument', 'never outside of the pods');
+  t.equal(await kindOf(() => directories.readUserNamespaces(null, abortedCall)), 'cancelled');
+
   const first = await directories.prepareContainer(files, quietCall);
   const second = await directories.prepareContainer(files, quietCall);
   t.match(first.terminationFile, new RegExp(`^${rootDirectory}/pods/u1/containers/app/[0-9a-f]{8}$`));

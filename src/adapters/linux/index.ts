@@ -24,3 +24,4 @@ export {
   textOrEmpty,
 } from './stats/proc-readings.js';
 export { directFilesUsage, type TreeUsage, treeUsage } from './stats/tree-usage.js';
+export { readSubordinateIds, type SubordinateIdsOptions } from './subordinate-ids.js';

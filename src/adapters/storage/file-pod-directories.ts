@@ -6,17 +6,21 @@ import { closeSync, constants, fchmodSync, openSync, readFileSync } from 'node:f
 import { podContainerDirectory } from '../../domain/values/pod-directories.js';
 import { joinPath } from '../../domain/values/slash-paths.js';
 import type { Call, PortOf } from '../../ports/operation.js';
-import type { ContainerFiles, PodDirectoryOperations } from '../../ports/outbound/pod-files.js';
+import type { ContainerFiles, PodDirectoryOperations, UserNamespaceFile } from '../../ports/outbound/pod-files.js';
 import { checkName, DirectoryHandle, making, using, walking } from './directory-handle.js';
 import { carryOut, errnoName, FileRefusal } from './file-errors.js';
 import { mountAtOrBelow, removeEverything, removeTree } from './remove-tree.js';
-import { replaceFile } from './replace-file.js';
+import { replaceFile, replaceFileDurably } from './replace-file.js';
 
 const directoryMode = 0o750;
 const logDirectoryMode = 0o755;
 /** Any user of the container writes its last words. */
 const terminationFileMode = 0o666;
 const hostsMode = 0o644;
+/** The mode that the reference's own store of files gives. */
+const userNamespaceMode = 0o600;
+/** A file with its one mapping has some hundred. */
+const userNamespaceBytesMax = 65_536n;
 /** A second draw of the same 32 bits among the files of one container is chance enough. */
 const terminationNamesMax = 8;
 /** `volumes/<plugin>/<volume>`; a CSI driver makes `mount` in its own. */
@@ -92,6 +96,22 @@ export class FilePodDirectories implements PortOf<PodDirectoryOperations> {
     });
   }
 
+  writeUserNamespace({ uid, text }: PodDirectoryOperations['writeUserNamespace']['request'], call: Call): Promise<null> {
+    return carryOut('podDirectories.writeUserNamespace', uid, call, async () => {
+      const pod = this.pods.ensure(uid, directoryMode);
+      try {
+        await replaceFileDurably(pod, userNamespaceFile, text, userNamespaceMode);
+      } finally {
+        pod.close();
+      }
+      return null;
+    });
+  }
+
+  readUserNamespaces(_request: null, call: Call): Promise<readonly UserNamespaceFile[]> {
+    return carryOut('podDirectories.readUserNamespaces', '', call, () => this.pods.directoryNames().flatMap((uid) => userNamespaceOf(this.pods, uid) ?? []));
+  }
+
   writeHosts({ uid, text }: { readonly uid: string; readonly text: string }, call: Call): Promise<null> {
     return carryOut('podDirectories.writeHosts', uid, call, () => {
       const written = walking(this.pods, [uid], (pod) => {
@@ -105,6 +125,27 @@ export class FilePodDirectories implements PortOf<PodDirectoryOperations> {
 }
 
 const hostsFile = 'etc-hosts';
+const userNamespaceFile = 'userns';
+
+/** Null: the pod has no such file. Never follows a link, and never waits for whoever is to write. */
+function userNamespaceOf(pods: DirectoryHandle, uid: string): UserNamespaceFile | null {
+  try {
+    return walking(pods, [uid], (pod) => {
+      const entry = pod.look(userNamespaceFile);
+      if (entry === null) return null;
+      if (!entry.isFile()) return { uid, text: null, problem: `${userNamespaceFile} is no file` };
+      if (entry.size > userNamespaceBytesMax) return { uid, text: null, problem: `${userNamespaceFile} has ${entry.size} bytes, more than ${userNamespaceBytesMax}` };
+      const fd = openSync(pod.at(userNamespaceFile), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+      try {
+        return { uid, text: readFileSync(fd, 'utf8'), problem: '' };
+      } finally {
+        closeSync(fd);
+      }
+    });
+  } catch (error) {
+    return { uid, text: null, problem: error instanceof Error ? error.message : String(error) };
+  }
+}
 
 /** Volumes may hold data: only their empty directories go, and when one is not empty nothing else of the pod goes either. */
 function removeContent(pod: DirectoryHandle): void {

@@ -12,6 +12,7 @@ import type { ImageSettings } from '../../domain/images/image-manager-state.js';
 import type { VerificationPolicy } from '../../domain/images/pull-records.js';
 import type { LogRotationPolicy } from '../../domain/logs/log-rotation.js';
 import type { NodeSettings } from '../../domain/node-status/node-settings.js';
+import type { UserNamespaceSettings } from '../../domain/user-namespaces/id-range.js';
 import { dns1123SubdomainProblems } from '../../domain/values/dns-names.js';
 import { type Nanoseconds, nanosPerMicrosecond } from '../../domain/values/go-duration.js';
 import { formatIp, ipFamily, parseIp } from '../../domain/values/ip-address.js';
@@ -31,6 +32,7 @@ export function kubeletSettings(
   runtimeTellsChanges: boolean,
   node: NodeSettings | null,
   credentialProviders: readonly CredentialProvider[],
+  userNamespaces: UserNamespaceSettings,
 ): KubeletSettings {
   const { configuration: c, options, gates } = loaded;
   const manifests = { nodeName, preventApiReferences: featureEnabled(gates, 'PreventStaticPodAPIReferences') };
@@ -57,6 +59,7 @@ export function kubeletSettings(
       allowedSysctls: allowedSysctls(c.allowedUnsafeSysctls ?? []),
       images: imageSettings(loaded, credentialProviders),
       imageGc: profile.ownsNode ? imageGcOf(c) : noImageGc,
+      userNamespaces,
       cgroupsPerQos: c.cgroupsPerQOS,
     },
     node,

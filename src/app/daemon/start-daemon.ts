@@ -39,6 +39,7 @@ import { checkConfiguration, checkHost, logNotes } from './start-checks.js';
 import { asRefusal, StartRefusal } from './start-refusal.js';
 import { type NodeNumbers, openNodeStats } from './stats/open-node-stats.js';
 import { Teardown } from './teardown.js';
+import { userNamespaceRange } from './user-namespace-range.js';
 import { Watchdog } from './watchdog.js';
 
 export type DaemonEnd =
@@ -127,7 +128,8 @@ class DaemonStart {
     const [cgroupDriver, tellsChanges] = await Promise.all([this.shakeHands(), this.resolver.get(tokens.notices).open()]);
     const tunables = checkHost(loaded, host, profile, logger);
     const node = access.clients === null ? null : clusterNode(loaded, nodeName, startup);
-    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, node, credentialProviders);
+    const ranges = await userNamespaceRange(configuration, environment);
+    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, node, credentialProviders, ranges);
     const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, cpuCount: Math.max(1, onlineCount(host.onlineCpus)) };
     const passing = readPassingFacts(configuration.resolvConf, hostAddresses());
     this.container.add((bind) => {

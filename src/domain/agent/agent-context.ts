@@ -16,7 +16,7 @@ import { ensureImage, leaveImage, takeImage } from '../images/image-manager.js';
 import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.js';
 import type { Turn } from '../kernel/machine.js';
 import type { ActuatedResources } from '../pod-sync/container-resize.js';
-import type { SyncContext, SyncSettings, VolumesOfPods } from '../pod-sync/sync-context.js';
+import type { RangesOfPods, SyncContext, SyncSettings, VolumesOfPods } from '../pod-sync/sync-context.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 import { isPodTerminationRequested } from '../pod-workers/queries.js';
 import { podQosClass } from '../qos/qos-class.js';
@@ -27,6 +27,7 @@ import type { AgentState } from './agent-state.js';
 import { ownNode, servicesOf } from './api-state.js';
 import { uidOf } from './pod-index.js';
 import { setPrepared } from './prepared-pods.js';
+import { rangesOfPods } from './user-namespace-ranges.js';
 
 const maxStartFailures = 1000;
 
@@ -53,6 +54,7 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   readonly probeResults: SyncContext['probeResults'];
   private data: SyncContext['apiData'] = null;
   private podVolumes: VolumesOfPods | null = null;
+  private ranges: RangesOfPods | null = null;
   private built: { readonly facts: unknown; readonly configs: RuntimeConfigs } | null = null;
   private current: Turn<AgentOperations> | null = null;
 
@@ -97,6 +99,11 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   get volumes(): VolumesOfPods {
     this.podVolumes ??= this.apiParts.volumes(this);
     return this.podVolumes;
+  }
+
+  get userNamespaces(): RangesOfPods {
+    this.ranges ??= rangesOfPods(this.state);
+    return this.ranges;
   }
 
   get nodeName(): string {

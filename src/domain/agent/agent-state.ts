@@ -11,6 +11,7 @@
 // | probes         | probe workers             | status, pod actions                    |
 // | api            | api objects               | pod sources, environment, admission    |
 // | volumes        | the volume manager        | pod operations, node status            |
+// | userNamespaces | pod operations, orphans   | pod operations                         |
 // | images         | the image manager         | container starts, image collection     |
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
@@ -30,6 +31,7 @@ import { newPodWorkers, type PodWorkers } from '../pod-workers/pod-worker-record
 import { newProbeRegistry, type ProbeRegistry } from '../probes/probe-registry.js';
 import type { StartFailure } from '../status/container-statuses.js';
 import type { StatusRecord } from '../status/status-manager.js';
+import { newUserNamespaces, type UserNamespaces } from '../user-namespaces/user-namespaces.js';
 import { newVolumeManager, type VolumeManager } from '../volume-manager/volume-manager-state.js';
 import { type AdmissionState, newAdmissionState } from './admission-state.js';
 import { type AdoptionState, newAdoption } from './adoption-state.js';
@@ -138,6 +140,7 @@ export interface AgentState {
   /** Pods that nobody knows, whose directories are being removed, by uid. */
   readonly orphans: Set<string>;
   readonly volumes: VolumeManager;
+  readonly userNamespaces: UserNamespaces;
   readonly collection: CollectionState;
   readonly imageCollection: ImageCollectionState;
   readonly logRotation: LogRotationState;
@@ -179,6 +182,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, lastAt: 0 },
     orphans: new Set(),
     volumes: newVolumeManager(),
+    userNamespaces: newUserNamespaces(settings.userNamespaces),
     collection: { phase: 'idle', outstanding: 0, planned: false, dirty: false },
     imageCollection: newImageCollection(),
     logRotation: newLogRotation(),

@@ -24,6 +24,7 @@ import { forgetUnknown } from './pod-statuses.js';
 import { removeProbes } from './probe-workers.js';
 import { forgetStatusWrites, queueStatusWrite } from './status-writes.js';
 import { loopProblem } from './sync-loop.js';
+import { releaseOrphanRanges } from './user-namespace-ranges.js';
 import { dispatchUpdate, syncAddress, withEffects } from './worker-effects.js';
 
 export const housekeepingAddress = { machine: 'housekeeping', key: '' } as const;
@@ -94,6 +95,7 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   if (isFirst) for (const uid of state.statuses.keys()) queueStatusWrite(state, uid);
   const runningUids = new Set(running.map(({ uid }) => uid));
   removeDirectories(context, known, runningUids);
+  releaseOrphanRanges(state, known, runningUids);
   deleteOrphanMirrors(context);
   for (const pod of activePods(state)) {
     if (known.has(uidOf(pod)) || state.admission.pending.has(uidOf(pod))) continue;

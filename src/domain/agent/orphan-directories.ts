@@ -5,6 +5,7 @@
 //   a failure is met again by the next pass
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
+import { releaseRange } from '../user-namespaces/user-namespaces.js';
 import { forgetRelease, releaseVolumes } from '../volume-manager/release-volumes.js';
 import { releaseState } from '../volume-manager/volume-waiting.js';
 import type { AgentContext } from './agent-context.js';
@@ -38,7 +39,10 @@ function end(context: AgentContext, uid: string, problem: string | null): void {
   forgetRelease(state.volumes, uid, context);
   // A pod of this UID that came meanwhile waits for this.
   if (state.pods.pods.has(uid)) turn.wakeAt(syncAddress(uid), turn.now);
-  if (problem === null) return;
+  if (problem === null) {
+    releaseRange(state.userNamespaces, uid);
+    return;
+  }
   turn.log('warn', 'Orphaned pod found, but failed to remove its directory', { podUID: uid, err: problem });
   state.housekeeping.dirty = true;
 }

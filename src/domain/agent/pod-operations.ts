@@ -39,6 +39,7 @@ export function beginOperation(context: AgentContext, uid: string, operation: Po
     status,
     sandboxId: '',
     sandboxAttempt: 0,
+    hostIds: null,
     imageVolumes: new Map(),
     steps: [],
     outstanding: 0,

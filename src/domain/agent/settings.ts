@@ -7,6 +7,7 @@ import type { ImageGcPolicy } from '../gc/image-gc.js';
 import { defaultImageSettings, type ImageSettings } from '../images/image-manager-state.js';
 import type { LogRotationPolicy } from '../logs/log-rotation.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
+import { defaultUserNamespaces, type UserNamespaceSettings } from '../user-namespaces/id-range.js';
 
 export interface AgentSettings {
   readonly nodeName: string;
@@ -37,6 +38,8 @@ export interface AgentSettings {
   readonly allowedSysctls: readonly string[];
   readonly images: ImageSettings;
   readonly imageGc: ImageGcPolicy;
+  /** The host's ids that pods in user namespaces of their own are given. */
+  readonly userNamespaces: UserNamespaceSettings;
   /** Whether pods get cgroups of their own. */
   readonly cgroupsPerQos: boolean;
 }
@@ -59,5 +62,6 @@ export const defaultSettings: AgentSettings = {
   allowedSysctls: safeSysctlNames(''),
   images: defaultImageSettings,
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAge: 120_000_000, maxAge: 0 },
+  userNamespaces: defaultUserNamespaces,
   cgroupsPerQos: true,
 };

@@ -90,8 +90,15 @@ export function writeUserNamespace(hostId: number, length: number): string {
   ]);
 }
 
-/** The one mapping of the file, checked; null for a file without any. `idsPerPod` is the length that this kubelet gives a pod. */
+/** As `readIdMapping`, of a kubelet that gives each pod `idsPerPod` ids. */
 export function readUserNamespace(text: string, idsPerPod: number): Read<IdMapping | null> {
+  const read = readIdMapping(text);
+  if (!read.ok || read.value === null || read.value.length === idsPerPod) return read;
+  return { ok: false, error: `wrong user namespace length ${read.value.length}` };
+}
+
+/** The one mapping of the file, checked; null for a file without any. */
+export function readIdMapping(text: string): Read<IdMapping | null> {
   const read = readJson(text, (value) => {
     const fields = fieldsOf(value, 'userNamespace');
     return { uids: listField(fields, 'uidMappings', [], mappingOf) ?? [], gids: listField(fields, 'gidMappings', [], mappingOf) ?? [] };
@@ -104,7 +111,7 @@ export function readUserNamespace(text: string, idsPerPod: number): Read<IdMappi
   if (mapping === undefined || gidMapping === undefined) return { ok: true, value: null };
   if (mappingJson(mapping) !== mappingJson(gidMapping)) return invalid('GID and UID mapping should be identical');
   if (mapping.containerId !== 0) return invalid('UID 0 must be mapped');
-  return mapping.length === idsPerPod ? { ok: true, value: mapping } : { ok: false, error: `wrong user namespace length ${mapping.length}` };
+  return { ok: true, value: mapping };
 }
 
 function invalid(problem: string): { readonly ok: false; readonly error: string } {

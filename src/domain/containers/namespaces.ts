@@ -41,10 +41,13 @@ export function namespaceOptions(
   };
 }
 
+export function supportsUserNamespaces(handler: string, handlers: readonly RuntimeHandlerFacts[]): boolean {
+  return handlers.some((candidate) => candidate.name === handler && candidate.userNamespaces);
+}
+
 function userNamespaceOptions(pod: Pod, handler: string, handlers: readonly RuntimeHandlerFacts[], mapping: UserNamespaceMapping | null): Resolved<UserNamespaceOptions> {
   if (pod.spec.hostUsers !== false) return { ok: true, value: { mode: 'NODE' } };
-  const supported = handlers.some((candidate) => candidate.name === handler && candidate.userNamespaces);
-  if (!supported) {
+  if (!supportsUserNamespaces(handler, handlers)) {
     const who = handler === '' ? 'runtime' : `RuntimeClass handler ${goQuote(handler)}`;
     return { ok: false, message: `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces` };
   }

@@ -38,11 +38,12 @@ const providerShape = recordOf({
 const percent = wholeNumber(0, 100);
 const imageGcShape = recordOf({ highThresholdPercent: percent, lowThresholdPercent: percent, minAge: measured, maxAge: measured });
 const imagesShape = recordOf({ limits: limitsShape, verification: nullable(verificationShape), credentialProviders: listOf(providerShape) });
+const userNamespacesShape = recordOf({ idsPerPod: wholeNumber(1, 2 ** 32), firstId: wholeNumber(1, 2 ** 32), slots: wholeNumber(1, 2 ** 32) });
 const settingsFields = {
   ...{ nodeName: text, nodeIps: listOf(text), podLogsDirectory: text, containerLogLinks: nullable(text), apiserver: flag },
   ...{ runtimeRequestTimeout: duration, relistPeriod: duration, runtimeTellsChanges: flag, syncFrequency: duration, maxContainerRestartPeriod: nullable(duration) },
   containerGc: recordOf({ minAge: integer, maxPerPodContainer: integer, maxContainers: integer }),
-  ...{ logRotation: nullable(rotationShape), images: imagesShape, imageGc: imageGcShape, cgroupsPerQos: flag },
+  ...{ logRotation: nullable(rotationShape), images: imagesShape, imageGc: imageGcShape, userNamespaces: userNamespacesShape, cgroupsPerQos: flag },
 };
 const settingsShape = recordOf({ ...settingsFields, sources: listOf(oneOf(['api', 'file', 'http'])) });
 const factsFields: Readonly<Record<Exclude<keyof NodeFacts, 'memoryQos' | 'swap'>, Shape>> = {

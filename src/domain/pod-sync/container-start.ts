@@ -37,6 +37,7 @@ import { arePullSecretsRead } from './pull-secrets.js';
 import { applySubPathReply, decideSubPaths } from './sub-path-preparation.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
+import { sandboxInputs } from './user-namespace-step.js';
 
 /** Asks for what comes next; answers with the number of commands it sent (0: the start is over). */
 export function decideContainerStart(start: ContainerStart, run: SyncRun, context: SyncContext): number {
@@ -161,7 +162,7 @@ function begin(start: ContainerStart, run: SyncRun, context: SyncContext): void 
 function askForImage(start: ContainerStart, run: SyncRun, context: SyncContext): void {
   const { container } = start;
   const image = container.image ?? '';
-  const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt);
+  const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt, sandboxInputs(run));
   const pullPolicy = container.imagePullPolicy ?? defaultPullPolicy(image);
   start.imageRun = context.ensureImage({ pod: run.pod, containerName: container.name, image, pullPolicy, sandboxConfig: sandbox.ok ? sandbox.value.config : null });
   start.phase = 'image';
@@ -232,12 +233,12 @@ function requestOf(start: ContainerStart, run: SyncRun, context: SyncContext): C
   const envSources = { ...context.envSources(run), ...envFileSources(start, run, context), objects: envObjectsOf(start, context) };
   const of = { pod, container, restartCount, podIps: status.ips, status, envSources };
   const imageVolumes = imageVolumesOf(run);
-  return { ...of, imageRef, image: imageStatus, terminationFile, volumes, imageVolumes, subPathMounts: subPaths.targets };
+  return { ...of, ...sandboxInputs(run), imageRef, image: imageStatus, terminationFile, volumes, imageVolumes, subPathMounts: subPaths.targets };
 }
 
 function create(start: ContainerStart, run: SyncRun, context: SyncContext): number {
   const config = context.configs.container(requestOf(start, run, context));
-  const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt);
+  const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt, sandboxInputs(run));
   if (!config.ok || !sandbox.ok) {
     fail(start, run, 'CreateContainerConfigError', config.ok ? (sandbox as { message: string }).message : config.message, context);
     return 0;

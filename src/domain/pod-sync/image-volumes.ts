@@ -9,6 +9,7 @@ import type { ImageVolumePulls, ImageVolumeResult } from './image-volume-state.j
 import { arePullSecretsRead } from './pull-secrets.js';
 import type { SyncContext } from './sync-context.js';
 import type { StepOutcome, SyncRun, SyncStep } from './sync-run.js';
+import { sandboxInputs } from './user-namespace-step.js';
 
 /** null: none of the containers that are to start mounts an image. */
 export function newImageVolumePulls(pod: Pod, starts: readonly SyncStep[]): ImageVolumePulls | null {
@@ -21,7 +22,7 @@ export function newImageVolumePulls(pod: Pod, starts: readonly SyncStep[]): Imag
 export function decideImageVolumes(pulls: ImageVolumePulls, run: SyncRun, context: SyncContext): StepOutcome {
   if (pulls.volumes.length > 0 && !arePullSecretsRead(run, context)) return 'waiting';
   const { pod } = run;
-  const sandbox = context.configs.sandbox(pod, run.sandboxAttempt);
+  const sandbox = context.configs.sandbox(pod, run.sandboxAttempt, sandboxInputs(run));
   const sandboxConfig = sandbox.ok ? sandbox.value.config : null;
   for (const { name, image: { reference = '', pullPolicy = defaultPullPolicy(reference) } = {} } of pulls.volumes) {
     pulls.pending.set(name, context.ensureImage({ pod, containerName: null, image: reference, pullPolicy, sandboxConfig }));

@@ -29,6 +29,7 @@ export function planSync(run: SyncRun, context: SyncContext): SyncStep[] {
   const steps = actions.killPod ? killPodSteps(run, actions, context) : killContainerSteps(run, actions, context);
   if (!mayStartContainers(actions)) return steps;
   steps.push({ kind: 'remove', containers: oldInitContainers(pod, status, actions), phase: 'ask' });
+  if (pod.spec.hostUsers === false) steps.push({ kind: 'userNamespace', fresh: actions.createSandbox });
   if (actions.createSandbox) steps.push({ kind: 'sandbox', attempt: actions.attempt, phase: 'run', sandboxId: '' });
   const starts = startSteps(pod, actions);
   const pulls = newImageVolumePulls(pod, starts);

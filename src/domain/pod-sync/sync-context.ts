@@ -3,6 +3,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { UserNamespaceFile } from '../../ports/outbound/pod-files.js';
 import type { ApiData } from '../api-data/api-data.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
 import type { ContainerEnvSources } from '../containers/container-config.js';
@@ -12,6 +13,7 @@ import type { RuntimeConfigs } from '../containers/runtime-configs.js';
 import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.js';
 import type { Turn } from '../kernel/machine.js';
 import type { ProbeResult } from '../status/probe-state.js';
+import type { RangeOfPod } from '../user-namespaces/user-namespaces.js';
 import type { VolumesState } from '../volume-manager/volume-waiting.js';
 import type { ActuatedResources } from './container-resize.js';
 import type { SyncRun } from './sync-run.js';
@@ -42,6 +44,16 @@ export interface VolumesOfPods {
   releaseState(uid: string, waited: Micros): VolumesState;
 }
 
+/** Which host ids pods in user namespaces of their own have. */
+export interface RangesOfPods {
+  /** What is on disk has been read. */
+  readonly known: boolean;
+  taken(files: readonly UserNamespaceFile[]): void;
+  /** @param fresh its sandbox is to be made; otherwise it is there */
+  ofPod(uid: string, fresh: boolean): RangeOfPod;
+  written(uid: string): void;
+}
+
 export interface SyncContext {
   readonly turn: Turn<AgentOperations>;
   readonly settings: SyncSettings;
@@ -50,6 +62,7 @@ export interface SyncContext {
   /** null: standalone. */
   readonly apiData: ApiData | null;
   readonly volumes: VolumesOfPods;
+  readonly userNamespaces: RangesOfPods;
   readonly crashLoop: KeyedBackoff;
   /** Newest probe results by container id. */
   readonly probeResults: { readonly liveness: ReadonlyMap<string, ProbeResult>; readonly startup: ReadonlyMap<string, ProbeResult> };

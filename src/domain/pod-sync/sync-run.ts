@@ -7,6 +7,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { PodOperation } from '../pod-workers/effects.js';
+import type { HostIds } from '../user-namespaces/user-namespaces.js';
 import type { ActionResult } from './action-result.js';
 import type { ContainerStart } from './container-start-state.js';
 import type { ImageVolumePulls, ImageVolumeResult } from './image-volume-state.js';
@@ -29,6 +30,8 @@ export type SyncStep =
   | { readonly kind: 'plan' }
   | { readonly kind: 'kill'; readonly kill: PodKill }
   | { readonly kind: 'remove'; readonly containers: readonly ContainerToRemove[]; phase: 'ask' | 'logs' | 'containers' | 'done' }
+  /** Has the ids of the pod's user namespace on disk before anything is made with them. `fresh`: for a sandbox that is to be made. */
+  | { readonly kind: 'userNamespace'; readonly fresh: boolean }
   | { readonly kind: 'sandbox'; readonly attempt: number; phase: 'run' | 'inspect' | 'done' | 'failed'; sandboxId: string }
   /** Gets the images that the containers to start mount as volumes. */
   | { readonly kind: 'imageVolumes'; readonly pulls: ImageVolumePulls }
@@ -47,6 +50,8 @@ export interface SyncRun {
   /** The sandbox that containers are started in; '' until there is one. */
   sandboxId: string;
   sandboxAttempt: number;
+  /** Of a pod with a user namespace of its own, once they are on disk. */
+  hostIds: HostIds | null;
   /** By volume: the image that is mounted, or why there is none. */
   readonly imageVolumes: Map<string, ImageVolumeResult>;
   steps: SyncStep[];

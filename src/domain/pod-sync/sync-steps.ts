@@ -11,8 +11,10 @@ import { planSync } from './plan-sync.js';
 import { applyPodKillReply, beginPodKill, decidePodKill } from './pod-kill.js';
 import type { PodKill } from './pod-kill-state.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
+import { sandboxFailed } from './sandbox-failure.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { ContainerToRemove, StepOutcome, SyncRun, SyncStep } from './sync-run.js';
+import { applyUserNamespace, decideUserNamespace, sandboxInputs } from './user-namespace-step.js';
 import { awaitUnmount, awaitVolumes } from './volume-steps.js';
 
 /** Lets the step ask for what it needs next. `waiting`: answers are due; `ended`: the run is over with this step. */
@@ -32,6 +34,8 @@ export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): 
       return decideKill(step.kill, run, context);
     case 'remove':
       return decideRemove(step, run, context);
+    case 'userNamespace':
+      return decideUserNamespace(step.fresh, run, context);
     case 'sandbox':
       return decideSandbox(step, run, context);
     case 'imageVolumes':
@@ -70,6 +74,9 @@ export function applyStepReply(step: SyncStep, run: SyncRun, reply: Reply<AgentO
       return;
     case 'remove':
       applyRemove(step, run, reply);
+      return;
+    case 'userNamespace':
+      applyUserNamespace(run, reply, context);
       return;
     case 'sandbox':
       applySandbox(step, run, reply, context);
@@ -200,7 +207,7 @@ function decideSandbox(step: SandboxStep, run: SyncRun, context: SyncContext): S
   if (step.phase === 'inspect') {
     return asked(run, () => turn.ask('runtime.inspectPod', podAddress(run.uid), 'inspect', { uid: run.uid }, settings.runtimeRequestTimeout));
   }
-  const config = configs.sandbox(run.pod, step.attempt);
+  const config = configs.sandbox(run.pod, step.attempt, sandboxInputs(run));
   if (!config.ok) {
     sandboxFailed(run, config.message, context);
     return 'ended';
@@ -239,17 +246,6 @@ function applySandbox(step: SandboxStep, run: SyncRun, reply: Reply<AgentOperati
   run.status = { ...run.status, ips: found.ips, sandboxes: found.sandboxes };
   step.phase = 'done';
   context.sandboxReady(run);
-}
-
-function sandboxFailed(run: SyncRun, message: string, context: SyncContext): void {
-  if (context.isTerminationRequested(run.uid)) {
-    run.cancelled = true;
-    return;
-  }
-  context.event(run.pod, null, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${message}`);
-  run.results.push(
-    failed('CreatePodSandbox', podReferenceTextOf(run.pod), 'CreatePodSandboxError', `Failed to create sandbox for pod ${JSON.stringify(podReferenceTextOf(run.pod))}: ${message}`),
-  );
 }
 
 type StartStep = Extract<SyncStep, { kind: 'start' }>;

@@ -11,7 +11,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   pullRecords: { list: true, read: true, write: true, remove: true },
   registryCredentials: { readNodeConfig: true, runPlugin: true },
   probing: { http: true, tcp: true, grpc: true },
-  podDirectories: { prepare: true, prepareContainer: true, list: true, remove: true, writeHosts: true },
+  podDirectories: { prepare: true, prepareContainer: true, list: true, remove: true, writeHosts: true, writeUserNamespace: true, readUserNamespaces: true },
   podVolumes: { setUp: true, read: true, readFiles: true, write: true, tearDown: true, list: true },
   hostPaths: { inspect: true, make: true },
   subPaths: { look: true, compare: true, carryOut: true },

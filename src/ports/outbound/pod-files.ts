@@ -13,6 +13,18 @@ export interface PodDirectoryOperations {
   readonly remove: Operation<{ readonly uid: string }, null>;
   /** Writes the pod's hosts file whole. */
   readonly writeHosts: Operation<{ readonly uid: string; readonly text: string }, null>;
+  /** Writes the file that says which ids the pod's user namespace has, whole; on the disk when it answers. Makes the pod's directory where it is absent. */
+  readonly writeUserNamespace: Operation<{ readonly uid: string; readonly text: string }, null>;
+  /** Those files of all pods that have one, sorted by uid. A file that can't be read is no failure: it is named with why. */
+  readonly readUserNamespaces: Operation<null, readonly UserNamespaceFile[]>;
+}
+
+/** A pod's file as it was found: its text, or why it can't be read. */
+export interface UserNamespaceFile {
+  readonly uid: string;
+  readonly text: string | null;
+  /** '' for a file that was read. */
+  readonly problem: string;
 }
 
 export interface ContainerFiles {

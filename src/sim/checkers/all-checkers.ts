@@ -5,6 +5,7 @@ import { apiStatusGoesForward } from './api-status-goes-forward.js';
 import { apiWritesOwnPods } from './api-writes-own-pods.js';
 import { type AnyChecker, anyChecker } from './checker.js';
 import { graceOnlyShrinks } from './grace-only-shrinks.js';
+import { namespacesAreDisjoint } from './namespaces-are-disjoint.js';
 import { noCommandAfterStop } from './no-command-after-stop.js';
 import { oneLiveContainer } from './one-live-container.js';
 import { onePodOfAName } from './one-pod-of-a-name.js';
@@ -24,6 +25,7 @@ export const allCheckers: readonly AnyChecker[] = [
   anyChecker(noCommandAfterStop),
   anyChecker(sandboxOutlivesContainers),
   anyChecker(staticPodsTakeTurns),
+  anyChecker(namespacesAreDisjoint),
   anyChecker(apiWritesOwnPods),
   anyChecker(apiStatusGoesForward),
   anyChecker(apiPodOutlivesContainers),

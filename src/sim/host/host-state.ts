@@ -8,6 +8,8 @@ import { newSimMachine, type SimMachineState } from './sim-machine.js';
 export interface SimPodDirectory {
   /** '' until it is written. */
   hosts: string;
+  /** The file `userns`; null: there is none. */
+  userNamespace: string | null;
   /** `<container>/<8 hex>`. */
   readonly terminationFiles: Set<string>;
   /** Paths below the directory at which a scenario says that something is mounted, or left as data in a volume. */

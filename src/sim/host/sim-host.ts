@@ -115,6 +115,10 @@ export class SimHost {
         return this.directories.remove(asked.request);
       case 'podDirectories.writeHosts':
         return this.directories.writeHosts(asked.request);
+      case 'podDirectories.writeUserNamespace':
+        return this.directories.writeUserNamespace(asked.request);
+      case 'podDirectories.readUserNamespaces':
+        return this.directories.readUserNamespaces();
       case 'podVolumes.setUp':
         return this.volumes.setUp(asked.request);
       case 'podVolumes.read':

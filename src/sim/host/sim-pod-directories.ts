@@ -54,6 +54,18 @@ export class SimPodDirectories {
     return null;
   }
 
+  writeUserNamespace({ uid, text }: PodDirectoryOperations['writeUserNamespace']['request']): null {
+    this.ensure(checkName(uid)).userNamespace = text;
+    return null;
+  }
+
+  readUserNamespaces(): PodDirectoryOperations['readUserNamespaces']['reply'] {
+    return this.list().flatMap((uid) => {
+      const text = this.state.podDirectories.get(uid)?.userNamespace ?? null;
+      return text === null ? [] : [{ uid, text, problem: '' }];
+    });
+  }
+
   /** Something is mounted at a path below the pod's directory, or no longer. */
   mount(uid: string, path: string, mounted: boolean): void {
     const { mounts } = this.present(uid);
@@ -77,7 +89,16 @@ export class SimPodDirectories {
   private ensure(uid: string): SimPodDirectory {
     let pod = this.state.podDirectories.get(uid);
     if (pod === undefined) {
-      pod = { hosts: '', terminationFiles: new Set(), mounts: new Set(), volumeData: new Set(), volumes: new Map(), subPaths: new Map(), readyVolumes: new Set() };
+      pod = {
+        hosts: '',
+        userNamespace: null,
+        terminationFiles: new Set(),
+        mounts: new Set(),
+        volumeData: new Set(),
+        volumes: new Map(),
+        subPaths: new Map(),
+        readyVolumes: new Set(),
+      };
       this.state.podDirectories.set(uid, pod);
     }
     return pod;

@@ -82,6 +82,16 @@ function forgetsWhoIsStarted(): (state: KubeletState) => KubeletMachine {
   return planted({ after: ({ agent }) => agent.workers.startedStaticPods.clear() });
 }
 
+/** Has ids for one pod alone, and forgets at once who has them. */
+function forgetsHostIds(): (state: KubeletState) => KubeletMachine {
+  return planted({
+    after({ agent }, _turn, input) {
+      Object.assign(agent.userNamespaces, { settings: { idsPerPod: 65_536, firstId: 65_536, slots: 1 } });
+      if (isReplyTo(input, 'containers.start')) agent.userNamespaces.ranges.clear();
+    },
+  });
+}
+
 /** Looks at the runtime with the eyes of somebody who sees no pod of another uid. */
 function overlooksOrphans(): (state: KubeletState) => KubeletMachine {
   return planted({
@@ -121,6 +131,17 @@ export const plantedBugs: readonly PlantedBug[] = [
   { name: 'removes an image in use', checker: 'used-image-stays', agent: removesAnyImage, play: runAndRemove },
   { name: 'removes a sandbox under its container', checker: 'sandbox-outlives-containers', agent: removesLiveSandboxes, play: runAndRemove },
   { name: 'forgets which static pod is started', checker: 'static-pods-take-turns', agent: forgetsWhoIsStarted, play: replaceSlowly },
+  {
+    name: 'forgets which ids pods have',
+    checker: 'namespaces-are-disjoint',
+    agent: forgetsHostIds,
+    play(cluster) {
+      cluster.node().put('a.yaml', podOf('a', { uid: 'a', spec: { hostUsers: false } }));
+      cluster.run(20 * second);
+      cluster.node().put('b.yaml', podOf('b', { uid: 'b', spec: { hostUsers: false } }));
+      cluster.run(20 * second);
+    },
+  },
   {
     name: 'overlooks what runs of an earlier pod of the name',
     checker: 'one-pod-of-a-name',

@@ -1,0 +1,57 @@
+// The step that has the ids of a pod's user namespace on disk before a sandbox or container is made with them.
+//
+//   files unread -> they are read -> reserved -> the pod's file is written -> done; a range that is on disk already is used again
+//
+// Invariant: `run.hostIds` is set only to what the pod's file says on disk.
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { writeUserNamespace } from '../checkpoints/small-state-files.js';
+import { runtimeHandlerOf, supportsUserNamespaces } from '../containers/namespaces.js';
+import type { PodInputs } from '../containers/sandbox-config.js';
+import type { Reply } from '../kernel/machine.js';
+import { sandboxFailed } from './sandbox-failure.js';
+import { podAddress, type SyncContext } from './sync-context.js';
+import type { StepOutcome, SyncRun } from './sync-run.js';
+
+export function decideUserNamespace(fresh: boolean, run: SyncRun, context: SyncContext): StepOutcome {
+  const { turn, nodeFacts, userNamespaces } = context;
+  if (run.hostIds !== null) return 'done';
+  const handler = runtimeHandlerOf(run.pod, nodeFacts.runtimeClasses);
+  // The sandbox's configuration says what is wrong.
+  if (!handler.ok || !supportsUserNamespaces(handler.value, nodeFacts.runtimeHandlers)) return 'done';
+  const { uid } = run;
+  if (!userNamespaces.known) {
+    run.outstanding++;
+    turn.ask('podDirectories.readUserNamespaces', podAddress(uid), 'userNamespaces', null);
+    return 'waiting';
+  }
+  const range = userNamespaces.ofPod(uid, fresh);
+  switch (range.kind) {
+    case 'failed':
+      sandboxFailed(run, range.message, context);
+      return 'ended';
+    case 'written':
+      run.hostIds = range.ids;
+      return 'done';
+    case 'reserved':
+      run.outstanding++;
+      turn.ask('podDirectories.writeUserNamespace', podAddress(uid), 'userNamespace', { uid, text: writeUserNamespace(range.ids.hostId, range.ids.length) });
+      return 'waiting';
+  }
+}
+
+export function applyUserNamespace(run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
+  if (!reply.outcome.ok) {
+    // What was reserved stays so: the file may be there all the same.
+    const { message } = reply.outcome.error;
+    run.failure = reply.op === 'podDirectories.writeUserNamespace' ? `create user namespace: ${message}` : `user namespace: read pods from disk: ${message}`;
+    context.event(run.pod, null, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${run.failure}`);
+    return;
+  }
+  if (reply.op === 'podDirectories.readUserNamespaces') context.userNamespaces.taken(reply.outcome.value);
+  else if (reply.op === 'podDirectories.writeUserNamespace') context.userNamespaces.written(run.uid);
+}
+
+/** What the configurations of the pod's sandbox and containers depend on beside its object; undefined for nothing. */
+export function sandboxInputs({ hostIds }: SyncRun): PodInputs | undefined {
+  return hostIds === null ? undefined : { userNamespaceMapping: { hostId: hostIds.hostId, length: hostIds.length } };
+}
