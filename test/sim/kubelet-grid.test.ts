@@ -125,7 +125,7 @@ function signature(cluster: SimCluster): string {
       `worker=${run === null ? 'rests' : run.operating ? 'works' : 'waits'} ${finished ? 3 : terminatedAt !== null ? 2 : terminatingAt !== null ? 1 : 0} ${pending !== null}`,
     );
   parts.push(`housekeeping=${agent.housekeeping.phase}`, `collection=${agent.collection.phase}`);
-  for (const { op } of cluster.world.kernel('node').inFlight.values()) parts.push(`?${op}`);
+  for (const { op } of cluster.world.kernel('node').inFlight.values()) parts.push(`asks=${op}`);
   return [...new Set(parts)].sort().join(' ');
 }
 
@@ -166,8 +166,8 @@ const lives: readonly Life[] = [
   { name: 'crashes', pod: podOf('a', { uid: 'a', containers: { c: 'run=2s,exit=1', d: 'run=forever' }, grace: 2 }) },
   { name: 'a hook that fails', pod: withHook(postStartFails), rests: ['Running', 'Pending'] },
   {
-    name: 'its sandbox dies',
-    pod: podOf('a', { uid: 'a', init: { i: 'run=1s' }, grace: 2 }),
+    name: 'its sandbox, with a user namespace of its own, dies',
+    pod: podOf('a', { uid: 'a', init: { i: 'run=1s' }, grace: 2, spec: { hostUsers: false } }),
     disturb: (node, now) => {
       for (const { id } of node.sandboxes('a')) node.runtime.killSandbox(id, now);
     },
@@ -246,13 +246,13 @@ for (const life of lives) {
 const wanted: Readonly<Record<string, readonly string[]>> = {
   'run.op.kind': ['syncPod', 'syncTerminatingPod', 'syncTerminatedPod'],
   'run.cancelled.state': ['false', 'true'],
-  'run.step.kind': ['cgroup', 'directories', 'volumes', 'kill', 'remove', 'sandbox', 'start', 'verify', 'unmount', 'destroyCgroup'],
+  'run.step.kind': ['cgroup', 'directories', 'volumes', 'kill', 'remove', 'userNamespace', 'sandbox', 'start', 'verify', 'unmount', 'destroyCgroup'],
   'run.step.phase': ['ask', 'containers', 'ensure', 'inspect', 'logs', 'run'],
-  'run.step.setup.phase': ['setUp', 'make', 'read', 'write'],
   'run.step.start.phase': ['image', 'count', 'hosts', 'files', 'subPaths', 'create', 'start', 'postStart', 'kill'],
   'run.step.start.subPaths.phase': ['present', 'directory', 'mount'],
   'run.step.kill.phase': ['containers', 'sandboxes'],
   'run.step.kill.items.kill.phase': ['preStop', 'turn', 'stop', 'done'],
+  asks: ['hostPaths.make', 'podVolumes.setUp', 'podVolumes.read', 'podVolumes.write', 'podDirectories.readUserNamespaces', 'podDirectories.writeUserNamespace'],
   housekeeping: ['idle', 'snapshots', 'running'],
   collection: ['idle', 'listContainers', 'removeContainers', 'listSandboxes', 'removeSandboxes', 'logs'],
 };
