@@ -13,15 +13,17 @@ export type {
   MemoryCounters,
   Pressure,
 } from './stats/cgroup-counters.js';
-export { CgroupReader, type CgroupReaderOptions, cgroupsReadMax, type ReadCgroup } from './stats/cgroup-reader.js';
+export { CgroupReader, type CgroupReaderOptions, cgroupsReadMax, type ReadCgroup, statsDescriptorsMax } from './stats/cgroup-reader.js';
 export {
   type InterfaceCounters,
   type OpenFiles,
   parseBootTime,
   parseNetDev,
+  parseOpenFilesLimit,
   parseTaskCount,
   readOpenFiles,
   textOrEmpty,
+  textOrEmptyNow,
 } from './stats/proc-readings.js';
 export { directFilesUsage, type TreeUsage, treeUsage } from './stats/tree-usage.js';
 export { readSubordinateIds, type SubordinateIdsOptions } from './subordinate-ids.js';

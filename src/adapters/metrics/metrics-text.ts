@@ -45,11 +45,15 @@ function escapedHelp(help: string): string {
   return help.replace(/\\/g, '\\\\').replace(/\n/g, '\\n');
 }
 
+const letterE = 'e'.charCodeAt(0);
+
 /** As Go's strconv writes the shortest form: with an exponent from 1e+06 on and below 1e-04. */
 export function metricNumber(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
   const size = Math.abs(value);
   if (size === 0 || (size >= 1e-4 && size < 1e6)) return String(value);
-  return value.toExponential().replace(/e([-+])(\d)$/, 'e$10$2');
+  const text = value.toExponential();
+  // An exponent has two digits at the least.
+  return text.charCodeAt(text.length - 3) === letterE ? `${text.slice(0, -1)}0${text.slice(-1)}` : text;
 }

@@ -52,9 +52,14 @@ interface Gathered {
 
 /** With everything that is known. */
 export function podStats(facts: PodStatsFacts, now: Micros): readonly PodStats[] {
+  return [...eachPodStats(facts, now)];
+}
+
+/** One after the other, so that a caller with many pods may rest between them. */
+export function* eachPodStats(facts: PodStatsFacts, now: Micros): Generator<PodStats> {
   const live = liveCgroups(facts.cgroups);
   const ofPods = podCgroups(facts.cgroups);
-  return gathered(facts, live).map(({ sandbox, containers }) => {
+  for (const { sandbox, containers } of gathered(facts, live)) {
     const { uid } = sandbox;
     const fromRuntime = containers.map(({ container, reading }) => runtimeStats(container.name, container.createdAt, reading, now));
     const all = containers.map(({ container, reading, cgroup }, i): ContainerStats => {
@@ -69,7 +74,7 @@ export function podStats(facts: PodStatsFacts, now: Micros): readonly PodStats[]
     const volumes = facts.ephemeralVolumes(uid);
     const listedVolumes = [...volumes, ...facts.persistentVolumes(uid)];
     const podFiles = [facts.podLogs(uid), facts.etcHosts(uid)].filter((used) => used !== null).map((used) => onRootFilesystem(facts.root, used));
-    return {
+    yield {
       ...podIdentity(sandbox),
       containers: all,
       ...podNumbers(ofPods.get(podCgroupKey(uid)) ?? null, fromRuntime),
@@ -78,17 +83,23 @@ export function podStats(facts: PodStatsFacts, now: Micros): readonly PodStats[]
       'ephemeral-storage': ephemeralStorage(facts.root, all, volumes, podFiles),
       ...optional('process_stats', processesOf(containers.map(({ cgroup }) => cgroup))),
     };
-  });
+  }
 }
 
+type CpuAndMemoryFacts = Pick<PodStatsFacts, 'sandboxes' | 'containers' | 'readings' | 'cgroups'>;
+
 /** CPU, memory and swap alone: cheap enough to be asked for often. */
-export function podCpuAndMemoryStats(facts: Pick<PodStatsFacts, 'sandboxes' | 'containers' | 'readings' | 'cgroups'>, now: Micros): readonly PodStats[] {
+export function podCpuAndMemoryStats(facts: CpuAndMemoryFacts, now: Micros): readonly PodStats[] {
+  return [...eachPodCpuAndMemoryStats(facts, now)];
+}
+
+export function* eachPodCpuAndMemoryStats(facts: CpuAndMemoryFacts, now: Micros): Generator<PodStats> {
   const ofPods = podCgroups(facts.cgroups);
-  return gathered(facts, liveCgroups(facts.cgroups)).map(({ sandbox, containers }) => {
+  for (const { sandbox, containers } of gathered(facts, liveCgroups(facts.cgroups))) {
     const fromRuntime = containers.map(({ container, reading }) => runtimeCpuAndMemory(container.name, container.createdAt, reading, now));
     const all = containers.map(({ cgroup }, i): ContainerStats => ({ ...(fromRuntime[i] as ContainerStats), ...(cgroup === null ? {} : withoutIo(cgroupStats(cgroup))) }));
-    return { ...podIdentity(sandbox), containers: all, ...withoutIo(podNumbers(ofPods.get(podCgroupKey(sandbox.uid)) ?? null, fromRuntime)) };
-  });
+    yield { ...podIdentity(sandbox), containers: all, ...withoutIo(podNumbers(ofPods.get(podCgroupKey(sandbox.uid)) ?? null, fromRuntime)) };
+  }
 }
 
 /** Running containers that were read, by sandbox, in the order of namespace, name and uid. */

@@ -1,7 +1,6 @@
 // The last reading of a cgroup, with its CPU rate over the time since the reading before, and when it is read again.
 // Invariants: a rate is of two readings of one counter; a counter that went back has no rate until it was read twice again.
 import type { Micros } from '../../ports/micros.js';
-import { canonicalJson } from '../kernel/canonical.js';
 import { microsPerSecond } from '../values/time.js';
 import type { CgroupReading } from './cgroup-sample.js';
 
@@ -23,7 +22,7 @@ export const emptyWindow: SampleWindow = { reading: null, interval: shortestInte
 export function sampled(window: SampleWindow, raw: RawCgroupReading): SampleWindow {
   const last = window.reading;
   const reading: CgroupReading = { ...raw, cpu: raw.cpu === null ? null : { ...raw.cpu, usageNanoCores: rateOf(last, raw) } };
-  const unchanged = last !== null && canonicalJson(countersOf(last)) === canonicalJson(countersOf(reading));
+  const unchanged = last !== null && isSame(last, reading);
   return { reading, interval: unchanged ? Math.min(window.interval * 2, longestInterval) : shortestInterval };
 }
 
@@ -35,8 +34,32 @@ function rateOf(last: CgroupReading | null, raw: RawCgroupReading): number | nul
   return used < 0 ? null : Math.trunc((used * microsPerSecond) / elapsed);
 }
 
-function countersOf({ cpu, memory, network }: CgroupReading): unknown {
-  return [cpu?.usageCoreNanoSeconds, memory, network];
+/** Times and rates aside. */
+function isSame(a: CgroupReading, b: CgroupReading): boolean {
+  return a.cpu?.usageCoreNanoSeconds === b.cpu?.usageCoreNanoSeconds && isSameMemory(a.memory, b.memory) && isSameNetwork(a.network, b.network);
+}
+
+function isSameMemory(a: CgroupReading['memory'], b: CgroupReading['memory']): boolean {
+  if (a === null || b === null) return a === b;
+  return (
+    a.usageBytes === b.usageBytes &&
+    a.workingSetBytes === b.workingSetBytes &&
+    a.rssBytes === b.rssBytes &&
+    a.swapBytes === b.swapBytes &&
+    a.pageFaults === b.pageFaults &&
+    a.majorPageFaults === b.majorPageFaults
+  );
+}
+
+function isSameNetwork(a: CgroupReading['network'], b: CgroupReading['network']): boolean {
+  return (
+    a.length === b.length &&
+    a.every((one, i) => {
+      const other = b[i];
+      if (other === undefined) return false;
+      return one.name === other.name && one.rxBytes === other.rxBytes && one.rxErrors === other.rxErrors && one.txBytes === other.txBytes && one.txErrors === other.txErrors;
+    })
+  );
 }
 
 /** When to read again. @param random in [0, 1): readings of many cgroups spread out */

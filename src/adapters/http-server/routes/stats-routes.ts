@@ -1,10 +1,12 @@
 // The node's numbers: /stats/summary as JSON, and metrics in the text format (spec/config-and-api.md, 10.2).
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
+import { LoopShare } from '../../time/index.js';
 import { type HttpAnswer, plainText } from '../http-answer.js';
 import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from '../kubelet-routes.js';
 
-export type SummaryOutcome = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: string };
+/** A summary is long by its pods: they are written a few at a time. */
+export type SummaryOutcome = { readonly ok: true; readonly value: { readonly node: unknown; readonly pods?: readonly unknown[] } } | { readonly ok: false; readonly error: string };
 
 /** @param summary the answer, or why there is none: it is all or nothing */
 export function statsSummaryRoute(summary: (onlyCpuAndMemory: boolean) => Promise<SummaryOutcome>): KubeletRoute {
@@ -13,12 +15,30 @@ export function statsSummaryRoute(summary: (onlyCpuAndMemory: boolean) => Promis
     const only = query.getAll('only_cpu_and_memory');
     const outcome = await summary(only.length === 1 && only[0] === 'true');
     if (!outcome.ok) return plainText(500, `Internal Error: ${outcome.error}`);
-    return { status: 200, headers: { 'Content-Type': 'application/json' }, body: goIndentedJson(outcome.value) };
+    return { status: 200, headers: { 'Content-Type': 'application/json' }, body: await summaryText(outcome.value) };
   };
   return { pattern: '/stats/', methods: ['GET', 'POST'], produces: 'application/json', answer };
 }
 
-/** Indented by one space, and escaped as Go's encoder does; the characters occur in strings only. */
+/** Pods that are written in one piece. */
+const podsAtOnce = 8;
+
+async function summaryText({ node, pods = [] }: { readonly node: unknown; readonly pods?: readonly unknown[] }): Promise<string> {
+  if (pods.length === 0) return goIndentedJson({ node, pods });
+  const share = new LoopShare();
+  const parts: string[] = [];
+  for (let from = 0; from < pods.length; from += podsAtOnce) {
+    // In its surroundings, which give the right indentation and are cut off again.
+    parts.push(goIndentedJson({ pods: pods.slice(from, from + podsAtOnce) }).slice(podsHead.length, -podsEnd.length));
+    await (share.pause() ?? undefined);
+  }
+  return `${goIndentedJson({ node }).slice(0, -2)},${podsHead.slice(1)}${parts.join(',\n')}${podsEnd}`;
+}
+
+const podsHead = '{\n "pods": [\n';
+const podsEnd = '\n ]\n}';
+
+/** Indented by one space, and escaped as Go's encoder does; the characters occur in strings only, where a line break is written as two others. */
 function goIndentedJson(value: unknown): string {
   return JSON.stringify(value, null, 1).replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

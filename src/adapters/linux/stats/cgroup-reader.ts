@@ -2,8 +2,10 @@
 //
 // Invariants: what a walk finds and a batch holds is bounded; a cgroup that vanishes between walk and read is left out; texts are decoded
 // in slices, so that no slice holds the event loop for long.
-import { readdir, stat } from 'node:fs/promises';
+import { readdirSync, statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import type { NativeLinux } from '../../native-linux/index.js';
+import { LoopShare } from '../../time/index.js';
 import type { CgroupLayout } from '../cgroups/cgroup-layout.js';
 import { type CgroupCounters, countersV1, countersV2, filesV1, filesV2 } from './cgroup-counters.js';
 
@@ -20,6 +22,8 @@ export interface CgroupReaderOptions {
   readonly native: Pick<NativeLinux, 'openFileBatch'>;
   readonly layout: CgroupLayout;
   readonly nowMillis: () => number;
+  /** Kept open between readings; 512 when left out. */
+  readonly descriptorsMax?: number;
   /** Stands before the mount points: '' on a host, a recorded tree in tests. */
   readonly hostRoot?: string;
 }
@@ -28,25 +32,35 @@ type Batch = ReturnType<NativeLinux['openFileBatch']>;
 
 interface Registered {
   readonly createdAtMillis: number;
-  /** By file; null: its controller is not mounted. */
-  readonly slots: ReadonlyMap<string, number>;
+  /** One for each file of `files`, in that order. */
+  readonly slots: readonly number[];
+}
+
+/** The files that this host can have, and where each stands in what is read of a cgroup. */
+interface Files {
+  readonly all: readonly { readonly mountPoint: string; readonly file: string }[];
+  /** Those that the small set has come first. */
+  readonly small: number;
+  readonly positions: ReadonlyMap<string, number>;
 }
 
 /** Files of one batch. */
-const batchFilesMax = 512;
+const batchFilesMax = 2048;
 /** Of one file: enough for the processes of a busy root. */
 const itemBytesMax = 65_536;
-/** Kept open between readings, within what a process may hold by default. */
-const descriptorsMax = 512;
+/** Kept open between readings: reading one anew costs a quarter of opening it. */
+export const statsDescriptorsMax = 8192;
 export const cgroupsReadMax = 4096;
 const levelsMax = 8;
 
 export class CgroupReader {
   private readonly batch: Batch;
   private readonly known = new Map<string, Registered>();
+  private readonly files: Files;
 
   constructor(private readonly options: CgroupReaderOptions) {
-    this.batch = options.native.openFileBatch({ descriptorsMax, itemBytesMax });
+    this.batch = options.native.openFileBatch({ descriptorsMax: options.descriptorsMax ?? 512, itemBytesMax });
+    this.files = filesOf(options.layout);
   }
 
   close(): void {
@@ -54,18 +68,29 @@ export class CgroupReader {
     this.batch.close();
   }
 
+  /** Nothing is kept open for a node that nobody looks at; what was known is found again. */
+  rest(): void {
+    for (const { slots } of this.known.values()) for (const slot of slots) this.batch.remove(slot);
+    this.known.clear();
+  }
+
   /** The cgroup and all below it, in no order, within the bounds; none when it is absent. */
   async walk(top: string): Promise<string[]> {
+    const share = new LoopShare();
     const found: string[] = [];
     let level = [top];
-    for (let depth = 0; depth <= levelsMax && level.length > 0 && found.length < cgroupsReadMax; depth++) {
-      const children = await Promise.all(level.slice(0, cgroupsReadMax - found.length).map(async (path) => ({ path, names: await directoriesIn(this.directory(path)) })));
-      level = [];
-      for (const { path, names } of children) {
+    for (let depth = 0; depth <= levelsMax && level.length > 0; depth++) {
+      const below: string[] = [];
+      for (const path of level) {
+        if (found.length >= cgroupsReadMax) return found;
+        // Such a tree is in memory: to ask the pool of threads would cost several times what it takes.
+        const names = directoriesIn(this.directory(path));
         if (names === null) continue;
         found.push(path);
-        for (const name of names) level.push(path === '/' ? `/${name}` : `${path}/${name}`);
+        for (const name of names) below.push(path === '/' ? `/${name}` : `${path}/${name}`);
+        await (share.pause() ?? undefined);
       }
+      level = below;
     }
     return found;
   }
@@ -73,47 +98,43 @@ export class CgroupReader {
   /** Reads the cgroups that are there. With `detail` all that can be told, else what the stats summary needs. Forgets all others. */
   async read(paths: readonly string[], detail: boolean): Promise<ReadCgroup[]> {
     await this.keepOnly(paths);
-    const files = this.files(detail);
-    const perCgroup = files.length;
-    const inBatch = Math.max(1, Math.floor(batchFilesMax / perCgroup));
-    const present = [...this.known.keys()];
+    const perCgroup = detail ? this.files.all.length : this.files.small;
+    const inBatch = Math.max(1, Math.floor(batchFilesMax / Math.max(1, perCgroup)));
+    const present = [...this.known];
     const read: ReadCgroup[] = [];
-    for (let from = 0; from < present.length; from += inBatch) read.push(...(await this.readSlice(present.slice(from, from + inBatch), files)));
+    for (let from = 0; from < present.length; from += inBatch) await this.readBatch(present.slice(from, from + inBatch), perCgroup, read);
     return read;
   }
 
-  private async readSlice(paths: readonly string[], files: readonly string[]): Promise<ReadCgroup[]> {
-    const registered = paths.flatMap((path) => {
-      const known = this.known.get(path);
-      return known === undefined ? [] : [{ path, known }];
+  private async readBatch(cgroups: readonly (readonly [path: string, registered: Registered])[], perCgroup: number, read: ReadCgroup[]): Promise<void> {
+    const slots = new Int32Array(cgroups.length * perCgroup);
+    cgroups.forEach(([, registered], i) => {
+      for (let file = 0; file < perCgroup; file++) slots[i * perCgroup + file] = registered.slots[file] ?? 0;
     });
-    const slots = registered.flatMap(({ known }) => files.flatMap((file) => known.slots.get(file) ?? []));
     const readAtMillis = this.options.nowMillis();
     const content = await this.batch.readInBackground(slots);
-    let index = 0;
-    return registered.flatMap(({ path, known }) => {
-      const indexes = new Map<string, number>();
-      for (const file of files) if (known.slots.has(file)) indexes.set(file, index++);
-      const text = (file: string): string | null => {
-        const at = indexes.get(file);
-        return at === undefined ? null : content.text(at);
-      };
-      const counters = this.options.layout.version === 1 ? countersV1(text) : countersV2(text);
+    const { positions } = this.files;
+    const countersOf = this.options.layout.version === 1 ? countersV1 : countersV2;
+    const share = new LoopShare();
+    let first = 0;
+    const text = (file: string): string | null => {
+      const position = positions.get(file);
+      return position === undefined || position >= perCgroup ? null : content.text(first + position);
+    };
+    for (const [path, { createdAtMillis }] of cgroups) {
+      const counters = countersOf(text);
+      first += perCgroup;
       const vanished = counters.cpu === null && counters.memory === null && counters.pids === null;
-      return vanished ? [] : [{ path, createdAtMillis: known.createdAtMillis, readAtMillis, counters }];
-    });
-  }
-
-  private files(detail: boolean): readonly string[] {
-    if (this.options.layout.version === 1) return filesV1.filter(([, , isDetail]) => detail || !isDetail).map(([, file]) => file);
-    return filesV2.filter(([, isDetail]) => detail || !isDetail).map(([file]) => file);
+      if (!vanished) read.push({ path, createdAtMillis, readAtMillis, counters });
+      await (share.pause() ?? undefined);
+    }
   }
 
   private async keepOnly(paths: readonly string[]): Promise<void> {
     const wanted = new Set(paths.slice(0, cgroupsReadMax));
     for (const [path, { slots }] of this.known) {
       if (wanted.has(path)) continue;
-      for (const slot of slots.values()) this.batch.remove(slot);
+      for (const slot of slots) this.batch.remove(slot);
       this.known.delete(path);
     }
     const fresh = [...wanted].filter((path) => !this.known.has(path));
@@ -124,18 +145,8 @@ export class CgroupReader {
     });
   }
 
-  private register(path: string): ReadonlyMap<string, number> {
-    const { version, hierarchies } = this.options.layout;
-    const slots = new Map<string, number>();
-    if (version === 2) {
-      for (const [file] of filesV2) slots.set(file, this.batch.add(`${this.directory(path)}/${file}`));
-      return slots;
-    }
-    for (const [controller, file] of filesV1) {
-      const hierarchy = hierarchies.find(({ controllers }) => controllers.includes(controller));
-      if (hierarchy !== undefined) slots.set(file, this.batch.add(`${this.below(hierarchy.mountPoint, path)}/${file}`));
-    }
-    return slots;
+  private register(path: string): readonly number[] {
+    return this.files.all.map(({ mountPoint, file }) => this.batch.add(`${this.below(mountPoint, path)}/${file}`));
   }
 
   /** null: it is gone. The times of a cgroup's files on v1, and of its directory on v2, are those of its making. */
@@ -163,10 +174,28 @@ export class CgroupReader {
   }
 }
 
+/** Those of a controller that is not mounted are left out; the small set comes first. */
+function filesOf({ version, hierarchies }: CgroupLayout): Files {
+  const unified = hierarchies[0]?.mountPoint ?? '/sys/fs/cgroup';
+  const mountPointOf = (controller: string) => hierarchies.find(({ controllers }) => controllers.includes(controller))?.mountPoint ?? null;
+  const rows =
+    version === 2
+      ? filesV2.map(([file, detail]) => ({ mountPoint: unified, file, detail }))
+      : filesV1.flatMap(([controller, file, detail]) => {
+          const mountPoint = mountPointOf(controller);
+          return mountPoint === null ? [] : [{ mountPoint, file, detail }];
+        });
+  const small = rows.filter(({ detail }) => !detail);
+  const all = [...small, ...rows.filter(({ detail }) => detail)];
+  return { all, small: small.length, positions: new Map(all.map(({ file }, i) => [file, i])) };
+}
+
 /** null: no such directory. */
-async function directoriesIn(path: string): Promise<string[] | null> {
+function directoriesIn(path: string): string[] | null {
   try {
-    return (await readdir(path, { withFileTypes: true })).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+    // The kernel counts two links of a directory and one of each directory in it; file systems that don't count have another number.
+    if (statSync(path).nlink === 2) return [];
+    return readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
   } catch {
     return null;
   }

@@ -1,6 +1,7 @@
 // What /proc says of the node and of single processes, for statistics.
 // Invariant: a file that is missing or odd gives nothing, never a failure.
-import { readdir, readFile, readlink } from 'node:fs/promises';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 
 export interface InterfaceCounters {
   readonly name: string;
@@ -58,19 +59,43 @@ export interface OpenFiles {
 export const openFileProcessesMax = 64;
 export const openFileDescriptorsMax = 1024;
 
-/** Open files of some processes together. A process that ended meanwhile counts for nothing. */
-export async function readOpenFiles(pids: readonly number[], root = ''): Promise<OpenFiles> {
+/** Open files of some processes together, from memory: a few microseconds each. A process that ended meanwhile counts for nothing. */
+export function readOpenFiles(pids: readonly number[], root = ''): OpenFiles {
   let descriptors = 0;
   let sockets = 0;
   for (const pid of pids.slice(0, openFileProcessesMax)) {
     const directory = `${root}/proc/${pid}/fd`;
-    const names = await readdir(directory).catch(() => []);
+    const names = namesIn(directory);
     descriptors += names.length;
-    const targets = await Promise.all(names.slice(0, openFileDescriptorsMax).map((name) => readlink(`${directory}/${name}`).catch(() => '')));
-    sockets += targets.filter((target) => target.startsWith('socket:')).length;
+    for (const name of names.slice(0, openFileDescriptorsMax)) if (linkAt(`${directory}/${name}`).startsWith('socket:')) sockets++;
   }
   const first = pids[0];
-  return { descriptors, sockets, openFilesMax: first === undefined ? null : parseOpenFilesLimit(await textOrEmpty(`${root}/proc/${first}/limits`)) };
+  return { descriptors, sockets, openFilesMax: first === undefined ? null : parseOpenFilesLimit(textOrEmptyNow(`${root}/proc/${first}/limits`)) };
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+function linkAt(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
+/** Of a file of /proc, which is in memory. */
+export function textOrEmptyNow(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
 }
 
 export async function textOrEmpty(path: string): Promise<string> {

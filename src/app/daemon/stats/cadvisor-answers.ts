@@ -1,7 +1,7 @@
 // The metrics of /metrics/cadvisor from a snapshot with all detail. Rendered in slices: thousands of lines must not hold up the agent.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type OpenFiles, readOpenFiles } from '../../../adapters/linux/index.js';
 import { type CadvisorContainer, CadvisorFamilies, type CadvisorFilesystem, type CadvisorMachine, familyTexts } from '../../../adapters/metrics/index.js';
+import { LoopShare } from '../../../adapters/time/index.js';
 import type { SampledCgroup } from './node-sampler.js';
 import type { NodeStats, Snapshot } from './node-stats.js';
 
@@ -16,9 +16,6 @@ export interface CadvisorAnswersOptions {
   readonly deviceName: (device: string) => string;
 }
 
-/** Cgroups between two turns of the event loop. */
-const sliceSize = 25;
-
 export async function cadvisorTexts(options: CadvisorAnswersOptions): Promise<Iterable<string>> {
   const families = new CadvisorFamilies(options.nowMillis(), options.deviceName);
   const [snapshot, machine, filesystems] = await Promise.all([orNull(options.stats.snapshot(true)), orNull(options.machine()), orNull(options.rootFilesystems())]);
@@ -31,13 +28,12 @@ export async function cadvisorTexts(options: CadvisorAnswersOptions): Promise<It
 async function addContainers(families: CadvisorFamilies, snapshot: Snapshot, options: CadvisorAnswersOptions, filesystems: readonly CadvisorFilesystem[]): Promise<void> {
   const pods = new Map(snapshot.facts.sandboxes.map(({ uid, name, namespace }) => [podElement(uid), { pod: name, namespace }]));
   const ordered = [...snapshot.cgroups].sort((a, b) => (a.path < b.path ? -1 : 1));
-  for (let from = 0; from < ordered.length; from += sliceSize) {
-    const slice = ordered.slice(from, from + sliceSize);
-    const openFiles = await Promise.all(slice.map((cgroup) => openFilesOf(cgroup)));
-    slice.forEach((cgroup, i) => {
-      families.addContainer(shown(cgroup, pods, openFiles[i] ?? null, cgroup.path === '/' ? filesystems : [], options));
-    });
-    await nextTurn();
+  const share = new LoopShare();
+  for (const cgroup of ordered) {
+    // Of containers only: the processes of the others are theirs, and the root's are too many to look at.
+    const openFiles = cgroup.container === null ? null : readOpenFiles(cgroup.read.counters.pids ?? []);
+    families.addContainer(shown(cgroup, pods, openFiles, cgroup.path === '/' ? filesystems : [], options));
+    await (share.pause() ?? undefined);
   }
 }
 
@@ -66,11 +62,6 @@ function shown(
     openFiles,
     filesystems,
   };
-}
-
-/** Of containers only: the processes of the others are theirs, and the root's are too many to look at. */
-async function openFilesOf({ container, read }: SampledCgroup): Promise<OpenFiles | null> {
-  return container === null ? null : readOpenFiles(read.counters.pids ?? []);
 }
 
 function podElement(uid: string): string {

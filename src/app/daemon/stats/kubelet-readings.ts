@@ -1,6 +1,6 @@
 // What /metrics reads off the agent at a scrape, beside what was counted before.
 // Invariant: it looks and changes nothing.
-import { readFileSync } from 'node:fs';
+import { textOrEmptyNow } from '../../../adapters/linux/index.js';
 import type { KubeletReading } from '../../../adapters/metrics/index.js';
 import { activePods } from '../../../domain/agent/active-pods.js';
 import type { AgentState } from '../../../domain/agent/agent-state.js';
@@ -159,10 +159,10 @@ function startupReadings(observer: AgentObserver, bootedAt: Micros, startedAt: M
 
 /** What prom-client does not tell of a process. */
 function processReadings(): readonly KubeletReading[] {
-  const limit = /^Max address space\s+(\S+)/m.exec(textOr('/proc/self/limits'))?.[1];
+  const limit = /^Max address space\s+(\S+)/m.exec(textOrEmptyNow('/proc/self/limits'))?.[1];
   let received = 0;
   let sent = 0;
-  for (const line of textOr('/proc/self/net/dev').split('\n').slice(2)) {
+  for (const line of textOrEmptyNow('/proc/self/net/dev').split('\n').slice(2)) {
     const fields = line
       .slice(line.indexOf(':') + 1)
       .trim()
@@ -175,13 +175,4 @@ function processReadings(): readonly KubeletReading[] {
     ['process_network_transmit_bytes_total', {}, sent],
     ['process_virtual_memory_max_bytes', {}, limit === undefined || limit === 'unlimited' ? -1 : Number(limit)],
   ];
-}
-
-/** Files of /proc are read in microseconds, from memory. */
-function textOr(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }

@@ -4,7 +4,8 @@
 // Invariants: one look is under way at a time and all who ask meanwhile get it; samples are kept for cgroups that are there; a rate is never
 // of a window shorter than `shortestWindow`, nor of one that reaches further back than `longestWindow`.
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CgroupCounters, type CgroupReader, type InterfaceCounters, parseNetDev, type ReadCgroup, textOrEmpty } from '../../../adapters/linux/index.js';
+import { type CgroupCounters, type CgroupReader, type InterfaceCounters, parseNetDev, type ReadCgroup, textOrEmptyNow } from '../../../adapters/linux/index.js';
+import { LoopShare } from '../../../adapters/time/index.js';
 import type { CgroupReading, CgroupSample } from '../../../domain/stats/cgroup-sample.js';
 import { containerIdOfCgroup } from '../../../domain/stats/live-cgroups.js';
 import { emptyWindow, type RawCgroupReading, type SampleWindow, sampled } from '../../../domain/stats/sample-window.js';
@@ -50,6 +51,9 @@ const longestWindow: Micros = 60_000_000;
 /** Processes tried until one has a network namespace to read. */
 const networkProcessesMax = 3;
 
+/** Cgroups that are gone live on while their files are open: nobody asking for so long means that nobody will soon. */
+const restAfterMillis = 120_000;
+
 interface Kept {
   readonly createdAtMillis: number;
   window: SampleWindow;
@@ -57,11 +61,13 @@ interface Kept {
 
 export class NodeSampler {
   private readonly kept = new Map<string, Kept>();
+  private resting: NodeJS.Timeout | null = null;
 
   constructor(private readonly options: SamplerOptions) {}
 
   /** @param detail all that is known of each cgroup, else what the summary needs */
   async sample(known: ReadonlyMap<string, KnownContainer>, detail: boolean): Promise<readonly SampledCgroup[]> {
+    if (this.resting !== null) clearTimeout(this.resting);
     const paths = await this.paths();
     let read = await this.options.reader.read(paths, detail);
     this.take(read);
@@ -72,7 +78,19 @@ export class NodeSampler {
     }
     const found = new Set(read.map(({ path }) => path));
     for (const path of this.kept.keys()) if (!found.has(path)) this.kept.delete(path);
-    return Promise.all(read.map((one) => this.sampledCgroup(one, known)));
+    const share = new LoopShare();
+    const sampledCgroups: SampledCgroup[] = [];
+    for (const one of read) {
+      sampledCgroups.push(this.sampledCgroup(one, known));
+      await (share.pause() ?? undefined);
+    }
+    this.resting = setTimeout(() => this.options.reader.rest(), restAfterMillis);
+    this.resting.unref();
+    return sampledCgroups;
+  }
+
+  close(): void {
+    if (this.resting !== null) clearTimeout(this.resting);
   }
 
   private async paths(): Promise<readonly string[]> {
@@ -104,18 +122,18 @@ export class NodeSampler {
     return fresh;
   }
 
-  private async sampledCgroup(read: ReadCgroup, known: ReadonlyMap<string, KnownContainer>): Promise<SampledCgroup> {
+  private sampledCgroup(read: ReadCgroup, known: ReadonlyMap<string, KnownContainer>): SampledCgroup {
     const { path, counters } = read;
     const container = path === '/' ? null : (known.get(containerIdOfCgroup(path)) ?? null);
     const hasNetwork = path === '/' || container?.isSandbox === true;
-    const interfaces = hasNetwork ? await this.interfaces(path === '/' ? ['self'] : (counters.pids ?? []).slice(0, networkProcessesMax).map(String)) : [];
+    const interfaces = hasNetwork ? this.interfaces(path === '/' ? ['self'] : (counters.pids ?? []).slice(0, networkProcessesMax).map(String)) : [];
     const rate = this.kept.get(path)?.window.reading?.cpu?.usageNanoCores ?? null;
     return { path, container, read, interfaces, sample: sampleOf(read, container, interfaces, rate, hasNetwork) };
   }
 
-  private async interfaces(pids: readonly string[]): Promise<readonly InterfaceCounters[]> {
+  private interfaces(pids: readonly string[]): readonly InterfaceCounters[] {
     for (const pid of pids) {
-      const text = await textOrEmpty(`${this.options.hostRoot ?? ''}/proc/${pid}/net/dev`);
+      const text = textOrEmptyNow(`${this.options.hostRoot ?? ''}/proc/${pid}/net/dev`);
       if (text !== '') return parseNetDev(text);
     }
     return [];

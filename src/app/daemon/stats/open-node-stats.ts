@@ -2,7 +2,18 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { CriStats } from '../../../adapters/cri/index.js';
 import { type KubeletRoute, metricsRoute, statsSummaryRoute } from '../../../adapters/http-server/index.js';
-import { CgroupReader, directFilesUsage, parseBootTime, parseTaskCount, readCgroupLayout, textOrEmpty, treeUsage } from '../../../adapters/linux/index.js';
+import {
+  CgroupReader,
+  directFilesUsage,
+  parseBootTime,
+  parseOpenFilesLimit,
+  parseTaskCount,
+  readCgroupLayout,
+  statsDescriptorsMax,
+  textOrEmpty,
+  textOrEmptyNow,
+  treeUsage,
+} from '../../../adapters/linux/index.js';
 import { type CadvisorFilesystem, type CadvisorMachine, familyTexts, metricsContentType, resourceFamilies } from '../../../adapters/metrics/index.js';
 import { parseMountinfo } from '../../../adapters/native-linux/index.js';
 import { nodeAllocatableCgroup } from '../../../domain/cgroups/pod-cgroup-name.js';
@@ -68,13 +79,21 @@ function openSampler({ native, clock, loaded }: DaemonContext, teardown: Teardow
   const { configuration, options } = loaded;
   const layout = readCgroupLayout('/proc/self/mountinfo');
   if (layout.hierarchies.length === 0) return null;
-  const reader = new CgroupReader({ native, layout, nowMillis: () => Math.floor(clock.now() / 1_000) });
+  const reader = new CgroupReader({ native, layout, nowMillis: () => Math.floor(clock.now() / 1_000), descriptorsMax: spareDescriptors() });
   teardown.add('cgroup reader', () => reader.close());
   const { cgroupsPerQOS, cgroupRoot, kubeletCgroups, systemCgroups: misc } = configuration;
   // Without cgroups of their own pods may be anywhere.
   const trees = [cgroupsPerQOS ? pathOf(nodeAllocatableCgroup(cgroupRoot, true)) : pathOf(nodeAllocatableCgroup(cgroupRoot, false))];
   const single = [kubeletCgroups === '' ? ownCgroup() : kubeletCgroups, options.runtimeCgroups, misc].filter((path) => path !== '');
-  return new NodeSampler({ reader, trees, single, now: () => clock.now() });
+  const sampler = new NodeSampler({ reader, trees, single, now: () => clock.now() });
+  teardown.add('node sampler', () => sampler.close());
+  return sampler;
+}
+
+/** A quarter of what this process may open. */
+function spareDescriptors(): number {
+  const limit = parseOpenFilesLimit(textOrEmptyNow('/proc/self/limits')) ?? statsDescriptorsMax * 4;
+  return Math.min(statsDescriptorsMax, Math.floor(limit / 4));
 }
 
 function pathOf(name: readonly string[]): string {

@@ -1,9 +1,10 @@
 // The stats summary and the resource metrics of a snapshot.
 import type { NodeResources, ResourceContainer, ResourceNumbers, ResourcePod } from '../../../adapters/metrics/index.js';
+import { LoopShare } from '../../../adapters/time/index.js';
 import type { CgroupSample } from '../../../domain/stats/cgroup-sample.js';
 import { liveCgroups, podCgroupKey, podCgroups } from '../../../domain/stats/live-cgroups.js';
 import { cpuAndMemorySummary, type Part, type SummaryFacts, statsSummary } from '../../../domain/stats/node-summary.js';
-import { podCpuAndMemoryStats, podStats } from '../../../domain/stats/pod-stats.js';
+import { eachPodCpuAndMemoryStats, eachPodStats } from '../../../domain/stats/pod-stats.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { ContainerStats, PodStats, StatsSummary } from '../../../ports/model/stats-summary.js';
 import type { NodeStats, Snapshot } from './node-stats.js';
@@ -25,7 +26,7 @@ export async function summaryOf({ stats, nodeName, bootedAt, processCounts }: Su
   const snapshot = await stats.snapshot(false);
   const pods: Part<readonly PodStats[]> =
     snapshot.podsError === null
-      ? { ok: true, value: onlyCpuAndMemory ? podCpuAndMemoryStats(snapshot.facts, snapshot.at) : podStats(snapshot.facts, snapshot.at) }
+      ? { ok: true, value: await inShares(onlyCpuAndMemory ? eachPodCpuAndMemoryStats(snapshot.facts, snapshot.at) : eachPodStats(snapshot.facts, snapshot.at)) }
       : { ok: false, error: snapshot.podsError };
   const facts: SummaryFacts = {
     nodeName: { ok: true, value: nodeName },
@@ -58,7 +59,7 @@ export async function resourcesOf(stats: NodeStats): Promise<NodeResources> {
   const uids = new Map(facts.sandboxes.map(({ id, uid }) => [id, uid]));
   // Of those that were restarted the one that runs is it.
   const running = new Map(facts.containers.filter(({ isRunning }) => isRunning).map((container) => [`${uids.get(container.sandboxId)}/${container.name}`, container]));
-  const pods = snapshot.podsError === null ? podCpuAndMemoryStats(facts, at) : [];
+  const pods = snapshot.podsError === null ? await inShares(eachPodCpuAndMemoryStats(facts, at)) : [];
   return {
     node,
     failed: snapshot.podsError !== null || !rootCgroup.ok,
@@ -71,6 +72,16 @@ export async function resourcesOf(stats: NodeStats): Promise<NodeResources> {
       return { ...numbersOf(pod, millisOf(ofPods.get(podCgroupKey(uid)), at)), name, namespace, containers };
     }),
   };
+}
+
+async function inShares(pods: Iterable<PodStats>): Promise<readonly PodStats[]> {
+  const share = new LoopShare();
+  const all: PodStats[] = [];
+  for (const pod of pods) {
+    all.push(pod);
+    await (share.pause() ?? undefined);
+  }
+  return all;
 }
 
 /** When the cgroup was read; without one the numbers are the runtime's, which were asked for at the snapshot. */
