@@ -198,3 +198,11 @@ t.test('starts that are refused', async (t) => {
   const stage = await serving(t);
   await t.rejects(stage.start({ apiPort: (taken.address() as { port: number }).port }), { message: /failed to listen and serve: .*EADDRINUSE/ }, 'a port that is taken');
 });
+
+t.test('a node that is open says so in one line', async (t) => {
+  const stage = await serving(t);
+  await stage.start();
+  const lines = stage.log.lines.filter((line) => line.startsWith('warn THIS NODE IS OPEN: '));
+  t.match(lines, [/whoever can authenticate on 127\.0\.0\.1:\d+ may do everything/]);
+  t.equal(lines.length, 1);
+});

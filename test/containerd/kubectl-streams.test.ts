@@ -6,50 +6,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
-import { kubectl, type Said, skipWithoutKubectl } from './kubectl.js';
-import { freePort, manifest, nodeName, scripted } from './kubelet-process.js';
+import { skipWithoutKubectl } from './kubectl.js';
+import { freePort, nodeName } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';
-import { type TestNode, testNode } from './test-node.js';
+import { type Cluster, running, testCluster } from './stream-cluster.js';
 
 t.setTimeout(300_000);
 const skip = skipWithoutContainerd() || skipWithoutKubectl();
-
-interface Cluster extends TestNode {
-  readonly kubeconfig: string;
-  readonly apiPort: number;
-  run(words: readonly string[], input?: string): Promise<Said>;
-}
-
-async function testCluster(t: Test): Promise<Cluster> {
-  const server = await startMockApiserver({ kubeletHost: '127.0.0.1' });
-  const port = await freePort();
-  const node = await testNode(t, false, ({ directory }) => {
-    const clientCAFile = join(directory, 'client-ca.crt');
-    writeFileSync(clientCAFile, server.caCertificate);
-    const authentication = { x509: { clientCAFile }, anonymous: { enabled: false }, webhook: { enabled: true } };
-    return { enableServer: true, address: '127.0.0.1', port, authentication, authorization: { mode: 'Webhook' } };
-  });
-  const { kubelet, containerd } = node;
-  const kubeconfig = join(containerd.directory, 'admin.conf');
-  const own = join(containerd.directory, 'kubelet.conf');
-  writeFileSync(kubeconfig, server.kubeconfig());
-  writeFileSync(own, server.kubeconfig({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }));
-  t.teardown(async () => {
-    await kubelet.kill();
-    await server.stop();
-  });
-  kubelet.flags.push('--kubeconfig', own);
-  await kubelet.start();
-  return { ...node, kubeconfig, apiPort: port, run: (words, input = '') => kubectl(kubeconfig, words, input) };
-}
-
-async function running({ run, containerd }: Cluster, name: string, script: string, more: object = {}): Promise<void> {
-  const containers = [{ ...scripted(containerd, 'main', script), ...more }];
-  const pod = manifest(name, { automountServiceAccountToken: false, terminationGracePeriodSeconds: 1, containers });
-  await run(['apply', '-f', '-'], JSON.stringify(pod));
-  await run(['wait', `pod/${name}`, '--for=condition=Ready', '--timeout=60s']);
-}
 
 async function logs(t: Test, cluster: Cluster): Promise<void> {
   await running(cluster, 'talks', 'i=0; while :; do i=$((i+1)); echo line $i; sleep 0.2; done');

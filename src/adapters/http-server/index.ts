@@ -6,7 +6,7 @@ export { ClientCertificates } from './access/client-certificates.js';
 export { healthRoutes, pingOnly } from './health-routes.js';
 export { goJson, type HttpAnswer, plainText, strictText } from './http-answer.js';
 export type { KubeletAnswer, KubeletQuestion, KubeletRoute } from './kubelet-routes.js';
-export { type BegunRequest, KubeletServer, type KubeletServerOptions, type ServedRequest, type ServerTls, type ServingPair } from './kubelet-server.js';
+export { type BegunRequest, KubeletServer, type KubeletServerOptions, type ServedRequest } from './kubelet-server.js';
 export { defaultHttpLimits, type HttpLimits, type LoopbackHttpOptions, LoopbackHttpServer } from './loopback-http-server.js';
 export { type LivePageOptions, openLivePage } from './page/live-page.js';
 export { podsRoutes } from './pods-route.js';
@@ -18,4 +18,5 @@ export { checkpointRoute, configzRoute, healthKubeletRoutes, podRoutes, type Run
 export { type MetricsPage, metricsRoute, type SummaryOutcome, statsSummaryRoute } from './routes/stats-routes.js';
 export { streamRoutes } from './routes/stream-routes.js';
 export { flagzRoute, type StatusFacts, statuszRoute, verbosityRoute } from './routes/z-pages.js';
+export { type ServerTls, type ServingPair, supportedTls } from './tls-context.js';
 export { answerOnSocket, proxyUpgrade } from './upgrade-proxy.js';

@@ -18,28 +18,14 @@ import { decodePath, splitTarget } from '../../domain/values/request-target.js';
 import type { RequestPolicy } from '../../ports/inbound/request-policy.js';
 import { PortError } from '../../ports/port-error.js';
 import { accepts } from './accepts.js';
-import type { ClientCertificate, ClientCertificates } from './access/client-certificates.js';
+import type { ClientCertificate } from './access/client-certificates.js';
 import { type HttpAnswer, methodNotAllowed, notAcceptable, notFound, plainText, redirect, strictText } from './http-answer.js';
 import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from './kubelet-routes.js';
 import { questionOf } from './question.js';
 import { type AccessRules, refusalOf } from './request-access.js';
-import { proxyUpgrade } from './upgrade-proxy.js';
+import { contextOf, type ServerTls } from './tls-context.js';
+import { defaultProxyLimits, type ProxyLimits, proxyUpgrade } from './upgrade-proxy.js';
 import { writeAnswer } from './write-answer.js';
-
-export interface ServingPair {
-  readonly certificatePem: string;
-  readonly keyPem: string;
-}
-
-export interface ServerTls {
-  /** null: none was issued yet, and handshakes fail. */
-  readonly pair: ServingPair | null;
-  readonly clientCertificates: ClientCertificates | null;
-  readonly minVersion: 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
-  /** OpenSSL's names; empty for its own choice. */
-  readonly ciphers: readonly string[];
-  readonly groups: readonly string[];
-}
 
 export interface KubeletServerOptions {
   readonly address: string;
@@ -52,6 +38,7 @@ export interface KubeletServerOptions {
   /** null: everybody may everything, as on the read-only port. */
   readonly access: AccessRules | null;
   readonly limits?: Partial<ServerLimits>;
+  readonly proxyLimits?: Partial<ProxyLimits>;
   readonly onError: (error: unknown, pattern: string) => void;
   readonly onBegun?: (begun: BegunRequest) => void;
   /** Once for each that began. */
@@ -77,10 +64,14 @@ export interface ServerLimits {
   /** Of a whole request, and without any byte moving. */
   readonly requestMillis: number;
   readonly keepAliveMillis: number;
+  /** For an answer that is made whole: without any of it being read. */
+  readonly unreadMillis: number;
   /** After the answer, for a client that still sends or does not close. */
   readonly lingerMillis: number;
 }
 
+/** For streams to come to their end, when the server is closed. */
+const cutMillis = 200;
 const hour = 3_600_000;
 export const defaultServerLimits: ServerLimits = {
   headerBytesMax: 1024 * 1024,
@@ -89,6 +80,7 @@ export const defaultServerLimits: ServerLimits = {
   headersMillis: 60_000,
   requestMillis: 4 * hour,
   keepAliveMillis: 90_000,
+  unreadMillis: 60_000,
   lingerMillis: 5_000,
 };
 
@@ -96,19 +88,26 @@ export class KubeletServer {
   private readonly routes: ReadonlyMap<string, KubeletRoute>;
   private readonly shown = new WeakMap<Duplex, ClientCertificate | null>();
   private readonly upgraded = new Set<Socket>();
+  /** Ends what is made for a request that is being answered. */
+  private readonly underWay = new Set<() => void>();
   private readonly unanswered = new WeakMap<Duplex, number>();
   private readonly server: Server;
   private readonly limits: ServerLimits;
+  private authorities: string;
 
   private constructor(private readonly options: KubeletServerOptions) {
     this.routes = new Map(options.routes.map((route) => [route.pattern, route]));
     this.limits = { ...defaultServerLimits, ...options.limits };
+    this.authorities = options.tls?.clientCertificates?.authorities ?? '';
     const { limits } = this;
     const common = {
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headersMillis,
       requestTimeout: limits.requestMillis,
       keepAliveTimeout: limits.keepAliveMillis,
+      // Of TCP: a client that is gone without a word is noticed.
+      keepAlive: true,
+      keepAliveInitialDelay: 15_000,
       connectionsCheckingInterval: Math.max(10, Math.min(limits.headersMillis / 2, 10_000)),
     };
     this.server = options.tls === null ? createServer(common) : createTlsServer({ ...common, handshakeTimeout: limits.headersMillis, ...contextOf(options.tls) });
@@ -151,22 +150,30 @@ export class KubeletServer {
     return new Promise((resolve, reject) => this.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error))));
   }
 
-  /** From the next connection on. */
+  /** From the next connection on. Those that wait for a request are closed when the authorities have changed, as a client's next request would fail. */
   replaceTls(tls: ServerTls): void {
     (this.server as TlsServer).setSecureContext(contextOf(tls));
+    const authorities = tls.clientCertificates?.authorities ?? '';
+    if (authorities !== this.authorities) this.server.closeIdleConnections();
+    this.authorities = authorities;
   }
 
-  /** Takes no more connections, lets requests and streams end, and cuts what is left after the grace. Idempotent. */
+  /** Takes no more connections and lets requests end; after the grace streams are ended in good order, and soon after that what is left is cut. Idempotent. */
   async close(graceMillis: number): Promise<void> {
     const closed = new Promise<void>((resolve) => {
       this.server.close(() => resolve());
     });
     this.server.closeIdleConnections();
+    const end = setTimeout(() => {
+      for (const cancel of this.underWay) cancel();
+      for (const socket of this.upgraded) socket.end();
+    }, graceMillis);
     const cut = setTimeout(() => {
       this.server.closeAllConnections();
       for (const socket of this.upgraded) socket.destroy();
-    }, graceMillis);
+    }, graceMillis + cutMillis);
     await closed;
+    clearTimeout(end);
     clearTimeout(cut);
   }
 
@@ -177,9 +184,12 @@ export class KubeletServer {
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { question, cancel } = questionOf(request, response, this.limits.bodyBytesMax);
     const startedMillis = this.begun(request);
+    this.underWay.add(cancel);
     try {
       const answer = await this.answer(request, question);
       await writeAnswer(response, request.method ?? '', 'target' in answer ? strictText(500, 'Upgrade request required') : answer, (error) => this.failed(error, request));
+      // Whoever doesn't read keeps it in memory; those who wait for more of a stream may take their time.
+      if (!('chunks' in answer) && !response.writableFinished) request.socket.setTimeout(this.limits.unreadMillis);
       // Whoever still sends a body that has been answered gets a moment to come to its end.
       if (!request.complete) this.endSoon(request.socket, request);
     } catch (error) {
@@ -187,6 +197,7 @@ export class KubeletServer {
       if (response.headersSent) response.destroy();
       else await writeAnswer(response, request.method ?? '', strictText(500, 'internal server error\n'), () => {});
     } finally {
+      this.underWay.delete(cancel);
       cancel();
       this.served(request, response.statusCode, startedMillis);
     }
@@ -211,7 +222,7 @@ export class KubeletServer {
       answer = strictText(500, 'internal server error\n');
     }
     if ('target' in answer) {
-      await proxyUpgrade(request, socket, head, answer.target);
+      await proxyUpgrade(request, socket, head, answer.target, {}, { ...defaultProxyLimits, ...this.options.proxyLimits });
       this.served(request, 101, startedMillis);
       return;
     }
@@ -236,7 +247,7 @@ export class KubeletServer {
     const route = match.kind === 'matched' ? this.routeOf(match.pattern) : undefined;
     if (route === undefined) return notFound;
     const refusal = await this.refusal(request, method, target.path);
-    if (refusal !== null) return refusal;
+    if (refusal !== null) return this.isStale(request) ? { ...refusal, headers: { ...refusal.headers, Connection: 'close' } } : refusal;
     if (route.methods !== null && !route.methods.includes(method)) return methodNotAllowed(route.methods);
     if (route.produces !== null && !accepts(request.headers.accept ?? '', route.produces)) return notAcceptable(route.produces);
     const elements = target.path.split('/').filter((element) => element !== '');
@@ -277,6 +288,12 @@ export class KubeletServer {
     this.failed(error, request);
   }
 
+  /** Whether the connection's certificate was held against authorities that are no more: on a new one it may be good. */
+  private isStale(request: IncomingMessage): boolean {
+    const certificate = this.shown.get(request.socket) ?? null;
+    return certificate !== null && this.options.tls?.clientCertificates?.isOutdated(certificate) === true;
+  }
+
   private failed(error: unknown, request: IncomingMessage): void {
     this.options.onError(error, splitTarget(request.url ?? '').path);
   }
@@ -289,19 +306,4 @@ export class KubeletServer {
   private served(request: IncomingMessage, status: number, startedMillis: number): void {
     this.options.onServed?.({ method: request.method ?? '', path: splitTarget(request.url ?? '').path, status, startedMillis, endedMillis: Date.now() });
   }
-}
-
-/** Always on, as they can't be configured; a list without them would switch TLS 1.3 off. */
-const tls13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
-
-function contextOf({ pair, clientCertificates, minVersion, ciphers, groups }: ServerTls) {
-  return {
-    minVersion,
-    ...(pair === null ? {} : { cert: pair.certificatePem, key: pair.keyPem }),
-    ...(ciphers.length === 0 ? {} : { ciphers: [...tls13, ...ciphers].join(':'), honorCipherOrder: true }),
-    ...(groups.length === 0 ? {} : { ecdhCurve: groups.join(':') }),
-    // Any certificate gets through the handshake: it is each request that is refused.
-    ...(clientCertificates === null ? {} : { ca: clientCertificates.authorities, requestCert: true, rejectUnauthorized: false }),
-    ALPNProtocols: ['http/1.1'],
-  };
 }

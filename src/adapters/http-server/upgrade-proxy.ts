@@ -1,7 +1,7 @@
 // Hands an upgraded connection to the runtime's streaming server, byte by byte (spec/config-and-api.md, 12): SPDY and WebSocket alike,
 // of which nothing has to be understood here.
-// Invariants: either side's end ends both; a slow reader holds up its writer, and nothing is gathered in between; the target, which lets
-// whoever knows it in, is never part of an error or a log line.
+// Invariants: either side's end ends both, within a bounded time whatever the other does; a slow reader holds up its writer, and nothing is
+// gathered in between; the target, which lets whoever knows it in, is never part of an error or a log line.
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -15,11 +15,19 @@ export interface DialOptions {
   readonly rejectUnauthorized?: boolean;
 }
 
-const dialMillis = 30_000;
-/** Of the answer that is not an upgrade. */
-const relayMillis = 10_000;
-/** For the last bytes, when one side has ended. */
-const lingerMillis = 5_000;
+export interface ProxyLimits {
+  readonly dialMillis: number;
+  /** From the request until the runtime answers it. */
+  readonly answerMillis: number;
+  /** Of the answer that is not an upgrade. */
+  readonly relayMillis: number;
+  /** For the last bytes, when one side has ended. */
+  readonly lingerMillis: number;
+}
+
+export const defaultProxyLimits: ProxyLimits = { dialMillis: 30_000, answerMillis: 60_000, relayMillis: 10_000, lingerMillis: 5_000 };
+/** Silence on a connection after which the kernel asks whether the other end is still there. */
+const keepAliveMillis = 15_000;
 const headBytesMax = 64 * 1024;
 const endOfHead = Buffer.from('\r\n\r\n');
 
@@ -36,9 +44,16 @@ export function answerOnSocket(socket: Duplex, { status, headers, body }: HttpAn
 }
 
 /** Resolves when both ends are closed. @param client the client's connection, and the bytes that came with its request */
-export async function proxyUpgrade(request: IncomingMessage, client: Socket, clientHead: Buffer, target: URL, tls: DialOptions = {}): Promise<void> {
+export async function proxyUpgrade(
+  request: IncomingMessage,
+  client: Socket,
+  clientHead: Buffer,
+  target: URL,
+  tls: DialOptions = {},
+  limits: ProxyLimits = defaultProxyLimits,
+): Promise<void> {
   client.on('error', () => client.destroy());
-  const backend = await dial(target, tls).catch(() => null);
+  const backend = await dial(target, tls, limits.dialMillis).catch(() => null);
   if (backend === null) {
     answerOnSocket(client, strictText(500, 'error dialing backend: the streaming server of the container runtime does not answer\n'));
     return;
@@ -51,31 +66,32 @@ export async function proxyUpgrade(request: IncomingMessage, client: Socket, cli
     return;
   }
   backend.setNoDelay(true);
+  backend.setKeepAlive(true, keepAliveMillis);
   client.setNoDelay(true);
   client.setTimeout(0);
   backend.write(requestHead(request, client, target));
   if (clientHead.length > 0) backend.write(clientHead);
-  const answer = await readHead(backend);
+  const answer = await readHead(backend, limits.answerMillis);
   if (answer === null) {
     backend.destroy();
-    answerOnSocket(client, strictText(500, 'error dialing backend: the streaming server of the container runtime ended the connection\n'));
+    answerOnSocket(client, strictText(500, 'error dialing backend: the streaming server of the container runtime gave no answer\n'));
     return;
   }
   const { status, head, rest } = answer;
   if (status === 101) {
     client.write(head);
     if (rest.length > 0) client.write(rest);
-    await joined(client, backend);
+    await joined(client, backend, limits.lingerMillis);
     return;
   }
-  if (status >= 400) await relay(client, backend, Buffer.concat([head, rest]));
+  if (status >= 400) await relay(client, backend, Buffer.concat([head, rest]), limits.relayMillis);
   else {
     backend.destroy();
     answerOnSocket(client, strictText(500, `invalid upgrade response: status code ${status}\n`));
   }
 }
 
-function dial(target: URL, tls: DialOptions): Promise<Socket> {
+function dial(target: URL, tls: DialOptions, dialMillis: number): Promise<Socket> {
   const secure = target.protocol === 'https:';
   const host = target.hostname.replace(/^\[|\]$/g, '');
   const port = Number(target.port || (secure ? 443 : 80));
@@ -113,17 +129,20 @@ interface AnswerHead {
   readonly rest: Buffer;
 }
 
-/** null: it ended before, or isn't HTTP. */
-function readHead(backend: Socket): Promise<AnswerHead | null> {
+/** null: it ended before, isn't HTTP, or takes too long. */
+function readHead(backend: Socket, answerMillis: number): Promise<AnswerHead | null> {
   return new Promise((resolve) => {
     let bytes: Buffer = Buffer.alloc(0);
     const done = (answer: AnswerHead | null) => {
+      clearTimeout(late);
+      backend.off('end', closed);
       backend.off('data', read);
       backend.off('close', closed);
       backend.pause();
       resolve(answer);
     };
     const closed = () => done(null);
+    const late = setTimeout(closed, answerMillis);
     const read = (chunk: Buffer) => {
       bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
       const at = bytes.indexOf(endOfHead);
@@ -136,18 +155,23 @@ function readHead(backend: Socket): Promise<AnswerHead | null> {
       done(status === 0 ? null : { status, head, rest: bytes.subarray(head.length) });
     };
     backend.on('data', read);
+    backend.once('end', closed);
     backend.once('close', closed);
   });
 }
 
-function joined(client: Socket, backend: Socket): Promise<void> {
+function joined(client: Socket, backend: Socket, lingerMillis: number): Promise<void> {
   return new Promise((resolve) => {
-    // What was still on its way to the other side is let through, for a while.
+    // What was still on its way, to either side, is let through for a while.
     const finish = (from: Socket, to: Socket) => {
       from.once('end', () => {
         to.end();
-        from.end();
-        setTimeout(() => to.destroy(), lingerMillis).unref();
+        // It may still send, but not for ever; and what it was to get may never be read by whoever has ended.
+        const late = setTimeout(() => {
+          to.destroy();
+          from.destroy();
+        }, lingerMillis).unref();
+        from.once('close', () => to.once('close', () => clearTimeout(late)));
       });
       from.once('close', () => to.destroySoon());
     };
@@ -166,7 +190,7 @@ function joined(client: Socket, backend: Socket): Promise<void> {
 }
 
 /** An answer that refuses, as it was said. */
-function relay(client: Socket, backend: Socket, soFar: Buffer): Promise<void> {
+function relay(client: Socket, backend: Socket, soFar: Buffer, relayMillis: number): Promise<void> {
   return new Promise((resolve) => {
     const limit = setTimeout(() => backend.destroy(), relayMillis);
     client.write(soFar);

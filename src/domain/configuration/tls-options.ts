@@ -34,6 +34,9 @@ const cipherSuites: ReadonlyMap<string, string> = new Map([
   ['TLS_RSA_WITH_RC4_128_SHA', 'RC4-SHA'],
 ]);
 
+/** Those that Go counts as insecure: no forward secrecy, RC4, 3DES, CBC with SHA-256. */
+export const insecureCipherSuites: ReadonlySet<string> = new Set([...cipherSuites.keys()].filter((name) => /^TLS_RSA_|_RC4_|_3DES_|_CBC_SHA256$/.test(name)));
+
 export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
 const versions: Readonly<Record<string, TlsVersion>> = { '': 'TLSv1.2', VersionTLS10: 'TLSv1', VersionTLS11: 'TLSv1.1', VersionTLS12: 'TLSv1.2', VersionTLS13: 'TLSv1.3' };
 

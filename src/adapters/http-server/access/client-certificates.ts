@@ -54,6 +54,11 @@ export class ClientCertificates {
     return { user: uids.length > 1 ? null : user, validFromMillis, validToMillis: notAfter / 1000, trusted: trusted && uids.length < 2, authorities: this.generation };
   }
 
+  /** Whether it was shown to authorities that were replaced since. */
+  isOutdated(certificate: ClientCertificate): boolean {
+    return certificate.authorities !== this.generation;
+  }
+
   /** null: the certificate names nobody. 'invalid': it is not to be believed. */
   userOf(certificate: ClientCertificate): UserInfo | 'invalid' | null {
     const now = this.nowMillis();

@@ -12,9 +12,11 @@ import {
   KubeletServer,
   type ServerTls,
   type ServingPair,
+  supportedTls,
   WebhookAuthorizer,
 } from '../../../adapters/http-server/index.js';
 import { requestPolicy } from '../../../domain/authorization/request-policy.js';
+import { opennessWarning, tlsWarnings } from '../../../domain/configuration/server-warnings.js';
 import type { StartupValues } from '../../../domain/configuration/startup-checks.js';
 import { nanosPerMillisecond } from '../../../domain/values/go-duration.js';
 import { PortError } from '../../../ports/port-error.js';
@@ -63,19 +65,14 @@ export async function openKubeletApi(
   const stats = await nodeNumbers();
   const own = await openOwnMetrics(context, resolver, teardown, { nodeName, startedMillis, diskUsage: stats.diskUsage });
   const numbers = [...own.routes, ...stats.routes];
-  const open = [...readOnlyRoutes(resolver), ...numbers];
-  const routes = configuration.enableDebuggingHandlers ? [...allRoutes(context, resolver, startedMillis), ...numbers] : open;
+  const readable = [...readOnlyRoutes(resolver), ...numbers];
+  const routes = configuration.enableDebuggingHandlers ? [...allRoutes(context, resolver, startedMillis), ...numbers] : readable;
   const server = await listening({ ...common, port, tls, access, routes, ...own.watching('readwrite') }, teardown);
   watchCredentials(context, resolver, teardown, nodeName, server, tls);
   if (configuration.readOnlyPort !== 0)
-    await listening({ ...common, port: configuration.readOnlyPort, tls: null, access: null, routes: open, ...own.watching('readonly') }, teardown);
-  const { anonymous } = configuration.authentication;
-  if (anonymous.enabled && configuration.authorization.mode === 'AlwaysAllow') {
-    context.logger.log('warn', 'Anonymous requests may do everything with this node: authentication.anonymous.enabled and authorization.mode AlwaysAllow', {
-      address: common.address,
-      port: server.port,
-    });
-  }
+    await listening({ ...common, port: configuration.readOnlyPort, tls: null, access: null, routes: readable, ...own.watching('readonly') }, teardown);
+  const open = opennessWarning(configuration);
+  if (open !== null) context.logger.log('warn', open);
   context.logger.log('info', 'Starting to listen', { address: common.address, port: server.port });
   return { port: server.port };
 }
@@ -108,7 +105,11 @@ function readAuthorities(file: string): string {
 }
 
 function servingTls(context: DaemonContext, certificates: ClientCertificates | null, nodeName: string, startup: StartupValues): ServerTls {
-  const { minVersion, ciphers, groups } = startup.tls;
+  const { minVersion } = startup.tls;
+  for (const warning of tlsWarnings(context.loaded.configuration)) context.logger.log('warn', warning);
+  const { ciphers, groups, missing } = supportedTls(startup.tls);
+  if (missing.length > 0)
+    context.logger.log('warn', 'Cipher suites and key exchange groups that this OpenSSL does not have are left out', { missing, openssl: process.versions.openssl });
   return { pair: servingPair(context, nodeName), clientCertificates: certificates, minVersion, ciphers, groups };
 }
 

@@ -1,0 +1,25 @@
+// What an operator should know of the server that a configuration makes: that it is open to whom it should hardly be, as it is without a
+// configuration file (the reference's defaults of old, which are kept), and that it allows what is known to be weak.
+import type { KubeletConfiguration } from './schema.js';
+import { insecureCipherSuites } from './tls-options.js';
+
+/** One line about everything that is open; null: nothing is. */
+export function opennessWarning({ enableServer, authentication, authorization, readOnlyPort, address, port }: KubeletConfiguration): string | null {
+  if (!enableServer) return null;
+  const isAnonymous = authentication.anonymous.enabled;
+  const isFree = authorization.mode === 'AlwaysAllow';
+  const server = `on ${address}:${port}`;
+  const open = [
+    ...(isAnonymous && isFree ? [`whoever reaches it ${server} may run commands in every container (authentication.anonymous.enabled with authorization.mode AlwaysAllow)`] : []),
+    ...(!isAnonymous && isFree ? [`whoever can authenticate ${server} may do everything (authorization.mode AlwaysAllow)`] : []),
+    ...(readOnlyPort === 0 ? [] : [`whoever reaches ${address}:${readOnlyPort} may read all pods and numbers, without TLS (readOnlyPort)`]),
+  ];
+  return open.length === 0 ? null : `THIS NODE IS OPEN: ${open.join('; ')}`;
+}
+
+/** What is odd about its TLS; the words are the reference's. */
+export function tlsWarnings({ tlsMinVersion, tlsCipherSuites }: Pick<KubeletConfiguration, 'tlsMinVersion' | 'tlsCipherSuites'>): readonly string[] {
+  const insecure = tlsCipherSuites.filter((name) => insecureCipherSuites.has(name)).map((name) => `Use of insecure cipher '${name}' detected.`);
+  const useless = tlsMinVersion === 'VersionTLS13' && tlsCipherSuites.length > 0 ? ['Warning: TLS 1.3 cipher suites are not configurable.'] : [];
+  return [...insecure, ...useless];
+}
