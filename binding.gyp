@@ -14,6 +14,7 @@
         "native/file_batch.cc",
         "native/mount.cc",
         "native/path_resolve.cc",
+        "native/tree.cc",
         "native/misc.cc"
       ],
       "include_dirs": ["<!(node -p \"require('node-addon-api').include_dir\")"],

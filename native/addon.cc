@@ -7,7 +7,7 @@
 namespace kubelet {
 
 // Raised with every change of a signature; the loader refuses another number.
-constexpr int kAbi = 1;
+constexpr int kAbi = 2;
 
 Napi::Object Initialise(Napi::Env env, Napi::Object exports) {
   if (!Environment::Create(env)) return exports;
@@ -31,10 +31,13 @@ Napi::Object Initialise(Napi::Env env, Napi::Object exports) {
       {"fileBatchReadOnPool", FileBatchReadOnPool},
       {"fileBatchDescriptors", FileBatchDescriptors},
       {"fileBatchClose", FileBatchClose},
-      {"mount", MountOnPool},
-      {"unmount", UnmountOnPool},
-      {"mountRoot", MountRootOnPool},
-      {"statfs", StatfsOnPool},
+      {"mount", MountOnThread},
+      {"unmount", UnmountOnThread},
+      {"mountRoot", MountRootOnThread},
+      {"statfs", StatfsOnThread},
+      {"statPath", StatPathOnThread},
+      {"treeUsage", TreeUsageOnThread},
+      {"treeOwnership", TreeOwnershipOnThread},
       {"openBeneath", OpenBeneathRoot},
       {"closeDescriptor", CloseDescriptor},
       {"sdNotify", SdNotifySend},

@@ -3,8 +3,17 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <mutex>
+#include <pthread.h>
 
 namespace kubelet {
+
+namespace {
+
+// A walk has kTreeLevelsMax frames of some hundred bytes, and no more; the default of 8 MiB would be mapped for each thread.
+constexpr size_t kThreadStackBytes = 512 * 1024;
+
+}  // namespace
 
 bool CheckStatus(napi_status status, const char* where) {
   if (status == napi_ok) return true;
@@ -175,6 +184,112 @@ Napi::Value Environment::RunOnPool(std::function<void()> work, std::function<nap
   return Napi::Value(env_, promise);
 }
 
+struct Environment::ThreadWork {
+  std::function<void()> work;
+  std::function<napi_value(napi_env)> result;
+  napi_deferred deferred = nullptr;
+};
+
+// What threads and the environment share; it outlives whichever ends first.
+struct Environment::ThreadResults {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<ThreadWork>> finished;
+  // False once the environment is ending: nobody takes results any more, and `async` may be gone.
+  bool wanted = true;
+  uv_async_t async{};
+};
+
+bool Environment::OpenThreadResults() {
+  auto results = std::make_shared<ThreadResults>();
+  if (uv_async_init(loop_, &results->async, OnThreadResults) < 0) return false;
+  uv_unref(reinterpret_cast<uv_handle_t*>(&results->async));
+  results->async.data = this;
+  thread_results_ = std::move(results);
+  thread_results_open_ = true;
+  return true;
+}
+
+Napi::Value Environment::RunOnThread(std::function<void()> work, std::function<napi_value(napi_env)> result, int* status) {
+  *status = 0;
+  if (ending_ || threads_ >= kThreadsMax || (thread_results_ == nullptr && !OpenThreadResults())) {
+    *status = ending_ ? -ECANCELED : -EAGAIN;
+    return Napi::Value();
+  }
+  auto task = std::make_unique<ThreadWork>();
+  task->work = std::move(work);
+  task->result = std::move(result);
+  napi_value promise;
+  if (!CheckStatus(napi_create_promise(env_, &task->deferred, &promise), "RunOnThread: promise")) return Napi::Value();
+  struct Start {
+    std::unique_ptr<ThreadWork> task;
+    std::shared_ptr<ThreadResults> results;
+  };
+  auto start = std::make_unique<Start>(Start{std::move(task), thread_results_});
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, kThreadStackBytes);
+  pthread_t thread;
+  int created = pthread_create(
+      &thread, &attributes,
+      [](void* argument) -> void* {
+        std::unique_ptr<Start> given(static_cast<Start*>(argument));
+        given->task->work();
+        std::lock_guard<std::mutex> lock(given->results->mutex);
+        // A result that nobody takes is freed with `given`, here.
+        if (!given->results->wanted) return nullptr;
+        given->results->finished.push_back(std::move(given->task));
+        uv_async_send(&given->results->async);
+        return nullptr;
+      },
+      start.get());
+  pthread_attr_destroy(&attributes);
+  if (created != 0) {
+    // The promise is never seen by anybody.
+    *status = -created;
+    return Napi::Value();
+  }
+  start.release();
+  threads_++;
+  // What is under way keeps the process alive, as pool work does.
+  uv_ref(reinterpret_cast<uv_handle_t*>(&thread_results_->async));
+  return Napi::Value(env_, promise);
+}
+
+void Environment::OnThreadResults(uv_async_t* async) {
+  auto* self = static_cast<Environment*>(async->data);
+  std::vector<std::unique_ptr<ThreadWork>> finished;
+  {
+    std::lock_guard<std::mutex> lock(self->thread_results_->mutex);
+    finished.swap(self->thread_results_->finished);
+  }
+  self->threads_ -= static_cast<int>(finished.size());
+  if (self->threads_ == 0) uv_unref(reinterpret_cast<uv_handle_t*>(async));
+  napi_env env = self->env_;
+  Napi::HandleScope scope(env);
+  // In a callback scope, so that what waits for the promises runs at its end.
+  napi_value name;
+  napi_async_context context;
+  if (!CheckStatus(napi_create_string_utf8(env, "KUBELETTHREADWORK", NAPI_AUTO_LENGTH, &name), "ThreadWork: name")) return;
+  if (!CheckStatus(napi_async_init(env, nullptr, name, &context), "ThreadWork: context")) return;
+  napi_callback_scope callbacks;
+  if (CheckStatus(napi_open_callback_scope(env, nullptr, context, &callbacks), "ThreadWork: scope")) {
+    for (const auto& task : finished) {
+      napi_value value = task->result(env);
+      if (value != nullptr) CheckStatus(napi_resolve_deferred(env, task->deferred, value), "ThreadWork: resolve");
+    }
+    CheckStatus(napi_close_callback_scope(env, callbacks), "ThreadWork: end of the scope");
+  }
+  CheckStatus(napi_async_destroy(env, context), "ThreadWork: end of the context");
+}
+
+void Environment::OnThreadResultsClosed(uv_handle_t* async) {
+  auto* self = static_cast<Environment*>(async->data);
+  self->thread_results_open_ = false;
+  self->thread_results_.reset();
+  self->FinishCleanup();
+}
+
 void Environment::OnCleanup(napi_async_cleanup_hook_handle hook, void* argument) {
   auto* self = static_cast<Environment*>(argument);
   self->ending_ = true;
@@ -183,11 +298,18 @@ void Environment::OnCleanup(napi_async_cleanup_hook_handle hook, void* argument)
   self->batches_.clear();
   for (int fd : self->descriptors_) UniqueFd closed(fd);
   self->descriptors_.clear();
+  if (self->thread_results_ != nullptr) {
+    {
+      std::lock_guard<std::mutex> lock(self->thread_results_->mutex);
+      self->thread_results_->wanted = false;
+    }
+    uv_close(reinterpret_cast<uv_handle_t*>(&self->thread_results_->async), OnThreadResultsClosed);
+  }
   self->FinishCleanup();
 }
 
 void Environment::FinishCleanup() {
-  if (!ending_ || open_polls_ > 0 || pool_work_ > 0) return;
+  if (!ending_ || open_polls_ > 0 || pool_work_ > 0 || thread_results_open_) return;
   napi_async_cleanup_hook_handle hook = hook_;
   delete this;
   CheckStatus(napi_remove_async_cleanup_hook(hook), "Environment: finish");

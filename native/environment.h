@@ -83,9 +83,20 @@ class Environment {
   Napi::Value RunOnPool(std::function<void()> work, std::function<napi_value(napi_env)> result, int* status);
   static constexpr int kPoolWorkMax = 64;
 
+  // The same on a thread of its own, for work that may wait for ever: it holds up neither the pool nor the end of the environment, which
+  // leaves such a thread to itself. -EAGAIN when kThreadsMax are outstanding.
+  Napi::Value RunOnThread(std::function<void()> work, std::function<napi_value(napi_env)> result, int* status);
+  static constexpr int kThreadsMax = 64;
+
  private:
   friend class Watch;
   struct PoolWork;
+  struct ThreadWork;
+  struct ThreadResults;
+
+  static void OnThreadResults(uv_async_t* async);
+  static void OnThreadResultsClosed(uv_handle_t* async);
+  bool OpenThreadResults();
 
   static void OnCleanup(napi_async_cleanup_hook_handle hook, void* argument);
   void FinishCleanup();
@@ -97,6 +108,10 @@ class Environment {
   // Watches whose uv handle isn't closed yet, those being closed included.
   int open_polls_ = 0;
   int pool_work_ = 0;
+  // Null until the first thread, and again when the environment is ending.
+  std::shared_ptr<ThreadResults> thread_results_;
+  bool thread_results_open_ = false;
+  int threads_ = 0;
   std::unordered_map<int32_t, Watch*> watches_;
   std::unordered_map<int32_t, std::shared_ptr<FileBatch>> batches_;
   std::set<int> descriptors_;

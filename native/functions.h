@@ -27,10 +27,13 @@ Napi::Value FileBatchDescriptors(const Napi::CallbackInfo& info);
 Napi::Value FileBatchClose(const Napi::CallbackInfo& info);
 
 // misc_functions.cc
-Napi::Value MountOnPool(const Napi::CallbackInfo& info);
-Napi::Value UnmountOnPool(const Napi::CallbackInfo& info);
-Napi::Value MountRootOnPool(const Napi::CallbackInfo& info);
-Napi::Value StatfsOnPool(const Napi::CallbackInfo& info);
+Napi::Value MountOnThread(const Napi::CallbackInfo& info);
+Napi::Value UnmountOnThread(const Napi::CallbackInfo& info);
+Napi::Value MountRootOnThread(const Napi::CallbackInfo& info);
+Napi::Value StatfsOnThread(const Napi::CallbackInfo& info);
+Napi::Value StatPathOnThread(const Napi::CallbackInfo& info);
+Napi::Value TreeUsageOnThread(const Napi::CallbackInfo& info);
+Napi::Value TreeOwnershipOnThread(const Napi::CallbackInfo& info);
 Napi::Value OpenBeneathRoot(const Napi::CallbackInfo& info);
 Napi::Value CloseDescriptor(const Napi::CallbackInfo& info);
 Napi::Value SdNotifySend(const Napi::CallbackInfo& info);

@@ -1,4 +1,4 @@
-// Thin layer: mounts and statfs on the pool (either may wait for a server), and the single system calls.
+// Thin layer: mounts and looks at file systems, each on a thread of its own since it may wait for a server for ever, and the single system calls.
 #include <cerrno>
 
 #include "arguments.h"
@@ -7,24 +7,35 @@
 #include "misc.h"
 #include "mount.h"
 #include "path_resolve.h"
+#include "tree.h"
 #include "values.h"
 
 namespace kubelet {
 
 namespace {
 
-// A system call on the pool that answers a number.
-Napi::Value StatusOnPool(Napi::Env env, std::function<int()> call) {
+// A system call that answers a number.
+Napi::Value StatusOnThread(Napi::Env env, std::function<int()> call) {
   auto outcome = std::make_shared<int>(0);
   int status = 0;
-  Napi::Value promise = Environment::Of(env)->RunOnPool(
+  Napi::Value promise = Environment::Of(env)->RunOnThread(
       [outcome, call = std::move(call)] { *outcome = call(); }, [outcome](napi_env done) { return NumberValue(done, *outcome); }, &status);
+  return status < 0 ? Napi::Number::New(env, status) : promise;
+}
+
+// One that answers numbers, or negative errno.
+Napi::Value NumbersOnThread(Napi::Env env, std::function<int()> call, std::function<napi_value(napi_env)> numbers) {
+  auto outcome = std::make_shared<int>(0);
+  int status = 0;
+  Napi::Value promise = Environment::Of(env)->RunOnThread(
+      [outcome, call = std::move(call)] { *outcome = call(); },
+      [outcome, numbers = std::move(numbers)](napi_env done) { return *outcome < 0 ? NumberValue(done, *outcome) : numbers(done); }, &status);
   return status < 0 ? Napi::Number::New(env, status) : promise;
 }
 
 }  // namespace
 
-Napi::Value MountOnPool(const Napi::CallbackInfo& info) {
+Napi::Value MountOnThread(const Napi::CallbackInfo& info) {
   Arguments arguments(info, "mount");
   std::string source = arguments.Text("source");
   std::string target = arguments.Text("target");
@@ -32,25 +43,25 @@ Napi::Value MountOnPool(const Napi::CallbackInfo& info) {
   uint32_t flags = arguments.Uint32("flags");
   std::string data = arguments.Text("data");
   if (!arguments.ok()) return Napi::Value();
-  return StatusOnPool(info.Env(), [=] { return Mount(source, target, type, flags, data); });
+  return StatusOnThread(info.Env(), [=] { return Mount(source, target, type, flags, data); });
 }
 
-Napi::Value UnmountOnPool(const Napi::CallbackInfo& info) {
+Napi::Value UnmountOnThread(const Napi::CallbackInfo& info) {
   Arguments arguments(info, "unmount");
   std::string target = arguments.Text("target");
   uint32_t flags = arguments.Uint32("flags");
   if (!arguments.ok()) return Napi::Value();
-  return StatusOnPool(info.Env(), [=] { return Unmount(target, static_cast<int>(flags)); });
+  return StatusOnThread(info.Env(), [=] { return Unmount(target, static_cast<int>(flags)); });
 }
 
-Napi::Value MountRootOnPool(const Napi::CallbackInfo& info) {
+Napi::Value MountRootOnThread(const Napi::CallbackInfo& info) {
   Arguments arguments(info, "mountRoot");
   std::string path = arguments.Text("path");
   if (!arguments.ok()) return Napi::Value();
-  return StatusOnPool(info.Env(), [=] { return IsMountRoot(path); });
+  return StatusOnThread(info.Env(), [=] { return IsMountRoot(path); });
 }
 
-Napi::Value StatfsOnPool(const Napi::CallbackInfo& info) {
+Napi::Value StatfsOnThread(const Napi::CallbackInfo& info) {
   Arguments arguments(info, "statfs");
   std::string path = arguments.Text("path");
   if (!arguments.ok()) return Napi::Value();
@@ -61,7 +72,7 @@ Napi::Value StatfsOnPool(const Napi::CallbackInfo& info) {
   auto outcome = std::make_shared<Outcome>();
   int status = 0;
   Napi::Value promise = Environment::Of(info.Env())
-                            ->RunOnPool([outcome, path] { outcome->status = StatFilesystem(path, &outcome->figures); },
+                            ->RunOnThread([outcome, path] { outcome->status = StatFilesystem(path, &outcome->figures); },
                                         [outcome](napi_env env) {
                                           if (outcome->status < 0) return NumberValue(env, outcome->status);
                                           const FilesystemFigures& it = outcome->figures;
@@ -69,6 +80,42 @@ Napi::Value StatfsOnPool(const Napi::CallbackInfo& info) {
                                         },
                                         &status);
   return status < 0 ? Napi::Number::New(info.Env(), status) : promise;
+}
+
+Napi::Value StatPathOnThread(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "statPath");
+  std::string path = arguments.Text("path");
+  bool follow = arguments.Boolean("follow");
+  if (!arguments.ok()) return Napi::Value();
+  auto status = std::make_shared<PathStatus>();
+  return NumbersOnThread(info.Env(), [status, path, follow] { return StatPath(path, follow, status.get()); },
+                         [status](napi_env env) { return BigUint64ArrayValue(env, {status->mode, status->device, status->inode, status->uid, status->gid}); });
+}
+
+Napi::Value TreeUsageOnThread(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "treeUsage");
+  std::string path = arguments.Text("path");
+  uint32_t entries_max = arguments.Uint32("entriesMax");
+  if (!arguments.ok()) return Napi::Value();
+  auto usage = std::make_shared<TreeUsage>();
+  return NumbersOnThread(info.Env(), [usage, path, entries_max] { return MeasureTree(path, entries_max, usage.get()); },
+                         [usage](napi_env env) { return BigUint64ArrayValue(env, {usage->bytes, usage->inodes, usage->partial ? 1u : 0u}); });
+}
+
+Napi::Value TreeOwnershipOnThread(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "treeOwnership");
+  std::string path = arguments.Text("path");
+  Ownership ownership{};
+  ownership.gid = arguments.Uint32("gid");
+  ownership.file_bits = arguments.Uint32("fileBits");
+  ownership.directory_bits = arguments.Uint32("directoryBits");
+  ownership.on_root_mismatch = arguments.Boolean("onRootMismatch");
+  if (!arguments.ok()) return Napi::Value();
+  auto outcome = std::make_shared<OwnershipOutcome>();
+  return NumbersOnThread(info.Env(), [outcome, path, ownership] { return SetTreeOwnership(path, ownership, outcome.get()); },
+                         [outcome](napi_env env) {
+                           return BigUint64ArrayValue(env, {outcome->walked ? 1u : 0u, outcome->gid, outcome->entries, outcome->failures});
+                         });
 }
 
 Napi::Value OpenBeneathRoot(const Napi::CallbackInfo& info) {

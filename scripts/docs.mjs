@@ -27,7 +27,7 @@ const otherTypes = [
   'FileSourceState',
   'UrlSourceState',
   'KernelData',
-  'VolumeTeardown',
+  'VolumeManager',
   'ProbeRegistry',
 ];
 

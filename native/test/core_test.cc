@@ -1,6 +1,7 @@
 // The core's own tests, without Node: temporary directories, pipes and the real kernel. Built plainly and with the sanitizers
 // by scripts/native-core-test.mjs. Prints one line a test; the exit code is the number of failures.
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -27,6 +28,7 @@
 #include "../misc.h"
 #include "../mount.h"
 #include "../path_resolve.h"
+#include "../tree.h"
 
 using namespace kubelet;
 
@@ -381,6 +383,79 @@ static void TestTriggers() {
   EXPECT(DrainEventFd(-1, &count) == -EBADF && count == 0);
 }
 
+static void TestTreeUsage() {
+  mkdir(At("usage").c_str(), 0700);
+  mkdir(At("usage/d").c_str(), 0700);
+  WriteText(At("usage/f"), std::string(10000, 'x'));
+  EXPECT(link(At("usage/f").c_str(), At("usage/d/again").c_str()) == 0);
+  EXPECT(symlink("/etc", At("usage/link").c_str()) == 0);
+  TreeUsage usage;
+  EXPECT(MeasureTree(At("usage"), 1000, &usage) == 0);
+  // The root, the directory, the file once, the link itself.
+  EXPECT(usage.inodes == 4 && !usage.partial);
+  EXPECT(usage.bytes >= 10000 && usage.bytes < 64 * 1024);
+  TreeUsage bounded;
+  EXPECT(MeasureTree(At("usage"), 2, &bounded) == 0 && bounded.partial);
+  EXPECT(MeasureTree(At("usage/none"), 10, &usage) == -ENOENT);
+  std::string deep = At("deep");
+  for (int level = 0; level < kTreeLevelsMax + 20; level++) {
+    mkdir(deep.c_str(), 0700);
+    deep += "/d";
+  }
+  int before = OpenDescriptors();
+  EXPECT(MeasureTree(At("deep"), 1000, &usage) == 0 && usage.partial && usage.inodes > kTreeLevelsMax);
+  EXPECT(OpenDescriptors() == before);
+}
+
+static void TestTreeOwnership() {
+  if (geteuid() != 0) return;
+  mkdir(At("own").c_str(), 0755);
+  chmod(At("own").c_str(), 0755);
+  mkdir(At("own/d").c_str(), 0700);
+  WriteText(At("own/d/f"), "x");
+  WriteText(At("outside"), "x");
+  EXPECT(symlink(At("outside").c_str(), At("own/link").c_str()) == 0);
+  Ownership ownership{4711, 0660, 02770, true};
+  OwnershipOutcome outcome;
+  EXPECT(SetTreeOwnership(At("own"), ownership, &outcome) == 0);
+  EXPECT(outcome.walked && outcome.gid == 0 && outcome.entries == 4 && outcome.failures == 0);
+  struct stat status;
+  EXPECT(stat(At("own").c_str(), &status) == 0 && (status.st_mode & 07777) == 02775 && status.st_gid == 4711);
+  EXPECT(stat(At("own/d").c_str(), &status) == 0 && (status.st_mode & 07777) == 02770 && status.st_gid == 4711);
+  EXPECT(stat(At("own/d/f").c_str(), &status) == 0 && (status.st_mode & 07777) == 0660 && status.st_gid == 4711);
+  EXPECT(lstat(At("own/link").c_str(), &status) == 0 && status.st_gid == 4711);
+  // Through the link nothing was changed.
+  EXPECT(stat(At("outside").c_str(), &status) == 0 && (status.st_mode & 07777) == 0600 && status.st_gid == 0);
+  EXPECT(SetTreeOwnership(At("own"), ownership, &outcome) == 0 && !outcome.walked && outcome.gid == 4711);
+  ownership.on_root_mismatch = false;
+  EXPECT(SetTreeOwnership(At("own"), ownership, &outcome) == 0 && outcome.walked);
+  EXPECT(SetTreeOwnership(At("own/link"), ownership, &outcome) == -ELOOP);
+  EXPECT(SetTreeOwnership(At("none"), ownership, &outcome) == -ENOENT);
+}
+
+// Somebody exchanges a directory for a link to another place as often as they can: that place must stay as it is.
+static void TestTreeOwnershipRace() {
+  if (geteuid() != 0) return;
+  mkdir(At("prey").c_str(), 0700);
+  WriteText(At("prey/f"), "x");
+  mkdir(At("race").c_str(), 0700);
+  mkdir(At("race/a").c_str(), 0700);
+  WriteText(At("race/a/f"), "x");
+  EXPECT(symlink(At("prey").c_str(), At("race/b").c_str()) == 0);
+  std::atomic<bool> stop{false};
+  std::thread exchanger([&] {
+    while (!stop) renameat2(AT_FDCWD, At("race/a").c_str(), AT_FDCWD, At("race/b").c_str(), RENAME_EXCHANGE);
+  });
+  Ownership ownership{4712, 0660, 02770, false};
+  OwnershipOutcome outcome;
+  for (int turn = 0; turn < 500; turn++) EXPECT(SetTreeOwnership(At("race"), ownership, &outcome) == 0);
+  stop = true;
+  exchanger.join();
+  struct stat status;
+  EXPECT(stat(At("prey").c_str(), &status) == 0 && status.st_gid == 0 && (status.st_mode & 07777) == 0700);
+  EXPECT(stat(At("prey/f").c_str(), &status) == 0 && status.st_gid == 0);
+}
+
 int main() {
   char pattern[] = "/tmp/kubelet-core-XXXXXX";
   directory = mkdtemp(pattern);
@@ -405,6 +480,9 @@ int main() {
       {"statfs, flock, limits", TestMisc},
       {"mounts", TestMounts},
       {"triggers", TestTriggers},
+      {"tree: usage", TestTreeUsage},
+      {"tree: ownership", TestTreeOwnership},
+      {"tree: ownership against exchanges", TestTreeOwnershipRace},
   };
   for (const Test& test : kTests) {
     int descriptors = OpenDescriptors();

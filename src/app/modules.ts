@@ -5,10 +5,10 @@ import { Container, ContainerModule } from 'inversify';
 import { NodeRegistryCredentials } from '../adapters/credentials/index.js';
 import { CriConnection, CriContainers, CriImages, CriRuntimeEvents, CriRuntimeState, CriSandboxes, CriStreaming } from '../adapters/cri/index.js';
 import { failingPort } from '../adapters/decorators/index.js';
-import { CgroupfsPodCgroups, HttpManifestUrl, LinuxHostPaths, LinuxMachine, LinuxManifestDirectory } from '../adapters/linux/index.js';
+import { CgroupfsPodCgroups, HttpManifestUrl, LinuxMachine, LinuxManifestDirectory } from '../adapters/linux/index.js';
 import { LoggingEventSink } from '../adapters/logging/index.js';
 import { NetworkProbing } from '../adapters/probes/index.js';
-import { FileContainerLogs, FilePodDirectories, FilePodLogs, FilePodVolumes, FilePullRecords, FileSubPaths } from '../adapters/storage/index.js';
+import { FileContainerLogs, FilePodDirectories, FilePodLogs, FilePullRecords } from '../adapters/storage/index.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
 import { nodeAllocatableCgroup } from '../domain/cgroups/pod-cgroup-name.js';
 import { featureEnabled } from '../domain/configuration/feature-gates.js';
@@ -27,6 +27,7 @@ import { RuntimeNotices } from './daemon/runtime-notices.js';
 import { AgentObserver } from './daemon/stats/agent-observer.js';
 import { Shell } from './shell/shell.js';
 import { tokens } from './tokens.js';
+import { bindVolumes } from './volume-modules.js';
 
 const standalone = 'this kubelet has no apiserver: it runs without --kubeconfig';
 
@@ -94,17 +95,6 @@ const hostModule = module((bind) => {
       environment: process.env,
     });
   });
-  bind.to(tokens.podVolumes, [tokens.configuration, tokens.native, tokens.teardown], ({ options }, native, teardown) => {
-    const volumes = FilePodVolumes.open({ rootDirectory: options.rootDir }, native.mounts, native.openBeneath);
-    teardown.add('pod volumes', () => volumes.close());
-    return volumes;
-  });
-  bind.to(tokens.hostPaths, [], () => new LinuxHostPaths());
-  bind.to(tokens.subPaths, [tokens.configuration, tokens.native, tokens.teardown], ({ options }, native, teardown) => {
-    const subPaths = FileSubPaths.open({ rootDirectory: options.rootDir }, native.mounts);
-    teardown.add('sub paths', () => subPaths.close());
-    return subPaths;
-  });
   bind.to(tokens.podLogs, [tokens.configuration, tokens.profile, tokens.teardown], ({ configuration }, profile, teardown) => {
     const logs = FilePodLogs.open({ podLogsDirectory: configuration.podLogsDir, linksDirectory: profile.containerLogLinks });
     teardown.add('pod logs', () => logs.close());
@@ -143,9 +133,7 @@ const portsModule = module((bind) => {
       tokens.imagePorts,
       tokens.probing,
       tokens.podDirectories,
-      tokens.podVolumes,
-      tokens.hostPaths,
-      tokens.subPaths,
+      tokens.volumePorts,
       tokens.podLogs,
       tokens.containerLogs,
       tokens.podCgroups,
@@ -164,9 +152,7 @@ const portsModule = module((bind) => {
       imagePorts,
       probing,
       podDirectories,
-      podVolumes,
-      hostPaths,
-      subPaths,
+      volumePorts,
       podLogs,
       containerLogs,
       podCgroups,
@@ -185,9 +171,7 @@ const portsModule = module((bind) => {
         ...imagePorts,
         probing,
         podDirectories,
-        podVolumes,
-        hostPaths,
-        subPaths,
+        ...volumePorts,
         podLogs,
         containerLogs,
         podCgroups,
@@ -243,7 +227,7 @@ const agentModule = module((bind) => {
 /** A container with all that a daemon can be made of; `fill` binds what this start decides. */
 export function daemonContainer(fill: (binder: Binder) => void): { readonly resolver: Resolver; add(fill: (binder: Binder) => void): void } {
   const container = new Container();
-  container.load(module(fill), runtimeModule, hostModule, portsModule, agentModule);
+  container.load(module(fill), runtimeModule, hostModule, module(bindVolumes), portsModule, agentModule);
   const resolver: Resolver = { get: (token) => container.get(token as never) };
   return { resolver, add: (more) => container.load(module(more)) };
 }

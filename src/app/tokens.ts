@@ -80,6 +80,8 @@ export const tokens = {
   probing: token('probing') as PortToken<'probing'>,
   podDirectories: token('podDirectories') as PortToken<'podDirectories'>,
   podVolumes: token('podVolumes') as PortToken<'podVolumes'>,
+  volumeMounts: token('volumeMounts') as PortToken<'volumeMounts'>,
+  volumePorts: token<Pick<KubeletPorts, 'podVolumes' | 'volumeMounts' | 'hostPaths' | 'subPaths'>>('volumePorts'),
   hostPaths: token('hostPaths') as PortToken<'hostPaths'>,
   subPaths: token('subPaths') as PortToken<'subPaths'>,
   podLogs: token('podLogs') as PortToken<'podLogs'>,

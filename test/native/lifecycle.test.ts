@@ -57,6 +57,9 @@ await t.test('bad arguments are TypeErrors that name function and argument', add
     unmount: ['/nonexistent', 0],
     mountRoot: ['/nonexistent'],
     statfs: ['/nonexistent'],
+    statPath: ['/nonexistent', true],
+    treeUsage: ['/nonexistent', 1],
+    treeOwnership: ['/nonexistent', 0, 0, 0, true],
     openBeneath: [1, 'x', 0, 0, 8],
     closeDescriptor: [1],
     sdNotify: ['/nonexistent', ''],
@@ -217,6 +220,9 @@ const workerSource = (ending: string): string => `
   binding.openBeneath(root, '.', 0o10000000, 0, 8);
   fs.closeSync(root);
   for (let index = 0; index < 20; index++) binding.fileBatchReadOnPool(batch, slots, 8192);
+  // Walks that are still under way when it ends, and are left to themselves.
+  for (let index = 0; index < 20; index++) binding.treeUsage('/usr', 1000000);
+  binding.statPath(workerData.directory, true);
   // Events are being delivered when it ends.
   for (let index = 0; index < 50; index++) fs.writeFileSync(workerData.directory + '/' + index, '');
   parentPort.postMessage('ready');

@@ -20,7 +20,7 @@ export interface VolumesUnderTest {
 }
 
 const plugin = 'kubernetes.io~empty-dir';
-export const disk: VolumeSetUp = { uid: 'u1', plugin, volume: 'work', marker: 'work', mode: 0o777, gid: null, tmpfs: null };
+export const disk: VolumeSetUp = { uid: 'u1', plugin, volume: 'work', marker: 'work', mode: 0o777, gid: null, tmpfs: null, hugePages: null };
 const payloadVolume: VolumeSetUp = { ...disk, plugin: 'kubernetes.io~downward-api', volume: 'info', marker: 'wrapped_info' };
 
 export async function kindOf(work: () => Promise<unknown>): Promise<PortErrorKind | 'done'> {

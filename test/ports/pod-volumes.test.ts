@@ -52,7 +52,7 @@ function real(t: Test): RealVolumes {
   const rootDirectory = join(base, 'root');
   const directories = FilePodDirectories.open({ rootDirectory, podLogsDirectory: join(base, 'logs') });
   const volumes = FilePodVolumes.open({ rootDirectory }, native.mounts, native.openBeneath);
-  const subPaths = FileSubPaths.open({ rootDirectory }, native.mounts);
+  const subPaths = FileSubPaths.open({ rootDirectory }, native.mounts, native.trees);
   mkdirSync(join(base, 'srv'));
   const pathOf = (volume: string): string => join(rootDirectory, 'pods/u1/volumes/kubernetes.io~empty-dir', volume);
   t.teardown(async () => {
@@ -69,7 +69,7 @@ function real(t: Test): RealVolumes {
     volumes,
     subPaths,
     rootDirectory,
-    hostPaths: new LinuxHostPaths(),
+    hostPaths: new LinuxHostPaths(native.trees),
     hostDirectory: join(base, 'srv'),
     preparePod: (uid) => directories.prepare({ uid }, quietCall),
     removePod: (uid) => directories.remove({ uid }, quietCall),

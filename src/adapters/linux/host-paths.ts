@@ -1,15 +1,26 @@
-// Paths of the host that hostPath volumes name. Looks run on libuv's pool: a dead network file system must not hold up the loop.
-import type { Stats } from 'node:fs';
-import { constants, mkdir, open, stat } from 'node:fs/promises';
+// Paths of the host that hostPath volumes name. Each look has a thread of its own: a dead network file system must hold up nobody else.
+import { constants, mkdir, open } from 'node:fs/promises';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { HostPathKind, HostPathOperations } from '../../ports/outbound/pod-volumes.js';
+import type { Trees } from '../native-linux/index.js';
 import { carryOut } from '../storage/index.js';
 
+const formatBits = 0o170000;
+const kinds: ReadonlyMap<number, HostPathKind> = new Map([
+  [0o040000, 'directory'],
+  [0o100000, 'file'],
+  [0o140000, 'socket'],
+  [0o020000, 'char-device'],
+  [0o060000, 'block-device'],
+]);
+
 export class LinuxHostPaths implements PortOf<HostPathOperations> {
+  constructor(private readonly trees: Trees) {}
+
   inspect({ path }: { readonly path: string }, call: Call): Promise<HostPathKind> {
     return carryOut('hostPaths.inspect', path, call, async () => {
-      const entry = await stat(path).catch(() => null);
-      return entry === null ? 'absent' : kindOf(entry);
+      const entry = await this.trees.status(path, true).catch(() => null);
+      return entry === null ? 'absent' : (kinds.get(entry.mode & formatBits) ?? 'other');
     });
   }
 
@@ -20,12 +31,4 @@ export class LinuxHostPaths implements PortOf<HostPathOperations> {
       return null;
     });
   }
-}
-
-function kindOf(entry: Stats): HostPathKind {
-  if (entry.isDirectory()) return 'directory';
-  if (entry.isFile()) return 'file';
-  if (entry.isSocket()) return 'socket';
-  if (entry.isCharacterDevice()) return 'char-device';
-  return entry.isBlockDevice() ? 'block-device' : 'other';
 }

@@ -35,13 +35,19 @@ export interface NativeBinding {
   fileBatchReadOnPool(handle: number, slots: Int32Array, itemBytesMax: number): Promise<NativeFileBatchResult> | Status;
   fileBatchDescriptors(handle: number): Status;
   fileBatchClose(handle: number): Status;
-  /** The next four run on libuv's pool; a plain number: not started (-EAGAIN, too many outstanding). */
+  /** The next seven run on threads of their own, since each may wait for a file system for ever; a plain number: not started (-EAGAIN, too many outstanding). */
   mount(source: string, target: string, type: string, flags: number, data: string): Promise<Status> | Status;
   unmount(target: string, flags: number): Promise<Status> | Status;
   /** 1 or 0; -EOPNOTSUPP where the kernel doesn't say. */
   mountRoot(path: string): Promise<Status> | Status;
   /** type, block bytes, blocks, free, available, files, files free, flags. */
   statfs(path: string): Promise<BigUint64Array | Status> | Status;
+  /** mode, device, inode, uid, gid. */
+  statPath(path: string, follow: boolean): Promise<BigUint64Array | Status> | Status;
+  /** bytes, inodes, 1 when some were left out. */
+  treeUsage(path: string, entriesMax: number): Promise<BigUint64Array | Status> | Status;
+  /** 1 when it was walked, the root's group before, entries, failures. */
+  treeOwnership(path: string, gid: number, fileBits: number, directoryBits: number, onRootMismatch: boolean): Promise<BigUint64Array | Status> | Status;
   /** A descriptor, to be given back with closeDescriptor. */
   openBeneath(rootFd: number, path: string, flags: number, mode: number, resolve: number): Status;
   closeDescriptor(fd: number): Status;

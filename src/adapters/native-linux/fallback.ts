@@ -8,6 +8,7 @@ import { FallbackKernelLog } from './fallback-kernel-log.js';
 import { FallbackMemoryTriggers } from './fallback-memory-triggers.js';
 import { FallbackMounts } from './fallback-mounts.js';
 import { FallbackFileLock, FallbackResourceLimits, FallbackServiceManager } from './fallback-process-controls.js';
+import { FallbackTrees } from './fallback-trees.js';
 import type { NativeLinux, NativeLinuxOptions } from './native-linux.js';
 
 export const fallbackDegradations: readonly string[] = [
@@ -15,6 +16,7 @@ export const fallbackDegradations: readonly string[] = [
   'the kernel log is polled every second; a burst that overruns its buffer in that time is reported as lost',
   'statistics open and close every file they read, at several times the cost',
   'memory pressure and memory thresholds are polled, not signalled',
+  'looks at file systems share four threads with everything else: four dead file servers hold up all reading of files',
   'mounts, the lock file, resource limits and sd_notify need the programs mount, umount, flock, prlimit and systemd-notify (with NotifyAccess=all)',
 ];
 
@@ -29,6 +31,7 @@ export function fallbackNativeLinux(options: NativeLinuxOptions, reason: string)
     openFileBatch: (limits) => new FallbackFileBatch(limits.itemBytesMax),
     mounts,
     filesystemUsage: mounts,
+    trees: new FallbackTrees(),
     memoryTriggers: new FallbackMemoryTriggers(),
     fileLock: new FallbackFileLock(),
     resourceLimits: new FallbackResourceLimits(),

@@ -10,6 +10,7 @@ import type { NativeLinux, NativeLinuxOptions } from './native-linux.js';
 import { NativeMemoryTriggers } from './native-memory-triggers.js';
 import { NativeMounts } from './native-mounts.js';
 import { NativeFileLock, NativeResourceLimits, NativeServiceManager } from './native-process-controls.js';
+import { NativeTrees } from './native-trees.js';
 
 export type { BeneathFile, BeneathOptions, OpenBeneath } from './beneath.js';
 export { openPathFlag } from './beneath.js';
@@ -17,6 +18,7 @@ export { type MountinfoEntry, parseMountinfo } from './mountinfo.js';
 export type { FileBatchLimits } from './native-file-batch.js';
 export type { NativeLinux, NativeLinuxOptions } from './native-linux.js';
 export { type ServiceEnvironment, serviceEnvironmentOf } from './native-process-controls.js';
+export type { PathStatus, TreeOwnership, Trees, TreeUsage } from './trees.js';
 
 /** The addon if this installation has one, else the fallback. With `required`, or REQUIRE_NATIVE=1 in the environment, the addon's absence is an error. */
 export function openNativeLinux(options: NativeLinuxOptions, required: boolean): NativeLinux {
@@ -35,6 +37,7 @@ export function addonNativeLinux(binding: NativeBinding, options: NativeLinuxOpt
     openFileBatch: (limits) => new NativeFileBatch(binding, limits),
     mounts,
     filesystemUsage: mounts,
+    trees: new NativeTrees(binding),
     memoryTriggers: new NativeMemoryTriggers(binding),
     fileLock: new NativeFileLock(binding),
     resourceLimits: new NativeResourceLimits(binding),

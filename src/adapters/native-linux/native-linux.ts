@@ -11,6 +11,7 @@ import type { FileBatchReader } from './file-batch-reader.js';
 import type { FileBatchLimits } from './native-file-batch.js';
 import type { ServiceEnvironment } from './native-process-controls.js';
 import type { FileLock, ResourceLimits, ServiceManager } from './process-controls.js';
+import type { Trees } from './trees.js';
 
 export interface NativeLinuxOptions {
   /** /dev/kmsg, or a stand-in. */
@@ -30,6 +31,7 @@ export interface NativeLinux {
   openFileBatch(limits: FileBatchLimits): FileBatchReader;
   readonly mounts: PortOf<MountOperations>;
   readonly filesystemUsage: PortOf<FilesystemUsageOperations>;
+  readonly trees: Trees;
   readonly memoryTriggers: MemoryTriggers;
   readonly fileLock: FileLock;
   readonly resourceLimits: ResourceLimits;

@@ -4,7 +4,7 @@
 import { chmodSync, chownSync, constants, fstatSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { release } from 'node:os';
 import type { Call, PortOf } from '../../ports/operation.js';
-import type { MountOperations } from '../../ports/outbound/mounts.js';
+import type { MountOperations, MountRequest } from '../../ports/outbound/mounts.js';
 import type { PayloadWrite, PodVolumeOperations, VolumeAddress, VolumeContent, VolumeLeftovers, VolumeSetUp } from '../../ports/outbound/pod-volumes.js';
 import { type OpenBeneath, parseMountinfo } from '../native-linux/index.js';
 import { checkName, DirectoryHandle, making, using, walking } from './directory-handle.js';
@@ -63,21 +63,27 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
     });
   }
 
-  private async make(plugin: DirectoryHandle, { volume, mode, gid, tmpfs }: VolumeSetUp, marked: boolean, call: Call): Promise<void> {
+  private async make(plugin: DirectoryHandle, { volume, mode, gid, tmpfs, hugePages }: VolumeSetUp, marked: boolean, call: Call): Promise<void> {
     const isThere = plugin.look(volume) !== null;
     const path = using(plugin.ensure(volume, directoryMode), (directory) => directory.where());
-    if (tmpfs === null) {
+    if (tmpfs === null && hugePages === null) {
       if (marked && isThere) return;
     } else {
       // One that was mounted before a crash is taken as it is, with what may be in it.
       const mounted = isMountPoint(plugin, volume);
+      if (mounted && hugePages !== null) checkPageSize(path, hugePages.pageSize);
       if (marked && mounted) return;
-      const options = [...(tmpfs.sizeBytes > 0 ? [`size=${tmpfs.sizeBytes}`] : []), ...(this.noSwap ? ['noswap'] : [])];
-      if (!mounted) await this.mounts.mount({ source: 'tmpfs', target: path, fsType: 'tmpfs', options }, call);
+      if (!mounted) await this.mounts.mount(this.inMemory(path, tmpfs, hugePages), call);
     }
     // The owner first: a change of it may take the set-group-id bit away. The directory above is the kubelet's alone, so no link is met.
     if (gid !== null) chownSync(plugin.at(volume), lstatSync(plugin.at(volume)).uid, gid);
     chmodSync(plugin.at(volume), mode);
+  }
+
+  private inMemory(target: string, tmpfs: VolumeSetUp['tmpfs'], hugePages: VolumeSetUp['hugePages']): MountRequest {
+    if (hugePages !== null) return { source: 'nodev', target, fsType: 'hugetlbfs', options: [`pagesize=${hugePages.pageSize}`] };
+    const sizeBytes = tmpfs?.sizeBytes ?? 0;
+    return { source: 'tmpfs', target, fsType: 'tmpfs', options: [...(sizeBytes > 0 ? [`size=${sizeBytes}`] : []), ...(this.noSwap ? ['noswap'] : [])] };
   }
 
   read(request: VolumeAddress & { readonly paths: readonly string[] }, call: Call): Promise<VolumeContent> {
@@ -172,6 +178,14 @@ export function knowsNoSwap(kernelRelease: string, uidMap: string): boolean {
   const [major = 0, minor = 0] = kernelRelease.split('.').map((part) => Number.parseInt(part, 10));
   const isInitialNamespace = /^\s*0\s+0\s+4294967295\s*$/.test(uidMap);
   return isInitialNamespace && (major > 6 || (major === 6 && minor >= 4));
+}
+
+/** The kernel's table writes `2M` for what the API calls `2Mi`. */
+function checkPageSize(path: string, wanted: string): void {
+  const mount = parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')).findLast(({ mountPoint }) => mountPoint === path);
+  const found = mount?.superOptions.find((option) => option.startsWith('pagesize='))?.slice('pagesize='.length) ?? null;
+  if (found === null || `${found}i` === wanted) return;
+  throw new FileRefusal('failed-precondition', `${path} is mounted with pages of ${found}i, and is to have pages of ${wanted}`);
 }
 
 function subjectOf({ uid, plugin, volume }: VolumeAddress): string {

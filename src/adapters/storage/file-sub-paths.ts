@@ -1,12 +1,11 @@
 // Parts of volumes bound below a pod's own directory. A container may exchange anything in its volumes at any moment, so paths there are
 // opened one element below the other, never through a link, and what was opened is what is bound.
 // Invariant: nothing outside the volume that was named is made or bound, and nothing outside `pods/<uid>/volume-subpaths` is removed.
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFileSync, rmdirSync } from 'node:fs';
-import { lstat, readlink, stat } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFileSync, readlinkSync, rmdirSync } from 'node:fs';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { MountOperations } from '../../ports/outbound/mounts.js';
 import type { PathEntry, SubPathOperations, SubPathStep } from '../../ports/outbound/pod-volumes.js';
-import { openPathFlag } from '../native-linux/index.js';
+import { openPathFlag, type Trees } from '../native-linux/index.js';
 import { checkName, DirectoryHandle, making, using, walking } from './directory-handle.js';
 import { carryOut, errnoName, FileRefusal } from './file-errors.js';
 
@@ -18,12 +17,13 @@ export class FileSubPaths implements PortOf<SubPathOperations> {
     private readonly pods: DirectoryHandle,
     private readonly podsPath: string,
     private readonly mounts: PortOf<MountOperations>,
+    private readonly trees: Trees,
   ) {}
 
   /** Makes the roots when they are absent. Throws what the kernel says. */
-  static open({ rootDirectory }: { readonly rootDirectory: string }, mounts: PortOf<MountOperations>): FileSubPaths {
+  static open({ rootDirectory }: { readonly rootDirectory: string }, mounts: PortOf<MountOperations>, trees: Trees): FileSubPaths {
     const pods = using(DirectoryHandle.root(rootDirectory, directoryMode), (root) => root.ensure('pods', directoryMode));
-    return new FileSubPaths(pods, `${rootDirectory.replace(/\/+$/, '')}/pods`, mounts);
+    return new FileSubPaths(pods, `${rootDirectory.replace(/\/+$/, '')}/pods`, mounts, trees);
   }
 
   close(): void {
@@ -32,11 +32,8 @@ export class FileSubPaths implements PortOf<SubPathOperations> {
 
   look({ path }: { readonly path: string }, call: Call): Promise<SubPathOperations['look']['reply']> {
     return carryOut('subPaths.look', path, call, async () => {
-      const mode = await stat(path).then(
-        (entry) => entry.mode & permissionBits,
-        () => 0,
-      );
-      return { entry: await entryAt(path), mode };
+      const followed = await this.trees.status(path, true).catch(() => null);
+      return { entry: entryOf((await this.trees.status(path, false))?.mode ?? null, path), mode: (followed?.mode ?? 0) & permissionBits };
     });
   }
 
@@ -127,14 +124,16 @@ export class FileSubPaths implements PortOf<SubPathOperations> {
   }
 }
 
-async function entryAt(path: string): Promise<PathEntry> {
-  try {
-    const entry = await lstat(path);
-    if (entry.isSymbolicLink()) return { kind: 'symlink', target: await readlink(path) };
-    return { kind: entry.isDirectory() ? 'directory' : entry.isFile() ? 'file' : 'other' };
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(errnoName(error))) return { kind: 'absent' };
-    throw error;
+/** @param mode null: nothing is there */
+function entryOf(mode: number | null, path: string): PathEntry {
+  if (mode === null) return { kind: 'absent' };
+  switch (mode & constants.S_IFMT) {
+    case constants.S_IFLNK:
+      return { kind: 'symlink', target: readlinkSync(path) };
+    case constants.S_IFDIR:
+      return { kind: 'directory' };
+    default:
+      return { kind: (mode & constants.S_IFMT) === constants.S_IFREG ? 'file' : 'other' };
   }
 }
 

@@ -7,4 +7,5 @@ export { FilePodLogs, type PodLogPaths } from './file-pod-logs.js';
 export { FilePodVolumes } from './file-pod-volumes.js';
 export { FilePullRecords } from './file-pull-records.js';
 export { FileSubPaths } from './file-sub-paths.js';
+export { FileVolumeMounts, mountHelperDirectories, type VolumeMountPaths } from './file-volume-mounts.js';
 export { StateDirectory } from './state-directory.js';

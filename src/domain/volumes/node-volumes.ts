@@ -10,10 +10,11 @@ import { assert } from '../kernel/assert.js';
 import { podLimits } from '../qos/pod-resources.js';
 import { podQosClass } from '../qos/qos-class.js';
 import { goQuote } from '../values/go-text.js';
-import { mustParseQuantity, quantityValue } from '../values/quantity.js';
+import { mustParseQuantity, parseQuantity, quantityValue } from '../values/quantity.js';
 import { joinPath } from '../values/slash-paths.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { apiDataSource } from './api-data-volume.js';
+import type { Named } from './device-names.js';
 import { fsGroupMode } from './volume-ownership.js';
 import { volumePluginFor, volumeView } from './volume-plugins.js';
 import { escapeName } from './volume-spec.js';
@@ -74,18 +75,23 @@ export function emptyDirSetUp(pod: Pod, volume: Volume, allocatable: ResourceLis
   const gid = pod.spec.securityContext?.fsGroup ?? null;
   const { medium = '', sizeLimit = null } = volume.emptyDir ?? {};
   const mode = gid === null ? everyonesMode : fsGroupMode(everyonesMode, 'directory', false);
+  const base = { ...volumeAddress(pod, volume), mode, gid };
+  if (medium === hugePagesMedium || medium.startsWith(`${hugePagesMedium}-`)) {
+    const pageSize = hugePageSize(pod, medium);
+    return pageSize.ok ? { ok: true, setUp: { ...base, tmpfs: null, hugePages: { pageSize: pageSize.value } } } : pageSize;
+  }
   if (medium !== '' && medium !== 'Memory') return { ok: false, message: `unknown storage medium ${goQuote(medium)}` };
   const tmpfs = medium === 'Memory' ? { sizeBytes: memoryBytes(pod, sizeLimit, allocatable) } : null;
-  return { ok: true, setUp: { ...volumeAddress(pod, volume), mode, gid, tmpfs } };
+  return { ok: true, setUp: { ...base, tmpfs, hugePages: null } };
 }
 
 /** The directory of a volume that shows data of the API; only config maps are on disk. */
 export function payloadSetUp(pod: Pod, volume: Volume, allocatable: ResourceList): VolumeSetUp {
   if (volume.configMap !== undefined) {
     const gid = pod.spec.securityContext?.fsGroup ?? null;
-    return { ...volumeAddress(pod, volume), mode: gid === null ? everyonesMode : fsGroupMode(everyonesMode, 'directory', false), gid, tmpfs: null };
+    return { ...volumeAddress(pod, volume), mode: gid === null ? everyonesMode : fsGroupMode(everyonesMode, 'directory', false), gid, tmpfs: null, hugePages: null };
   }
-  return { ...volumeAddress(pod, volume), mode: tmpfsMode, gid: null, tmpfs: { sizeBytes: memoryBytes(pod, null, allocatable) } };
+  return { ...volumeAddress(pod, volume), mode: tmpfsMode, gid: null, tmpfs: { sizeBytes: memoryBytes(pod, null, allocatable) }, hugePages: null };
 }
 
 /** The least of what the node can give, what the pod may use and what the volume asks for; 0: no limit is known. */
@@ -98,6 +104,22 @@ function memoryBytes(pod: Pod, sizeLimit: string | null, allocatable: ResourceLi
   }
   if (sizeLimit !== null) candidates.push(quantityValue(mustParseQuantity(sizeLimit)));
   return candidates.filter((bytes) => bytes > 0n).reduce((least, bytes) => (least === 0 || bytes < BigInt(least) ? Number(bytes) : least), 0);
+}
+
+const hugePagesMedium = 'HugePages';
+const hugePagesPrefix = 'hugepages-';
+
+/** The size of page that the medium means: the one that the pod asks for, or of those the one named. */
+function hugePageSize({ spec: { resources, initContainers = [], containers } }: Pod, medium: string): Named {
+  const named = medium === hugePagesMedium ? null : medium.slice(hugePagesMedium.length + 1);
+  const requests = [resources?.requests, ...[...initContainers, ...containers].map((container) => container.resources?.requests)];
+  const asked = requests.flatMap((list) => Object.keys(list ?? {}).flatMap((name) => (name.startsWith(hugePagesPrefix) ? [name.slice(hugePagesPrefix.length)] : [])));
+  const same = (a: string, b: string): boolean => quantityValue(mustParseQuantity(a)) === quantityValue(mustParseQuantity(b));
+  if (named !== null && !parseQuantity(named).ok) return { ok: false, message: `unknown storage medium ${goQuote(medium)}` };
+  const [first] = named === null ? asked : asked.filter((size) => same(size, named));
+  if (first === undefined) return { ok: false, message: `medium ${medium}: hugePages storage requested, but there is no resource request for huge pages` };
+  if (named === null && asked.some((size) => !same(size, first))) return { ok: false, message: `medium: ${medium} can't be used if container requests multiple huge page sizes` };
+  return { ok: true, value: first };
 }
 
 /** Without a limit of each container the pod has none. */

@@ -13,6 +13,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   probing: { http: true, tcp: true, grpc: true },
   podDirectories: { prepare: true, prepareContainer: true, list: true, remove: true, writeHosts: true, writeUserNamespace: true, readUserNamespaces: true },
   podVolumes: { setUp: true, read: true, readFiles: true, write: true, tearDown: true, list: true },
+  volumeMounts: { mount: true, unmount: true, setOwnership: true, references: true, survey: true },
   hostPaths: { inspect: true, make: true },
   subPaths: { look: true, compare: true, carryOut: true },
   podLogs: { nextRestartCount: true, link: true, removeContainerLogs: true, listDirectories: true, removeDirectory: true, removeDeadLinks: true },

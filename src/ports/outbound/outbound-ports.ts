@@ -11,6 +11,7 @@ import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from 
 import type { ProbingOperations } from './probing.js';
 import type { PullRecordOperations } from './pull-records.js';
 import type { RegistryCredentialOperations } from './registry-credentials.js';
+import type { VolumeMountOperations } from './volume-mounts.js';
 
 export interface OutboundOperations {
   readonly runtime: RuntimeStateOperations;
@@ -22,6 +23,7 @@ export interface OutboundOperations {
   readonly probing: ProbingOperations;
   readonly podDirectories: PodDirectoryOperations;
   readonly podVolumes: PodVolumeOperations;
+  readonly volumeMounts: VolumeMountOperations;
   readonly hostPaths: HostPathOperations;
   readonly subPaths: SubPathOperations;
   readonly podLogs: PodLogOperations;

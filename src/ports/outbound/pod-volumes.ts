@@ -19,6 +19,8 @@ export interface VolumeSetUp extends VolumeAddress {
   readonly gid: number | null;
   /** Kept in memory, with at most this many bytes (0: as the kernel limits it); null: on the root's file system. */
   readonly tmpfs: { readonly sizeBytes: number } | null;
+  /** Kept in huge pages of this size (`2Mi`); null: not. With it `tmpfs` is null. */
+  readonly hugePages: { readonly pageSize: string } | null;
 }
 
 /** An entry at the top of a volume directory, links not followed. */

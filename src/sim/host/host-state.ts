@@ -37,6 +37,14 @@ export interface SimVolume {
   readonly nodes: Map<string, SimVolumeNode>;
 }
 
+/** Something mounted into a volume. */
+export interface SimVolumeMount {
+  /** The path that is bound, or the file system's type and source. */
+  readonly shown: string;
+  readonly options: readonly string[];
+  readonly gid: number;
+}
+
 export interface SimLogWriter {
   path: string;
   readonly bytesPerSecond: number;
@@ -60,6 +68,8 @@ export interface SimHostState {
   readonly podDirectories: Map<string, SimPodDirectory>;
   /** Paths of the host that scenarios and hostPath volumes made. */
   readonly hostPaths: Map<string, HostPathKind>;
+  /** By mount point. */
+  readonly volumeMounts: Map<string, SimVolumeMount>;
   /** Pod log directory -> container -> name of a log file -> its size in bytes. */
   readonly logs: Map<string, Map<string, Map<string, number>>>;
   /** Running containers that log, by id: the file they write, and since when its size has not been counted up. */
@@ -87,6 +97,7 @@ export function emptyHostState(): SimHostState {
   return {
     podDirectories: new Map(),
     hostPaths: new Map(),
+    volumeMounts: new Map(),
     logs: new Map(),
     logWriters: new Map(),
     links: new Map(),

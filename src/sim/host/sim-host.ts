@@ -13,6 +13,7 @@ import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } fr
 import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from '../../ports/outbound/pod-volumes.js';
 import type { PullRecordOperations } from '../../ports/outbound/pull-records.js';
 import type { RegistryCredentialOperations } from '../../ports/outbound/registry-credentials.js';
+import type { VolumeMountOperations } from '../../ports/outbound/volume-mounts.js';
 import { type Answer, answered, refused } from '../runtime/answers.js';
 import { hostSettings, type SimHostOptions, type SimHostSettings } from './host-options.js';
 import { emptyHostState, type SimHostState } from './host-state.js';
@@ -25,10 +26,12 @@ import { SimPodDirectories } from './sim-pod-directories.js';
 import { SimPodLogs } from './sim-pod-logs.js';
 import { SimPodVolumes } from './sim-pod-volumes.js';
 import { SimSubPaths } from './sim-sub-paths.js';
+import { SimVolumeMounts } from './sim-volume-mounts.js';
 
 export interface HostPorts {
   readonly podDirectories: PodDirectoryOperations;
   readonly podVolumes: PodVolumeOperations;
+  readonly volumeMounts: VolumeMountOperations;
   readonly hostPaths: HostPathOperations;
   readonly subPaths: SubPathOperations;
   readonly podLogs: PodLogOperations;
@@ -46,11 +49,20 @@ type AnyRequest = { [Name in HostOperationName]: { readonly op: Name; readonly r
 /** Of ports that have nothing to do with pods' files. */
 type OtherRequest = Extract<
   AnyRequest,
-  { readonly op: `podCgroups.${string}` | `machine.${string}` | `events.${string}` | `filesystemUsage.${string}` | `pullRecords.${string}` | `registryCredentials.${string}` }
+  {
+    readonly op:
+      | `podCgroups.${string}`
+      | `machine.${string}`
+      | `events.${string}`
+      | `filesystemUsage.${string}`
+      | `volumeMounts.${string}`
+      | `pullRecords.${string}`
+      | `registryCredentials.${string}`;
+  }
 >;
 
 const hostPorts: ReadonlySet<string> = new Set([
-  ...['podDirectories', 'podVolumes', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups'],
+  ...['podDirectories', 'podVolumes', 'volumeMounts', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups'],
   ...['pullRecords', 'registryCredentials', 'machine', 'events', 'filesystemUsage'],
 ]);
 
@@ -59,6 +71,7 @@ export class SimHost {
   readonly directories: SimPodDirectories;
   readonly volumes: SimPodVolumes;
   readonly subPaths: SimSubPaths;
+  readonly volumeMounts: SimVolumeMounts;
   readonly logs: SimPodLogs;
   readonly containerLogs: SimContainerLogs;
   readonly cgroups: SimPodCgroups;
@@ -76,6 +89,7 @@ export class SimHost {
     this.directories = new SimPodDirectories(state, this.settings);
     this.subPaths = new SimSubPaths(state, this.settings);
     this.volumes = new SimPodVolumes(state, this.settings, this.subPaths);
+    this.volumeMounts = new SimVolumeMounts(state, this.settings);
     this.logs = new SimPodLogs(state, this.settings);
     this.containerLogs = new SimContainerLogs(state, this.settings);
     this.cgroups = new SimPodCgroups(state, this.settings);
@@ -172,6 +186,16 @@ export class SimHost {
 
   private answerOther(asked: OtherRequest, now: Micros): unknown {
     switch (asked.op) {
+      case 'volumeMounts.mount':
+        return this.volumeMounts.mount(asked.request);
+      case 'volumeMounts.unmount':
+        return this.volumeMounts.unmount(asked.request);
+      case 'volumeMounts.setOwnership':
+        return this.volumeMounts.setOwnership(asked.request);
+      case 'volumeMounts.references':
+        return this.volumeMounts.references(asked.request);
+      case 'volumeMounts.survey':
+        return this.volumeMounts.survey();
       case 'podCgroups.ensure':
         return this.cgroups.ensure(asked.request);
       case 'podCgroups.destroy':

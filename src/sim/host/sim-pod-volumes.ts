@@ -16,6 +16,7 @@ import type { SimHostSettings } from './host-options.js';
 import type { SimHostState, SimPodDirectory, SimVolume, SimVolumeNode } from './host-state.js';
 import { checkName, HostRefusal } from './refusal.js';
 import type { SimSubPaths } from './sim-sub-paths.js';
+import { volumesOf } from './sim-volume-mounts.js';
 
 /** As the real adapter has it. */
 const readFileBytesMax = 1024 * 1024;
@@ -32,7 +33,7 @@ export class SimPodVolumes {
     if (pod === null) throw new HostRefusal('not-found', `the pod ${request.uid} has no directory`);
     const key = keyOf(request);
     const present = pod.volumes.get(key);
-    const tmpfs = request.tmpfs?.sizeBytes ?? null;
+    const tmpfs = request.tmpfs?.sizeBytes ?? (request.hugePages === null ? null : 0);
     const isWhole = present !== undefined && (tmpfs === null || present.tmpfsBytes !== null);
     if (pod.readyVolumes.has(request.marker) && isWhole) return null;
     pod.volumes.set(key, { mode: request.mode, gid: request.gid, tmpfsBytes: tmpfs, nodes: present?.nodes ?? new Map() });
@@ -94,9 +95,7 @@ export class SimPodVolumes {
 
   list({ uid }: PodVolumeOperations['list']['request']): VolumeLeftovers {
     const pod = this.state.podDirectories.get(checkName(uid));
-    const paths = [...(pod?.volumes.keys() ?? []), ...[...(pod?.volumeData ?? [])].map((path) => path.split('/').slice(1, 3).join('/'))];
-    const volumes = [...new Set(paths)].sort().map((path) => ({ plugin: path.slice(0, path.indexOf('/')), volume: path.slice(path.indexOf('/') + 1) }));
-    return { volumes, subPaths: this.subPaths.list(pod) };
+    return { volumes: volumesOf(this.state, uid), subPaths: this.subPaths.list(pod) };
   }
 
   inspectHostPath({ path }: HostPathOperations['inspect']['request']): HostPathKind {

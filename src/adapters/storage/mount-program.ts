@@ -1,0 +1,68 @@
+// File systems that need a program of their own to be mounted: `mount.<type> source target -o options`, as mount(8) calls it.
+// Invariants: no shell, an environment of our own; the program is killed when the call's time is over; what it printed is in the error, with
+// what follows `password=` and its like masked.
+import { execFile } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import type { Call } from '../../ports/operation.js';
+import { FileRefusal } from './file-errors.js';
+
+/** A server that doesn't answer lets mount.nfs try for minutes; the agent tries again anyway. */
+const helperTimeoutMs = 120_000;
+const outputBytesMax = 64 * 1024;
+const secretOptions = /\b(password|passwd|pass|credentials|cred|secret)=[^,\s]*/gi;
+
+export interface MountHelperRequest {
+  readonly fsType: string;
+  readonly source: string;
+  readonly target: string;
+  readonly options: readonly string[];
+  readonly directories: readonly string[];
+}
+
+export function runMountHelper({ fsType, source, target, options, directories }: MountHelperRequest, call: Call): Promise<void> {
+  if (!/^[a-z0-9.]+$/.test(fsType)) throw new FileRefusal('invalid-argument', `${JSON.stringify(fsType)} is no type of a file system`);
+  // A source that begins with a dash would be taken for an option.
+  if (source.startsWith('-')) throw new FileRefusal('invalid-argument', `${JSON.stringify(source)} is no source of a mount`);
+  const program = `mount.${fsType}`;
+  const path = directories.map((directory) => `${directory}/${program}`).find(isProgram);
+  if (path === undefined) {
+    throw new FileRefusal('failed-precondition', `${text(fsType, source, target, options)}\nOutput: the node has no ${program} in ${directories.join(', ')}`);
+  }
+  const given = [source, target, ...(options.length === 0 ? [] : ['-o', options.join(',')])];
+  return new Promise((resolve, reject) => {
+    // execFile has no `detached`, so a helper's own children end with it at the latest when their server answers.
+    const child = execFile(
+      path,
+      given,
+      { env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }, timeout: timeoutOf(call), killSignal: 'SIGKILL', maxBuffer: outputBytesMax },
+      (error, stdout, stderr) => {
+        if (error === null) return resolve();
+        const output = `${stdout}${stderr}`.trim().replace(secretOptions, '$1=<masked>');
+        const status = error.killed === true ? 'deadline exceeded' : `exit status ${error.code ?? 'unknown'}`;
+        reject(
+          new FileRefusal(error.killed === true ? 'deadline-exceeded' : 'unavailable', `mount failed: ${status}\n${text(fsType, source, target, options)}\nOutput: ${output}`),
+        );
+      },
+    );
+    child.stdin?.end();
+  });
+}
+
+function timeoutOf({ timeoutMicros }: Call): number {
+  return timeoutMicros === null ? helperTimeoutMs : Math.min(helperTimeoutMs, Math.ceil(timeoutMicros / 1000));
+}
+
+/** As the reference words it, whose arguments are mount(8)'s. */
+function text(fsType: string, source: string, target: string, options: readonly string[]): string {
+  const words = ['-t', fsType, ...(options.length === 0 ? [] : ['-o', options.join(',').replace(secretOptions, '$1=<masked>')]), source, target];
+  return `Mounting command: mount\nMounting arguments: ${words.join(' ')}`;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,105 @@
+// Local persistent volumes: a directory of the host, bound for each pod that claims it.
+//
+//   inspect -> mount -> (with an fsGroup) references -> nobody else has it: setOwnership; somebody has, with another group: told -> done
+//
+// Block devices are refused: formatting and checking them isn't this kubelet's yet.
+import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
+import type { HostPathKind } from '../../../ports/outbound/pod-volumes.js';
+import { assert } from '../../kernel/assert.js';
+import type { Reply } from '../../kernel/machine.js';
+import { goQuote } from '../../values/go-text.js';
+import { fsGroupMode } from '../../volumes/volume-ownership.js';
+import type { VolumeSpec } from '../../volumes/volume-spec.js';
+import { done, failed, procedure, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { optionsOf, placeOf, unmountOf } from './mounted-directory.js';
+import { viewOf } from './own-directory.js';
+
+const plugin = 'kubernetes.io/local-volume';
+
+interface LocalWork {
+  phase: 'inspect' | 'mount' | 'references' | 'own' | 'over';
+}
+
+function decide(work: LocalWork, scene: VolumeScene): VolumeStep {
+  const { spec, uid } = scene;
+  const place = placeOf(plugin, uid, spec);
+  switch (work.phase) {
+    case 'inspect':
+      return scene.ask('hostPaths.inspect', { path: pathOf(spec) });
+    case 'mount':
+      return scene.ask('volumeMounts.mount', { place, source: { kind: 'bind', path: pathOf(spec), options: optionsOf(spec, readOnlyOf(spec)) } });
+    case 'references':
+      return scene.ask('volumeMounts.references', { place });
+    case 'own': {
+      const { fsGroup, fsGroupChangePolicy = null } = scene.pod?.spec.securityContext ?? {};
+      assert(fsGroup !== undefined, 'only a group that is asked for is given');
+      const ownership = {
+        gid: fsGroup,
+        fileBits: fsGroupMode(0, 'file', false),
+        directoryBits: fsGroupMode(0, 'directory', false),
+        onRootMismatch: fsGroupChangePolicy === 'OnRootMismatch',
+      };
+      return scene.ask('volumeMounts.setOwnership', { place, ownership });
+    }
+    case 'over':
+      return done;
+  }
+}
+
+function replied(work: LocalWork, { op, outcome }: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
+  if (!outcome.ok) return failed(outcome.error.message, work.phase === 'inspect' || work.phase === 'mount' ? 'final' : 'uncertain');
+  switch (op) {
+    case 'hostPaths.inspect':
+      return inspected(work, outcome.value as HostPathKind, scene.spec);
+    case 'volumeMounts.mount':
+      work.phase = scene.pod?.spec.securityContext?.fsGroup === undefined || readOnlyOf(scene.spec) ? 'over' : 'references';
+      return null;
+    case 'volumeMounts.references':
+      referenced(work, outcome.value as AgentOperations['volumeMounts.references']['reply'], scene);
+      return null;
+    default:
+      work.phase = 'over';
+      return null;
+  }
+}
+
+function inspected(work: LocalWork, found: HostPathKind, spec: VolumeSpec): VolumeStep | null {
+  if (found === 'absent') return failed(`path ${goQuote(pathOf(spec))} does not exist`);
+  if (found === 'block-device') return failed(`this kubelet mounts local volumes of directories only, and ${pathOf(spec)} is a block device`);
+  if (found !== 'directory') return failed('only directory and block device are supported');
+  work.phase = 'mount';
+  return null;
+}
+
+/** Files that pods share belong to the group of the first. */
+function referenced(work: LocalWork, { mountPoints, gid }: AgentOperations['volumeMounts.references']['reply'], { pod, spec, context }: VolumeScene): void {
+  const wanted = pod?.spec.securityContext?.fsGroup;
+  if (mountPoints.length === 0) {
+    work.phase = 'own';
+    return;
+  }
+  work.phase = 'over';
+  if (pod === null || wanted === undefined || gid === null || gid === wanted || spec.kind === 'inline') return;
+  const name = spec.persistentVolume.metadata.name;
+  const message = `The requested fsGroup is ${wanted}, but the volume ${name} has GID ${gid}. The volume may not be shareable.`;
+  context.event(pod, null, 'Warning', 'AlreadyMountedVolume', message);
+}
+
+function pathOf(spec: VolumeSpec): string {
+  return spec.kind === 'persistent' ? (spec.persistentVolume.spec.local?.path ?? '') : '';
+}
+
+function readOnlyOf(spec: VolumeSpec): boolean {
+  return spec.kind === 'persistent' && spec.readOnly;
+}
+
+export const localVolume: VolumeKind = {
+  plugin,
+  refusal: (spec) => (spec.kind === 'persistent' && spec.persistentVolume.spec.volumeMode === 'Block' ? `this kubelet has no raw block volumes of the plugin ${plugin}` : null),
+  mountDevice: null,
+  setUp: procedure<LocalWork>({ begin: () => ({ phase: 'inspect' }), decide, replied }),
+  tearDown: unmountOf(plugin, null),
+  unmountDevice: null,
+  view: viewOf,
+  reconstruct: ({ name }) => ({ kind: 'persistent', persistentVolume: { metadata: { name }, spec: { local: { path: '' } } }, readOnly: false }),
+};

@@ -1,0 +1,20 @@
+// What kinds have in common that mount something on a directory of the pod's own.
+import type { Micros } from '../../../ports/micros.js';
+import type { VolumePlace } from '../../../ports/outbound/volume-mounts.js';
+import { escapeName, specName, type VolumeSpec } from '../../volumes/volume-spec.js';
+import { mountOptionsOf } from '../mount-checks.js';
+import { singleCommand, type VolumeProcedure } from '../volume-kind.js';
+
+export function placeOf(plugin: string, uid: string, spec: VolumeSpec): VolumePlace {
+  return { kind: 'pod', uid, plugin: escapeName(plugin), volume: specName(spec), inner: null };
+}
+
+/** @param forceAfter when a server that doesn't answer is given up; null: never */
+export function unmountOf(plugin: string, forceAfter: Micros | null): VolumeProcedure<never> {
+  return singleCommand((scene) => scene.ask('volumeMounts.unmount', { place: placeOf(plugin, scene.uid, scene.spec), forceAfter }));
+}
+
+/** The persistent volume's, and `ro` where the volume is asked for so. */
+export function optionsOf(spec: VolumeSpec, readOnly: boolean): readonly string[] {
+  return [...(readOnly ? ['ro'] : []), ...mountOptionsOf(spec)];
+}

@@ -1,0 +1,58 @@
+// What is mounted into pods' volumes and onto the node's own places for volumes, and who owns the files in them. A file system that no longer
+// answers makes only the calls about it wait: none of them touches another volume, and what is mounted is read from the kernel's table.
+// Invariants: nothing outside of `<root>/pods/<uid>/volumes` and `<root>/plugins` is made, mounted or removed; a directory is only ever removed
+// when nothing is mounted on it and nothing is in it.
+import type { Micros } from '../micros.js';
+import type { Operation } from '../operation.js';
+
+/** Each element is one file name. */
+export type VolumePlace =
+  /** `pods/<uid>/volumes/<plugin>/<volume>`, and `/<inner>` where the volume is mounted beside other things of the plugin's. */
+  | { readonly kind: 'pod'; readonly uid: string; readonly plugin: string; readonly volume: string; readonly inner: string | null }
+  /** Below `plugins`: once for all pods of the node. */
+  | { readonly kind: 'node'; readonly elements: readonly string[] };
+
+export type VolumeMountSource =
+  /** A directory or file of the host. Links in the path are followed: whoever names it is trusted with the host. */
+  | { readonly kind: 'bind'; readonly path: string; readonly options: readonly string[] }
+  | { readonly kind: 'fileSystem'; readonly fsType: string; readonly source: string; readonly options: readonly string[] }
+  /** By the program `mount.<fsType>`, which is given its arguments one by one and never a shell's line. */
+  | { readonly kind: 'helper'; readonly fsType: string; readonly source: string; readonly options: readonly string[] };
+
+export interface VolumeOwnership {
+  readonly gid: number;
+  /** Added to the modes of files, and of directories. */
+  readonly fileBits: number;
+  readonly directoryBits: number;
+  /** Nothing is done when the root has the group and all its bits: an earlier walk came to its end. */
+  readonly onRootMismatch: boolean;
+}
+
+export interface FoundPodVolumes {
+  readonly uid: string;
+  /** `volumes/<plugin>/<volume>`, sorted; not looked into. */
+  readonly volumes: readonly { readonly plugin: string; readonly volume: string }[];
+}
+
+/** One call a place at a time. Errors: not-found (the pod has no directory), invalid-argument, permission-denied, failed-precondition, unavailable, deadline-exceeded. */
+export interface VolumeMountOperations {
+  /** Makes the directory (0750) and mounts on it. Idempotent: what is mounted there already stays. A mount that fails leaves no directory that it made. */
+  readonly mount: Operation<{ readonly place: VolumePlace; readonly source: VolumeMountSource }, 'mounted' | 'present'>;
+  /**
+   * Takes down what is mounted at the place, and removes the empty directory. With `forceAfter` a server that has not answered by then is
+   * given up. Absent: succeeds. Errors: failed-precondition when something is in the directory, or is mounted below it.
+   */
+  readonly unmount: Operation<{ readonly place: VolumePlace; readonly forceAfter: Micros | null }, null>;
+  /**
+   * Whose the volume is, everything below its root first and the root last. Follows no link. What vanishes or can't be changed is counted, and
+   * is no failure. May take long. `gid`: the root's before.
+   */
+  readonly setOwnership: Operation<
+    { readonly place: VolumePlace; readonly ownership: VolumeOwnership },
+    { readonly walked: boolean; readonly gid: number; readonly failures: number }
+  >;
+  /** Other mount points of pods that show the same as what is mounted at the place, sorted; and the group of what is mounted, null when it can't be told. */
+  readonly references: Operation<{ readonly place: VolumePlace }, { readonly mountPoints: readonly string[]; readonly gid: number | null }>;
+  /** What earlier agents have left in pods' directories; sorted by uid. */
+  readonly survey: Operation<null, readonly FoundPodVolumes[]>;
+}
