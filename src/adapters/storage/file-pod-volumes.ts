@@ -10,6 +10,7 @@ import { type OpenBeneath, parseMountinfo } from '../native-linux/index.js';
 import { checkName, DirectoryHandle, making, using, walking } from './directory-handle.js';
 import { carryOut, FileRefusal } from './file-errors.js';
 import { isMountPoint as isMounted } from './file-sub-paths.js';
+import { leftVolumes } from './left-volumes.js';
 import { carryOutPayloadSteps, readPayload } from './payload-files.js';
 import { mountAtOrBelow, removeEverything, removeTree } from './remove-tree.js';
 import { removeVolumeTree } from './remove-volume-tree.js';
@@ -165,10 +166,7 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
   list({ uid }: { readonly uid: string }, call: Call): Promise<VolumeLeftovers> {
     return carryOut('podVolumes.list', uid, call, () => {
       checkName(uid);
-      const volumes = walking(this.pods, [uid, 'volumes'], (directory) =>
-        directory.directoryNames().flatMap((plugin) => (walking(directory, [plugin], (inside) => inside.directoryNames()) ?? []).map((volume) => ({ plugin, volume }))),
-      );
-      return { volumes: volumes ?? [], subPaths: walking(this.pods, [uid, 'volume-subpaths'], subPathsIn) ?? [] };
+      return { volumes: walking(this.pods, [uid, 'volumes'], leftVolumes) ?? [], subPaths: walking(this.pods, [uid, 'volume-subpaths'], subPathsIn) ?? [] };
     });
   }
 }

@@ -9,6 +9,7 @@ import type { FoundPodVolumes, VolumeMountOperations, VolumeMountSource, VolumeP
 import { type MountinfoEntry, parseMountinfo, type Trees } from '../native-linux/index.js';
 import { checkName, DirectoryHandle, walking } from './directory-handle.js';
 import { carryOut, FileRefusal } from './file-errors.js';
+import { leftVolumes } from './left-volumes.js';
 import { runMountHelper } from './mount-program.js';
 
 const directoryMode = 0o750;
@@ -140,7 +141,7 @@ export class FileVolumeMounts implements PortOf<VolumeMountOperations> {
   survey(_request: null, call: Call): Promise<readonly FoundPodVolumes[]> {
     return carryOut('volumeMounts.survey', '', call, () => {
       const found = walking(this.root, ['pods'], (pods) =>
-        pods.directoryNames().map((uid): FoundPodVolumes => ({ uid, volumes: walking(pods, [uid, 'volumes'], volumesIn) ?? [] })),
+        pods.directoryNames().map((uid): FoundPodVolumes => ({ uid, volumes: walking(pods, [uid, 'volumes'], leftVolumes) ?? [] })),
       );
       return (found ?? []).filter(({ volumes }) => volumes.length > 0);
     });
@@ -153,10 +154,6 @@ export class FileVolumeMounts implements PortOf<VolumeMountOperations> {
     if (parent === null) throw new FileRefusal('not-found', `${subjectOf(place)} is not there`);
     return `${parent}/${elements.at(-1)}`;
   }
-}
-
-function volumesIn(volumes: DirectoryHandle): FoundPodVolumes['volumes'] {
-  return volumes.directoryNames().flatMap((plugin) => (walking(volumes, [plugin], (inside) => inside.directoryNames()) ?? []).map((volume) => ({ plugin, volume })));
 }
 
 function elementsOf(place: VolumePlace): readonly string[] {

@@ -7,6 +7,7 @@ import { askForImages, credentialPluginReplied, imageStoreReplied, startImageSto
 import { assert } from '../kernel/assert.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
 import { mergeSet } from '../pod-sources/pod-config.js';
+import { beginSurvey, surveyAddress } from '../volume-manager/found-volumes.js';
 import { volumeMachine } from '../volume-manager/volume-manager-state.js';
 import { volumeWoken } from '../volume-manager/volume-operations.js';
 import { adopted, releasedSets } from './adopted-pods.js';
@@ -74,6 +75,7 @@ function take(context: AgentContext, input: AgentInput): void {
       pollStatus(context);
       beginRelist(context);
       startImageStore(context);
+      beginSurvey(context.state.volumes, context);
       beginApiObjects(context);
       return;
     case 'api-watch':
@@ -214,6 +216,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case volumeMachine:
       volumeWoken(context.state.volumes, address.key, context);
+      return;
+    case surveyAddress.machine:
+      beginSurvey(context.state.volumes, context);
       return;
     case 'probe':
       probeWoken(context, address.key);

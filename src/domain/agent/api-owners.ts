@@ -7,7 +7,7 @@ import { apiPodsChanged } from './api-pods.js';
 import { reconcileAllMirrors } from './mirror-pods.js';
 import { runtimeClassesChanged } from './runtime-facts.js';
 import { servicesChanged } from './services.js';
-import { volumesOfPods } from './volumes.js';
+import { volumesNodeChanged, volumesOfPods } from './volumes.js';
 
 type Owner = ApiParts['changed'];
 
@@ -36,4 +36,5 @@ function nodeChanged(context: AgentContext, _reflector: ReflectorState, _changes
   const pods = { group: '', version: 'v1', plural: 'pods' };
   if (replaced) watchObjects(context, 'pods', { resource: pods, namespace: null, fieldSelector: `spec.nodeName=${nodeName}`, labelSelector: null });
   reconcileAllMirrors(context);
+  volumesNodeChanged(context);
 }

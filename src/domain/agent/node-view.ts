@@ -3,6 +3,7 @@ import type { Node, NodeAddress as StatusAddress } from '../../ports/model/node.
 import { canonicalJson } from '../kernel/canonical.js';
 import type { NodeView } from '../node-status/node-facts-of.js';
 import { plegProblem } from '../pleg/pleg.js';
+import { volumesInUse } from '../volume-manager/volume-waiting.js';
 import type { AgentState } from './agent-state.js';
 import { runtimeProblemList } from './runtime-readiness.js';
 
@@ -11,7 +12,7 @@ const noDevices: NodeView['devices'] = { capacity: {}, allocatable: {}, removed:
 /** Nobody measures yet whether the node is short of anything. */
 const noPressures: NodeView['pressures'] = { memory: false, disk: false, pid: false };
 
-export function nodeView({ readiness, pleg }: AgentState, now: number): NodeView {
+export function nodeView({ readiness, pleg, volumes }: AgentState, now: number): NodeView {
   return {
     runtimeProblems: runtimeProblemList(readiness, plegProblem(pleg, now), now),
     networkProblems: readiness.networkProblem === null ? [] : [readiness.networkProblem],
@@ -21,7 +22,7 @@ export function nodeView({ readiness, pleg }: AgentState, now: number): NodeView
     runtimeHandlers: readiness.handlers,
     supplementalGroupsPolicy: readiness.supplementalGroupsPolicy,
     devices: noDevices,
-    volumesInUse: [],
+    volumesInUse: volumesInUse(volumes),
   };
 }
 

@@ -4,9 +4,10 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
 import type { VolumesOfPods } from '../pod-sync/sync-context.js';
 import { claimReplied, refreshVolumes, wantVolumes } from '../volume-manager/desired-volumes.js';
+import { nodeSeen, surveyReplied } from '../volume-manager/found-volumes.js';
 import { reconcileVolumes } from '../volume-manager/reconcile-volumes.js';
 import { releaseReplied, releaseVolumes, settleRelease } from '../volume-manager/release-volumes.js';
-import { claimMachine, releaseMachine, volumeMachine } from '../volume-manager/volume-manager-state.js';
+import { claimMachine, releaseMachine, surveyMachine, volumeMachine } from '../volume-manager/volume-manager-state.js';
 import { volumeReplied } from '../volume-manager/volume-operations.js';
 import { mountedVolumesOf, releaseState, volumesState } from '../volume-manager/volume-waiting.js';
 import type { AgentContext } from './agent-context.js';
@@ -33,8 +34,14 @@ export function takeVolumeReply(context: AgentContext, reply: Reply<AgentOperati
   if (machine === volumeMachine) volumeReplied(volumes, key, reply, context);
   else if (machine === claimMachine) claimReplied(volumes, key, reply, context);
   else if (machine === releaseMachine) releaseReplied(volumes, key, reply, context);
+  else if (machine === surveyMachine) surveyReplied(volumes, reply, context);
   else return false;
   return true;
+}
+
+/** The Node has changed. */
+export function volumesNodeChanged(context: AgentContext): void {
+  nodeSeen(context.state.volumes, context);
 }
 
 /** Lets volumes be worked on, and wakes who waits for them, until nothing more follows from this step. */

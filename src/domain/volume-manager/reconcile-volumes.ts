@@ -92,6 +92,7 @@ function isAttached(manager: VolumeManager, desired: DesiredVolume, { node }: Vo
   }
   if (known !== undefined) {
     known.attached = 'yes';
+    known.attachable = attachable;
     if (known.devicePath === '') known.devicePath = devicePath;
     return true;
   }

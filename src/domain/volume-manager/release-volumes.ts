@@ -9,12 +9,11 @@ import type { VolumeLeftovers } from '../../ports/outbound/pod-volumes.js';
 import type { Reply } from '../kernel/machine.js';
 import { podDirectory } from '../values/pod-directories.js';
 import { planSubPathCleanup } from '../volumes/sub-path.js';
-import { uniqueVolumeName, volumePluginFor } from '../volumes/volume-plugins.js';
 import { specName, unescapeName } from '../volumes/volume-spec.js';
 import { unwantVolumes } from './desired-volumes.js';
+import { adoptVolume } from './found-volumes.js';
 import type { VolumeContext } from './volume-kind.js';
-import { kindOf } from './volume-kinds.js';
-import { holdVolume, releaseMachine, type VolumeManager, type VolumeRelease } from './volume-manager-state.js';
+import { releaseMachine, type VolumeManager, type VolumeRelease } from './volume-manager-state.js';
 
 /** The pod's containers are dead, for good. Asked again it looks again. */
 export function releaseVolumes(manager: VolumeManager, uid: string, { turn }: VolumeContext): void {
@@ -58,9 +57,9 @@ function found(manager: VolumeManager, release: VolumeRelease, { volumes, subPat
     release.subPaths.set(volume, planSubPathCleanup(directory, volume, present));
     withSubPaths.add(volume);
   }
-  for (const { plugin, volume } of volumes) {
+  for (const { plugin, volume, data } of volumes) {
     withSubPaths.delete(volume);
-    if (!adopt(manager, { uid, plugin: unescapeName(plugin), name: volume })) failures.push(`no plugin of this kubelet takes down ${plugin}/${volume}`);
+    if (!adoptVolume(manager, { uid, plugin: unescapeName(plugin), name: volume, data })) failures.push(`no plugin of this kubelet takes down ${plugin}/${volume}`);
   }
   for (const name of manager.held.get(uid) ?? []) {
     manager.dirty.add(name);
@@ -68,25 +67,5 @@ function found(manager: VolumeManager, release: VolumeRelease, { volumes, subPat
     if (spec !== undefined) withSubPaths.delete(specName(spec));
   }
   // What is bound from places that have no directory of their own is unbound as a volume of that name.
-  for (const volume of withSubPaths) adopt(manager, { uid, plugin: 'kubernetes.io/host-path', name: volume });
-}
-
-/** What was found is taken to be mounted, maybe. False: no kind here knows it. */
-export function adopt(manager: VolumeManager, found: { readonly uid: string; readonly plugin: string; readonly name: string }): boolean {
-  const spec = kindOf(found.plugin)?.reconstruct(found) ?? null;
-  const plugin = spec === null ? null : volumePluginFor(spec);
-  if (spec === null || plugin === null) return false;
-  const name = uniqueVolumeName(plugin, spec, found.uid);
-  if (!name.ok) return false;
-  let actual = manager.actual.get(name.value);
-  if (actual === undefined) {
-    const { mountDevice } = kindOf(plugin.name) ?? {};
-    const device = mountDevice == null ? 'none' : 'uncertain';
-    actual = { name: name.value, plugin: plugin.name, spec, attachable: false, attached: 'uncertain', devicePath: '', device, pods: new Map() };
-    manager.actual.set(name.value, actual);
-  }
-  if (!actual.pods.has(found.uid)) actual.pods.set(found.uid, { uid: found.uid, spec, state: 'uncertain', remountRequired: false, reconstructed: true });
-  holdVolume(manager, found.uid, name.value);
-  manager.dirty.add(name.value);
-  return true;
+  for (const volume of withSubPaths) adoptVolume(manager, { uid, plugin: 'kubernetes.io/host-path', name: volume, data: null });
 }

@@ -91,6 +91,8 @@ export interface FoundVolume {
   /** Unescaped: `kubernetes.io/empty-dir`. */
   readonly plugin: string;
   readonly name: string;
+  /** A CSI volume's `vol_data.json`; null: there is none. */
+  readonly data: string | null;
 }
 
 export interface VolumeKind {
@@ -107,7 +109,7 @@ export interface VolumeKind {
   readonly unmountDevice: VolumeProcedure<never> | null;
   /** What containers see; null: it isn't for containers in this way. */
   readonly view: (spec: VolumeSpec, uid: string, rootDirectory: string) => MountedVolume | null;
-  /** The spec that a directory left by an earlier agent stands for, without the API. null: it can't be told from its name alone. */
+  /** The spec that a directory left by an earlier agent stands for, without the API. null: it can't be told. */
   readonly reconstruct: (found: FoundVolume) => VolumeSpec | null;
 }
 

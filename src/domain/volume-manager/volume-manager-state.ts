@@ -54,7 +54,7 @@ export interface ActualVolume {
   readonly name: string;
   readonly plugin: string;
   spec: VolumeSpec;
-  readonly attachable: boolean;
+  attachable: boolean;
   /** `uncertain`: it was found on the node, and nobody has said yet. */
   attached: 'yes' | 'no' | 'uncertain';
   devicePath: string;
@@ -118,13 +118,15 @@ export interface VolumeManager {
   readonly releases: Map<string, VolumeRelease>;
   /** By pod: the volumes that it has or may have, and those that are being mounted for it. */
   readonly held: Map<string, Set<string>>;
+  /** Whether what earlier agents left is known. */
+  survey: 'none' | 'asked' | 'over';
   /** Volumes that have to be compared anew. */
   readonly dirty: Set<string>;
 }
 
 export function newVolumeManager(): VolumeManager {
   const maps = { pods: new Map(), desired: new Map(), actual: new Map(), operations: new Map(), backoffs: new Map(), releases: new Map(), held: new Map() };
-  return { ...maps, dirty: new Set() };
+  return { ...maps, survey: 'none', dirty: new Set() };
 }
 
 /** The pod has the volume from here on, or may have it. */
@@ -144,6 +146,7 @@ export function letVolumeGo({ held }: VolumeManager, uid: string, volumeName: st
 export const volumeMachine = 'volume';
 export const claimMachine = 'volume-claim';
 export const releaseMachine = 'volume-release';
+export const surveyMachine = 'volume-survey';
 
 export function volumeAddressOf(volumeName: string): { readonly machine: string; readonly key: string } {
   return { machine: volumeMachine, key: volumeName };

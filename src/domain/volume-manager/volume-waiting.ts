@@ -62,7 +62,8 @@ export function mountedVolumesOf(manager: VolumeManager, uid: string, rootDirect
 }
 
 /** Names of attachable volumes that are wanted or here; null: what is here is not known yet. */
-export function volumesInUse(manager: VolumeManager): readonly string[] {
+export function volumesInUse(manager: VolumeManager): readonly string[] | null {
+  if (manager.survey !== 'over') return null;
   const wanted = [...manager.desired.values()].flatMap(({ name, attachable }) => (attachable ? [name] : []));
   const here = [...manager.actual.values()].flatMap(({ name, attachable }) => (attachable ? [name] : []));
   return [...new Set([...wanted, ...here])].sort(byCodeUnits);

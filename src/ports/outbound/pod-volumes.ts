@@ -61,9 +61,16 @@ export interface PayloadWrite extends VolumeAddress {
   readonly undo: readonly PayloadStep[];
 }
 
+export interface LeftVolume {
+  readonly plugin: string;
+  readonly volume: string;
+  /** What is in the `vol_data.json` of a CSI volume's directory, 64 KiB at most; null: there is none, or it is another plugin's. */
+  readonly data: string | null;
+}
+
 export interface VolumeLeftovers {
   /** Directories `volumes/<plugin>/<volume>`, sorted. */
-  readonly volumes: readonly { readonly plugin: string; readonly volume: string }[];
+  readonly volumes: readonly LeftVolume[];
   /** What is below `volume-subpaths`, by volume, sorted. */
   readonly subPaths: readonly ({ readonly volume: string } & SubPathsOfVolume)[];
 }

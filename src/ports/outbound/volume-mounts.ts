@@ -4,6 +4,7 @@
 // when nothing is mounted on it and nothing is in it.
 import type { Micros } from '../micros.js';
 import type { Operation } from '../operation.js';
+import type { LeftVolume } from './pod-volumes.js';
 
 /** Each element is one file name. */
 export type VolumePlace =
@@ -30,8 +31,8 @@ export interface VolumeOwnership {
 
 export interface FoundPodVolumes {
   readonly uid: string;
-  /** `volumes/<plugin>/<volume>`, sorted; not looked into. */
-  readonly volumes: readonly { readonly plugin: string; readonly volume: string }[];
+  /** `volumes/<plugin>/<volume>`, sorted; but for a CSI volume's data file not looked into. */
+  readonly volumes: readonly LeftVolume[];
 }
 
 /** One call a place at a time. Errors: not-found (the pod has no directory), invalid-argument, permission-denied, failed-precondition, unavailable, deadline-exceeded. */

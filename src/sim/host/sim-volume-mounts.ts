@@ -1,5 +1,6 @@
 // What is mounted into pods' volumes, as a model: mount points by their path below the pod's directory, or below `plugins`, with what they show.
 import { joinPath } from '../../domain/values/slash-paths.js';
+import type { LeftVolume } from '../../ports/outbound/pod-volumes.js';
 import type { FoundPodVolumes, VolumeMountOperations, VolumePlace } from '../../ports/outbound/volume-mounts.js';
 import type { SimHostSettings } from './host-options.js';
 import type { SimHostState } from './host-state.js';
@@ -65,11 +66,11 @@ export class SimVolumeMounts {
 }
 
 /** Directories of volumes, whoever made them. */
-export function volumesOf({ podDirectories }: SimHostState, uid: string): { readonly plugin: string; readonly volume: string }[] {
+export function volumesOf({ podDirectories }: SimHostState, uid: string): LeftVolume[] {
   const pod = podDirectories.get(uid);
   const left = [...(pod?.volumeData ?? []), ...(pod?.mounts ?? [])].filter((path) => path.startsWith('volumes/')).map((path) => path.split('/').slice(1, 3).join('/'));
   const paths = [...new Set([...(pod?.volumes.keys() ?? []), ...left])].sort();
-  return paths.map((path) => ({ plugin: path.slice(0, path.indexOf('/')), volume: path.slice(path.indexOf('/') + 1) }));
+  return paths.map((path) => ({ plugin: path.slice(0, path.indexOf('/')), volume: path.slice(path.indexOf('/') + 1), data: null }));
 }
 
 function below({ plugin, volume, inner }: Extract<VolumePlace, { kind: 'pod' }>): string {

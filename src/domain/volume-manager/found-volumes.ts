@@ -1,0 +1,64 @@
+// What earlier agents have left: looked up once at the start, so that it is known before anything is reported of the node's volumes, and once
+// more for each pod that ends. What was found may be mounted or not; it is `uncertain` until it is set up again, or taken down.
+//
+//   start -> survey -> over; a failure is tried again after a second
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { Reply } from '../kernel/machine.js';
+import { microsPerSecond } from '../values/time.js';
+import { uniqueVolumeName, volumePluginFor } from '../volumes/volume-plugins.js';
+import { unescapeName } from '../volumes/volume-spec.js';
+import type { FoundVolume, VolumeContext } from './volume-kind.js';
+import { kindOf } from './volume-kinds.js';
+import { holdVolume, surveyMachine, type VolumeManager } from './volume-manager-state.js';
+
+export const surveyAddress = { machine: surveyMachine, key: '' } as const;
+
+export function beginSurvey(manager: VolumeManager, { turn }: VolumeContext): void {
+  if (manager.survey !== 'none') return;
+  manager.survey = 'asked';
+  turn.ask('volumeMounts.survey', surveyAddress, 'survey', null);
+}
+
+export function surveyReplied(manager: VolumeManager, { outcome }: Reply<AgentOperations>, { turn }: VolumeContext): void {
+  if (!outcome.ok) {
+    turn.log('error', 'Cannot get volumes from disk', { err: outcome.error.message });
+    manager.survey = 'none';
+    turn.wakeAt(surveyAddress, turn.now + microsPerSecond);
+    return;
+  }
+  manager.survey = 'over';
+  for (const { uid, volumes } of outcome.value as AgentOperations['volumeMounts.survey']['reply']) {
+    for (const { plugin, volume, data } of volumes) adoptVolume(manager, { uid, plugin: unescapeName(plugin), name: volume, data });
+  }
+}
+
+/** What was found is taken to be mounted, maybe. False: no kind here knows it. What is known already stays as it is known. */
+export function adoptVolume(manager: VolumeManager, found: FoundVolume): boolean {
+  const spec = kindOf(found.plugin)?.reconstruct(found) ?? null;
+  const plugin = spec === null ? null : volumePluginFor(spec);
+  if (spec === null || plugin === null) return false;
+  const name = uniqueVolumeName(plugin, spec, found.uid);
+  if (!name.ok) return false;
+  let actual = manager.actual.get(name.value);
+  if (actual === undefined) {
+    const device = (kindOf(plugin.name)?.mountDevice ?? null) === null ? 'none' : 'uncertain';
+    actual = { name: name.value, plugin: plugin.name, spec, attachable: false, attached: 'uncertain', devicePath: '', device, pods: new Map() };
+    manager.actual.set(name.value, actual);
+  }
+  if (!actual.pods.has(found.uid)) actual.pods.set(found.uid, { uid: found.uid, spec, state: 'uncertain', remountRequired: false, reconstructed: true });
+  holdVolume(manager, found.uid, name.value);
+  manager.dirty.add(name.value);
+  return true;
+}
+
+/** The Node says anew what is attached to it: to what was found it may belong, and what is wanted may wait for it. */
+export function nodeSeen(manager: VolumeManager, { node }: VolumeContext): void {
+  for (const { name, attachable } of manager.desired.values()) if (attachable && manager.actual.get(name)?.attached !== 'yes') manager.dirty.add(name);
+  for (const { name, devicePath } of node?.status?.volumesAttached ?? []) {
+    const actual = manager.actual.get(name);
+    if (actual?.attached !== 'uncertain') continue;
+    actual.attachable = true;
+    actual.attached = 'yes';
+    if (actual.devicePath === '') actual.devicePath = devicePath;
+  }
+}

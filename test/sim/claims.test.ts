@@ -1,0 +1,301 @@
+// Claims and what they are bound to, volumes of servers, and of other pods: what is looked up, mounted, refused, told, and taken down.
+import t from 'tap';
+import { AssertionFailed } from '../../src/domain/kernel/assert.js';
+import type { PodSpec } from '../../src/ports/model/pod.js';
+import { SimCluster } from '../../src/sim/index.js';
+import { ApiCaller } from './api-caller.js';
+
+const second = 1_000_000;
+const minute = 60 * second;
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** A node of a cluster, and an administrator who binds claims as a controller would. */
+class ClaimRun {
+  readonly cluster = new SimCluster({ seed: 5, nodes: ['n1'], node: {}, apiserver: { auditLimit: 20_000 } });
+  readonly admin: ApiCaller;
+
+  constructor() {
+    const { cluster } = this;
+    const clock = {
+      get now() {
+        return cluster.now;
+      },
+      set now(_: number) {},
+    };
+    this.admin = new ApiCaller(cluster.apiserver, undefined, clock);
+    cluster.run(5 * second);
+  }
+
+  get host() {
+    return this.cluster.node().host;
+  }
+
+  pod(name: string, volumes: PodSpec['volumes'], more: Partial<PodSpec> = {}, mount: object = {}): string {
+    const volumeMounts = (volumes ?? []).map((volume) => ({ name: volume.name, mountPath: `/${volume.name}`, ...mount }));
+    const containers = [{ name: 'main', image: 'app:1', volumeMounts }];
+    const spec = { nodeName: 'n1', automountServiceAccountToken: false, terminationGracePeriodSeconds: 1, containers, ...more, volumes };
+    return this.made(this.admin.create('pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default' }, spec }));
+  }
+
+  claim(name: string, volumeName: string, phase = 'Bound', metadata: object = {}): string {
+    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, volumeName };
+    const uid = this.made(
+      this.admin.create('persistentvolumeclaims', { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default', ...metadata }, spec }),
+    );
+    this.admin.patch('persistentvolumeclaims', name, { status: { phase } }, 'status');
+    return uid;
+  }
+
+  volume(name: string, source: object, claimUid: string, more: object = {}, annotations: object = {}): void {
+    const claimRef = { namespace: 'default', name: 'c', uid: claimUid };
+    const spec = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], claimRef, persistentVolumeReclaimPolicy: 'Retain', ...more, ...source };
+    this.made(this.admin.create('persistentvolumes', { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name, annotations }, spec }, null));
+  }
+
+  private made({ code, body }: { readonly code: number; readonly body: Body }): string {
+    if (code !== 201) throw new AssertionFailed(`${code} ${String(body.message)}`);
+    return (body.metadata as { readonly uid: string }).uid;
+  }
+
+  phase(name: string): string {
+    return (this.admin.get('pods', name).body.status as { readonly phase?: string } | undefined)?.phase ?? '';
+  }
+
+  run(micros: number): void {
+    this.cluster.run(micros);
+  }
+
+  until(what: string, holds: () => boolean, atMost = 2 * minute): boolean {
+    return this.cluster.runUntil(holds, atMost) || assertNever(what);
+  }
+
+  said(name: string, reason = 'FailedMount'): string[] {
+    const records = this.cluster
+      .node()
+      .events(name)
+      .filter(({ record }) => record.reason === reason);
+    return [...new Set(records.map(({ record }) => record.message))];
+  }
+
+  mounts(): string[] {
+    return [...this.host.state.volumeMounts].map(([path, { shown, options }]) => `${path.slice('/var/lib/kubelet/'.length)} ${shown} ${options.join(',')}`);
+  }
+
+  gone(name: string, uid: string): void {
+    this.admin.remove('pods', name, {});
+    this.until('the pod is gone', () => this.admin.get('pods', name).code === 404);
+    this.until('its directory is gone', () => !this.host.state.podDirectories.has(uid));
+  }
+}
+
+function assertNever(what: string): never {
+  throw new AssertionFailed(`it did not come about: ${what}`);
+}
+
+const claimed = (readOnly = false) => [{ name: 'd', persistentVolumeClaim: { claimName: 'c', ...(readOnly ? { readOnly } : {}) } }];
+const local = { local: { path: '/mnt/disk' }, nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'Exists' }] }] } } };
+
+t.test('a local volume: bound for the pod, its group’s, seen by the container, taken down with the pod; the data stays', async (t) => {
+  const run = new ClaimRun();
+  run.host.volumes.putHostPath('/mnt/disk', 'directory');
+  run.volume('pv', local, run.claim('c', 'pv'));
+  const uid = run.pod('a', claimed(), { securityContext: { fsGroup: 2000 } });
+  run.until('it runs', () => run.phase('a') === 'Running');
+  const place = `pods/${uid}/volumes/kubernetes.io~local-volume/pv`;
+  t.strictSame(run.mounts(), [`${place} /mnt/disk `]);
+  t.equal(run.host.state.volumeMounts.get(`/var/lib/kubelet/${place}`)?.gid, 2000);
+  const [container] = run.cluster.node().containers(uid);
+  t.match(
+    container?.config.mounts?.find(({ containerPath }) => containerPath === '/d'),
+    { hostPath: `/var/lib/kubelet/${place}`, readonly: false },
+  );
+  run.gone('a', uid);
+  t.strictSame(run.mounts(), []);
+  t.equal(run.host.state.hostPaths.get('/mnt/disk'), 'directory');
+  t.strictSame(run.cluster.violations, []);
+});
+
+t.test('one claim in two volumes of a pod is one mount; a second pod has its own, and is told of another group', async (t) => {
+  const run = new ClaimRun();
+  run.host.volumes.putHostPath('/mnt/disk', 'directory');
+  run.volume('pv', local, run.claim('c', 'pv'));
+  const uid = run.pod('a', [...claimed(), { name: 'e', persistentVolumeClaim: { claimName: 'c' } }], { securityContext: { fsGroup: 2000 } });
+  run.until('it runs', () => run.phase('a') === 'Running');
+  t.equal(run.mounts().length, 1);
+  t.strictSame(
+    run.cluster
+      .node()
+      .containers(uid)[0]
+      ?.config.mounts?.map(({ containerPath }) => containerPath)
+      .filter((path) => path.length === 2),
+    ['/d', '/e'],
+  );
+  run.host.state.volumeMounts.set('/elsewhere', { shown: '/mnt/disk', options: [], gid: 2000 });
+  const second = run.pod('b', claimed(true), { securityContext: { fsGroup: 3000 } });
+  run.until('it runs too', () => run.phase('b') === 'Running');
+  t.match(
+    run.mounts().find((line) => line.includes(second)),
+    / ro$/,
+    'and only reads, as it asked',
+  );
+  t.strictSame(run.said('b', 'AlreadyMountedVolume'), [], 'who only reads changes nothing, and is told of nothing');
+  const third = run.pod('x', claimed(), { securityContext: { fsGroup: 3000 } });
+  run.until('a third runs', () => run.phase('x') === 'Running');
+  t.strictSame(run.said('x', 'AlreadyMountedVolume'), ['The requested fsGroup is 3000, but the volume pv has GID 0. The volume may not be shareable.']);
+  for (const [name, of] of [
+    ['a', uid],
+    ['b', second],
+    ['x', third],
+  ] as const)
+    run.gone(name, of);
+  t.equal(run.mounts().length, 1, 'what the scenario put there is left');
+});
+
+const bound = (run: ClaimRun) => run.claim('c', 'pv');
+const rows: readonly (readonly [sentence: string, prepare: (run: ClaimRun) => void, message: string])[] = [
+  ['a claim that isn’t there', () => {}, 'error processing PVC default/c: failed to fetch PVC from API server: persistentvolumeclaims "c" not found'],
+  ['a claim that is pending', (run) => run.claim('c', '', 'Pending'), 'error processing PVC default/c: PVC is not bound'],
+  ['a bound claim without a volume', (run) => run.claim('c', ''), 'error processing PVC default/c: PVC has empty pvc.Spec.VolumeName'],
+  ['a claim of a volume that isn’t there', (run) => bound(run), 'error processing PVC default/c: failed to fetch PV pv from API server: persistentvolumes "pv" not found'],
+  [
+    'a volume that is another claim’s',
+    (run) => run.volume('pv', local, `not-${bound(run)}`),
+    'error processing PVC default/c: found PV object pv but its pv.Spec.ClaimRef.UID not-UID does not point to claim.UID UID',
+  ],
+  [
+    'a raw device where a file system is mounted',
+    (run) => run.volume('pv', local, bound(run), { volumeMode: 'Block' }),
+    'volume d has volumeMode Block, but is specified in volumeMounts',
+  ],
+  [
+    'a plugin that this kubelet doesn’t have',
+    (run) => run.volume('pv', { fc: { targetWWNs: ['50060e801049cfd1'], lun: 0 } }, bound(run)),
+    'failed to get Plugin from volumeSpec for volume "pv" err=this kubelet does not have the plugin kubernetes.io/fc (fc)',
+  ],
+];
+for (const [sentence, prepare, message] of rows) {
+  t.test(`refused at once: ${sentence}`, async (t) => {
+    const run = new ClaimRun();
+    prepare(run);
+    const uid = run.pod('a', claimed());
+    run.until('it says so', () => run.said('a').length > 0);
+    const [text = ''] = run.said('a');
+    t.equal(
+      text.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UID'),
+      `Unable to attach or mount volumes: unmounted volumes=[d], unattached volumes=[], failed to process volumes=[d]: ${message}`,
+    );
+    t.equal(run.phase('a'), 'Pending');
+    run.run(minute);
+    t.strictSame(run.mounts(), []);
+    run.gone('a', uid);
+  });
+}
+
+const failures: readonly (readonly [sentence: string, source: object, more: object, annotations: object, message: string])[] = [
+  [
+    'the node is not one that the volume is on',
+    { local: { path: '/mnt/disk' } },
+    { nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'zone', operator: 'In', values: ['z'] }] }] } } },
+    {},
+    'MountVolume.NodeAffinity check failed for volume "pv" : no matching NodeSelectorTerms',
+  ],
+  [
+    'mount options of a plugin that takes none',
+    { hostPath: { path: '/srv' } },
+    {},
+    { 'volume.beta.kubernetes.io/mount-options': 'ro,noatime' },
+    'MountVolume.MountOptionSupport check failed for volume "pv" : mount options are not supported for this volume type',
+  ],
+  ['a path that isn’t there', { ...local, local: { path: '/mnt/none' } }, {}, {}, 'MountVolume.SetUp failed for volume "pv" : path "/mnt/none" does not exist'],
+  ['a path that is a file', { ...local, local: { path: '/mnt/file' } }, {}, {}, 'MountVolume.SetUp failed for volume "pv" : only directory and block device are supported'],
+];
+for (const [sentence, source, more, annotations, message] of failures) {
+  t.test(`told, and tried again: ${sentence}`, async (t) => {
+    const run = new ClaimRun();
+    run.host.volumes.putHostPath('/mnt/disk', 'directory');
+    run.host.volumes.putHostPath('/mnt/file', 'file');
+    run.volume('pv', source, bound(run), more, annotations);
+    const uid = run.pod('a', claimed());
+    run.until('it says so', () => run.said('a').length > 0);
+    run.run(3 * minute);
+    t.strictSame(run.said('a'), [message], 'and a wait that is over says nothing more');
+    t.equal(run.phase('a'), 'Pending');
+    run.gone('a', uid);
+  });
+}
+
+t.test('the pod’s wait for a claim ends by itself: bound later, it runs', async (t) => {
+  const run = new ClaimRun();
+  run.host.volumes.putHostPath('/mnt/disk', 'directory');
+  const uid = run.claim('c', 'pv', 'Pending');
+  run.pod('a', claimed());
+  run.until('it says so', () => run.said('a').length > 0);
+  run.volume('pv', local, uid);
+  run.admin.patch('persistentvolumeclaims', 'c', { status: { phase: 'Bound' } }, 'status');
+  t.ok(run.until('it runs', () => run.phase('a') === 'Running'));
+});
+
+t.test('an ephemeral claim is its pod’s, or refused', async (t) => {
+  const run = new ClaimRun();
+  run.host.volumes.putHostPath('/mnt/disk', 'directory');
+  run.claim('a-d', 'pv');
+  const template = { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } };
+  run.pod('a', [{ name: 'd', ephemeral: { volumeClaimTemplate: template } }]);
+  run.until('it says so', () => run.said('a').length > 0);
+  t.match(run.said('a')[0], /: PVC default\/a-d was not created for pod default\/a \(pod is not owner\)$/);
+  const owner = run.pod('b', [{ name: 'd', ephemeral: { volumeClaimTemplate: template } }]);
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'b', uid: owner, controller: true }];
+  run.volume('pv2', local, run.claim('b-d', 'pv2', 'Bound', { ownerReferences }));
+  t.ok(run.until('the owner runs', () => run.phase('b') === 'Running'));
+});
+
+t.test('ReadWriteOncePod: the second pod waits until the first is gone', async (t) => {
+  const run = new ClaimRun();
+  run.host.volumes.putHostPath('/mnt/disk', 'directory');
+  run.volume('pv', local, bound(run), { accessModes: ['ReadWriteOncePod'] });
+  const uid = run.pod('a', claimed());
+  run.until('it runs', () => run.phase('a') === 'Running');
+  run.pod('b', claimed());
+  run.until('the other says why not', () => run.said('b').length > 0);
+  t.strictSame(run.said('b'), ['MountVolume.SetUp failed for volume "pv" : volume uses the ReadWriteOncePod access mode and is already in use by another pod']);
+  run.gone('a', uid);
+  t.ok(run.until('it runs then', () => run.phase('b') === 'Running', 5 * minute));
+});
+
+t.test('NFS: by its own mount program, an IPv6 server in brackets, and options; what a dead server holds up is that pod alone', async (t) => {
+  const run = new ClaimRun();
+  const uid = run.pod('a', [{ name: 'n', nfs: { server: 'fd00::1', path: '/share', readOnly: true } }]);
+  run.until('it runs', () => run.phase('a') === 'Running');
+  t.strictSame(run.mounts(), [`pods/${uid}/volumes/kubernetes.io~nfs/n nfs [fd00::1]:/share ro`]);
+  run.gone('a', uid);
+  t.strictSame(run.mounts(), []);
+});
+
+t.test('a restart finds what is mounted again; of a pod that went meanwhile it is taken down', async (t) => {
+  const run = new ClaimRun();
+  run.host.volumes.putHostPath('/mnt/disk', 'directory');
+  run.volume('pv', local, bound(run));
+  const stays = run.pod('a', claimed());
+  const goes = run.pod('b', [
+    { name: 'n', nfs: { server: 's', path: '/p' } },
+    { name: 'e', emptyDir: {} },
+  ]);
+  run.until('both run', () => run.phase('a') === 'Running' && run.phase('b') === 'Running');
+  const before = run.mounts();
+  t.equal(before.length, 2);
+  run.cluster.node().kill();
+  run.admin.remove('pods', 'b', { gracePeriodSeconds: 0 });
+  run.run(10 * second);
+  run.cluster.node().start();
+  run.until('what the gone pod had is gone', () => !run.host.state.podDirectories.has(goes), 5 * minute);
+  t.strictSame(
+    run.mounts(),
+    before.filter((line) => line.includes(stays)),
+    'what the other has stays, and was mounted once',
+  );
+  t.equal(run.cluster.node().containers(stays).length, 1, 'its container never stopped');
+  run.gone('a', stays);
+  t.strictSame(run.mounts(), []);
+  t.strictSame(run.cluster.violations, []);
+});
