@@ -134,6 +134,7 @@ export type { ContainerFiles, PodCgroupOperations, PodDirectoryOperations, PodLo
 export type {
   HostPathKind,
   HostPathOperations,
+  LeftVolume,
   PathEntry,
   PayloadReading,
   PayloadStep,
@@ -152,4 +153,5 @@ export type { GrpcHealthReply, GrpcHealthRequest, HttpGetAnswer, HttpGetRequest,
 export type { PullRecordFile, PullRecordKind, PullRecordOperations } from './outbound/pull-records.js';
 export type { NodeDockerConfig, PluginRun, RegistryCredentialOperations } from './outbound/registry-credentials.js';
 export type { RuntimeEvent, RuntimeEventSource } from './outbound/runtime-events.js';
+export type { FoundPodVolumes, VolumeMountOperations, VolumeMountSource, VolumeOwnership, VolumePlace } from './outbound/volume-mounts.js';
 export { type Outcome, PortError, type PortErrorKind, type PortFailure } from './port-error.js';
