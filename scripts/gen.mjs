@@ -14,6 +14,8 @@ const modules = join(root, 'node_modules');
 const options = [
   'forceLong=bigint',
   'outputServices=grpc-js',
+  // Calls go over our own client (adapters/grpc); that of the library would be loaded with each stub.
+  'outputClientImpl=false',
   'env=node',
   'esModuleInterop=true',
   'importSuffix=.js',

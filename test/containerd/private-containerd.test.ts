@@ -3,18 +3,18 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { credentials } from '@grpc/grpc-js';
 import t from 'tap';
-import { PodSandboxConfig, type RunPodSandboxResponse, RuntimeServiceClient } from '../../src/adapters/cri/gen/cri-runtime-v1.js';
+import { PodSandboxConfig, RuntimeServiceService } from '../../src/adapters/cri/gen/cri-runtime-v1.js';
 import { leftoversOf, type RunNames } from './leftovers.js';
 import { PrivateContainerd, skipWithoutContainerd } from './private-containerd.js';
+import { RuntimeClient } from './runtime-client.js';
 
 const skip = skipWithoutContainerd();
 const nothing = { processes: [], mounts: [], bridge: false, cgroups: [], natRules: [] };
 
 /** One sandbox with a network and a published port, over the CRI: what leaves the most behind. */
 async function runSandbox(containerd: PrivateContainerd): Promise<string> {
-  const client = new RuntimeServiceClient(containerd.endpoint, credentials.createInsecure());
+  const client = new RuntimeClient(containerd.endpoint);
   const config = PodSandboxConfig.fromPartial({
     metadata: { name: 'sandbox', uid: 'sandbox', namespace: 'default', attempt: 0 },
     logDirectory: join(containerd.directory, 'logs'),
@@ -22,10 +22,7 @@ async function runSandbox(containerd: PrivateContainerd): Promise<string> {
     linux: { cgroupParent: join(containerd.cgroupRoot, 'pod') },
   });
   try {
-    const { podSandboxId } = await new Promise<RunPodSandboxResponse>((resolve, reject) => {
-      client.runPodSandbox({ config, runtimeHandler: '' }, (error, reply) => (error === null ? resolve(reply) : reject(error)));
-    });
-    return podSandboxId;
+    return (await client.ask(RuntimeServiceService.runPodSandbox, { config, runtimeHandler: '' })).podSandboxId;
   } finally {
     client.close();
   }

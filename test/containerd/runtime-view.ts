@@ -1,24 +1,15 @@
 // What really is in a private containerd, read past the kubelet: over the CRI with a client of its own, and from containerd's task list.
-import { credentials } from '@grpc/grpc-js';
-import {
-  type Container,
-  ContainerState,
-  type ContainerStatus,
-  type ListContainersResponse,
-  type ListPodSandboxResponse,
-  type PodSandbox,
-  RuntimeServiceClient,
-} from '../../src/adapters/cri/gen/cri-runtime-v1.js';
+import { type Container, ContainerState, type ContainerStatus, type PodSandbox, RuntimeServiceService } from '../../src/adapters/cri/gen/cri-runtime-v1.js';
 import type { PrivateContainerd } from './private-containerd.js';
+import { RuntimeClient } from './runtime-client.js';
 
-/** containerd 1.x takes no socket's path for an authority. */
-const channelOptions = { 'grpc.default_authority': 'localhost' };
+const notFound = 5;
 
 export class RuntimeView {
-  private readonly client: RuntimeServiceClient;
+  private readonly client: RuntimeClient;
 
   constructor(private readonly containerd: PrivateContainerd) {
-    this.client = new RuntimeServiceClient(containerd.endpoint, credentials.createInsecure(), channelOptions);
+    this.client = new RuntimeClient(containerd.endpoint);
   }
 
   close(): void {
@@ -26,10 +17,7 @@ export class RuntimeView {
   }
 
   async containers(): Promise<readonly Container[]> {
-    const { containers } = await new Promise<ListContainersResponse>((resolve, reject) => {
-      this.client.listContainers({ filter: undefined }, (error, reply) => (error === null ? resolve(reply) : reject(error)));
-    });
-    return containers;
+    return (await this.client.ask(RuntimeServiceService.listContainers, { filter: undefined })).containers;
   }
 
   async runningContainers(): Promise<readonly Container[]> {
@@ -37,21 +25,17 @@ export class RuntimeView {
   }
 
   async sandboxes(): Promise<readonly PodSandbox[]> {
-    const { items } = await new Promise<ListPodSandboxResponse>((resolve, reject) => {
-      this.client.listPodSandbox({ filter: undefined }, (error, reply) => (error === null ? resolve(reply) : reject(error)));
-    });
-    return items;
+    return (await this.client.ask(RuntimeServiceService.listPodSandbox, { filter: undefined })).items;
   }
 
   /** Null when the runtime has no such container. */
-  status(containerId: string): Promise<ContainerStatus | null> {
-    return new Promise((resolve, reject) => {
-      this.client.containerStatus({ containerId, verbose: false }, (error, reply) => {
-        if (error === null) resolve(reply.status ?? null);
-        else if (error.code === 5) resolve(null);
-        else reject(error);
-      });
-    });
+  async status(containerId: string): Promise<ContainerStatus | null> {
+    try {
+      return (await this.client.ask(RuntimeServiceService.containerStatus, { containerId, verbose: false })).status ?? null;
+    } catch (error) {
+      if ((error as { readonly code?: number }).code === notFound) return null;
+      throw error;
+    }
   }
 
   /** The host's process of each container and sandbox that runs, by the runtime's id. */

@@ -192,6 +192,26 @@ t.test('hosts files', async (t) => {
   t.match(hosts(podOf({ hostNetwork: true }), []), /\(host network\)\.\n127\.0\.0\.1 localhost\n$/, "the node's own on the host network");
 });
 
+t.test('KB074: hosts files, with aliases and without', async (t) => {
+  const nodeFile = '127.0.0.1 localhost\n192.0.2.9 registry # of the node\n';
+  const { hosts } = runtimeConfigs({ ...facts, hostsFile: nodeFile });
+  const hostAliases = [
+    { ip: '192.0.2.1', hostnames: ['db', 'db.local'] },
+    { ip: '2001:db8::1', hostnames: ['cache'] },
+  ];
+  const aliasPart = '\n# Entries added by HostAliases.\n192.0.2.1\tdb\tdb.local\n2001:db8::1\tcache\n';
+  const hostHeader = '# Kubernetes-managed hosts file (host network).\n';
+  t.equal(hosts(podOf({ hostNetwork: true, hostAliases }), []), hostHeader + nodeFile + aliasPart, "host network: the node's file to the byte, and the aliases marked");
+  t.equal(hosts(podOf({ hostNetwork: true }), []), hostHeader + nodeFile, 'without aliases nothing is added');
+  const own = hosts(podOf({ hostAliases, hostname: 'web', subdomain: 'shop' }), ['10.0.0.4', 'fd00::4']) ?? '';
+  t.match(own, /^# Kubernetes-managed hosts file\.\n127\.0\.0\.1\tlocalhost\n/, "pod network: generated, nothing of the node's");
+  t.notMatch(own, /registry/);
+  t.match(own, /\n10\.0\.0\.4\tweb\.shop\.[^\t]+\tweb\nfd00::4\tweb\.shop\.[^\t]+\tweb\n/, 'both addresses, with the whole name and the short one');
+  t.ok(own.endsWith(aliasPart));
+  const changed = runtimeConfigs({ ...facts, hostsFile: `${nodeFile}192.0.2.10 new\n` }).hosts(podOf({ hostNetwork: true, hostAliases }), []);
+  t.equal(changed, `${hostHeader}${nodeFile}192.0.2.10 new\n${aliasPart}`, "a container that starts later gets the node's file as it is then");
+});
+
 t.test('ports that the network is told of', async (t) => {
   const rows: readonly (readonly [sentence: string, ports: readonly ContainerPort[], told: readonly string[]])[] = [
     ['without a host port, too', [{ containerPort: 80 }], ['TCP 80 0 -']],

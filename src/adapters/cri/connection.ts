@@ -3,10 +3,11 @@
 // Invariants: a call is never retried and never waits for a socket that is down; it ends by its answer, by its deadline or by its
 // signal, whichever is first; it rejects with PortError only.
 import { setMaxListeners } from 'node:events';
-import { type ChannelOptions, Client, type ClientReadableStream, type ClientUnaryCall, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { connect } from 'node:net';
 import type { Micros } from '../../ports/micros.js';
 import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
+import { GrpcChannel, type GrpcFailure, type GrpcStream } from '../grpc/index.js';
 import { CreatedPods } from './created-pods.js';
 import { socketPathOf } from './endpoint.js';
 import { goErrorText, portErrorOf } from './grpc-errors.js';
@@ -15,27 +16,19 @@ import { operationTypeOf } from './operation-types.js';
 /** Largest answer that is taken, as the kubelet's client has it. */
 export const maxReceiveBytes = 16 * 1024 * 1024;
 
-const channelOptions: ChannelOptions = {
-  // Runtimes refuse the socket's path as authority.
-  'grpc.default_authority': 'localhost',
-  'grpc.max_receive_message_length': maxReceiveBytes,
-  'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 3_000,
-  'grpc.enable_retries': 0,
-  'grpc.service_config_disable_resolution': 1,
-  'grpc.enable_http_proxy': 0,
-  'grpc.enable_channelz': 0,
-  // The runtime and the image service get a connection each, also on one socket: a long pull must not stand before a status call.
-  'grpc.use_local_subchannel_pool': 1,
-  // A list of hundreds of containers is larger than HTTP/2's first window of 64 KiB; with it each list would wait for window updates.
-  'grpc-node.flow_control_window': 1024 * 1024,
-};
-
 /** The part of a generated method definition that a call needs. */
 export interface UnaryMethod<Request, Response> {
   readonly path: string;
   readonly requestSerialize: (value: Request) => Buffer;
   readonly responseDeserialize: (bytes: Buffer) => Response;
+}
+
+export interface StreamListener<Response> {
+  /** The server has taken the call. */
+  readonly begun: () => void;
+  readonly message: (answer: Response) => void;
+  /** Called once, last. null: it ended well. */
+  readonly ended: (failure: GrpcFailure | null) => void;
 }
 
 export interface CallTarget {
@@ -72,7 +65,8 @@ export class CriConnection {
   readonly requestTimeoutMicros: Micros;
   /** Shared by the roles that speak over this connection: who creates tells who lists. */
   readonly created: CreatedPods;
-  private readonly client: Client;
+  /** Of its own for the runtime and for the image service, also on one socket: a long pull must not stand before a status call. */
+  private readonly channel: GrpcChannel;
   private readonly observe: (call: CriCallObservation) => void;
 
   constructor(options: CriConnectionOptions) {
@@ -80,7 +74,15 @@ export class CriConnection {
     this.created = options.created ?? new CreatedPods();
     this.endpoint = options.endpoint;
     this.requestTimeoutMicros = options.requestTimeoutMicros;
-    this.client = new Client(`unix:${socketPathOf(options.endpoint)}`, credentials.createInsecure(), channelOptions);
+    const path = socketPathOf(options.endpoint);
+    this.channel = new GrpcChannel({
+      dial: () => connect(path),
+      dialProblem: (error) => `dial unix ${path}: ${reasonOf(error)}`,
+      // Runtimes refuse the socket's path as authority.
+      authority: 'localhost',
+      userAgent: 'kubelet-ts',
+      messageBytesMax: maxReceiveBytes,
+    });
   }
 
   /** One request, one answer. Rejects with PortError. */
@@ -91,66 +93,111 @@ export class CriConnection {
         reject(cutOff(false, operation, subject));
         return;
       }
-      const timeout = shorter(target.deadlineMicros, call.timeoutMicros);
-      let rpc: ClientUnaryCall | null = null;
-      const abort = () => rpc?.cancel();
-      const startedMs = performance.now();
-      const settle = (error: ServiceError | null, response?: Response) => {
-        call.signal.removeEventListener('abort', abort);
-        const durationMicros = Math.floor((performance.now() - startedMs) * 1_000);
-        this.observe({ operationType: operationTypeOf(method.path), durationMicros, failed: error !== null });
-        if (error === null) resolve(response as Response);
-        else if (call.signal.aborted) reject(cutOff(call.timeoutMicros !== null && durationMicros >= call.timeoutMicros - timerMicros, operation, subject));
-        else reject(target.messageWithCode === true ? withCode(error, operation, subject) : portErrorOf(error, operation, subject));
-      };
-      // One call of a port may ask the runtime about each of a pod's containers at the same time.
-      if (call.signal instanceof EventTarget) setMaxListeners(0, call.signal);
-      call.signal.addEventListener('abort', abort);
-      const options = timeout === null ? {} : { deadline: Date.now() + Math.ceil(timeout / 1_000) };
-      rpc = this.client.makeUnaryRequest(method.path, method.requestSerialize, method.responseDeserialize, request, new Metadata(), options, settle);
+      const watch = this.watched(method.path, call, target, reject);
+      const rpc = this.channel.unary(method.path, method.requestSerialize(request), watch.deadlineMillis, (failure, answer) => {
+        if (!watch.settled(failure)) return;
+        try {
+          resolve(method.responseDeserialize(answer));
+        } catch (error) {
+          reject(brokenAnswer(`grpc: failed to unmarshal the received message: ${String(error)}`, operation, subject));
+        }
+      });
+      watch.begin(() => rpc.cancel());
     });
   }
 
-  /** A stream of answers without a deadline; the caller listens to `data`, `error` and `end`, and cancels it. */
-  stream<Request, Response>(method: UnaryMethod<Request, Response>, request: Request): ClientReadableStream<Response> {
-    return this.client.makeServerStreamRequest(method.path, method.requestSerialize, method.responseDeserialize, request, new Metadata(), {});
+  /** A stream of answers without a deadline, until it ends or is cancelled. An answer that can't be read ends it. */
+  stream<Request, Response>(method: UnaryMethod<Request, Response>, request: Request, events: StreamListener<Response>): GrpcStream {
+    const rpc = this.channel.call(method.path, method.requestSerialize(request), null, {
+      begun: events.begun,
+      message: (message) => {
+        let answer: Response;
+        try {
+          answer = method.responseDeserialize(message);
+        } catch {
+          rpc.cancel();
+          return;
+        }
+        events.message(answer);
+      },
+      ended: events.ended,
+    });
+    return rpc;
   }
 
   /** All answers of a stream that ends by itself, within the time of one call. Rejects with PortError, and then nothing of it counts. */
   collect<Request, Response>(method: UnaryMethod<Request, Response>, request: Request, call: Call, target: CallTarget): Promise<Response[]> {
     const { operation, subject } = target;
-    if (call.signal.aborted) return Promise.reject(cutOff(false, operation, subject));
-    const timeout = shorter(target.deadlineMicros, call.timeoutMicros);
-    const options = timeout === null ? {} : { deadline: Date.now() + Math.ceil(timeout / 1_000) };
-    const startedMs = performance.now();
-    const rpc = this.client.makeServerStreamRequest(method.path, method.requestSerialize, method.responseDeserialize, request, new Metadata(), options);
-    const abort = () => rpc.cancel();
-    call.signal.addEventListener('abort', abort);
     return new Promise<Response[]>((resolve, reject) => {
-      const answers: Response[] = [];
-      let isSettled = false;
-      const settle = (error: ServiceError | null) => {
-        // The stream ends after an error, too.
-        if (isSettled) return;
-        isSettled = true;
+      if (call.signal.aborted) {
+        reject(cutOff(false, operation, subject));
+        return;
+      }
+      const watch = this.watched(method.path, call, target, reject);
+      const messages: Buffer[] = [];
+      const rpc = this.channel.call(method.path, method.requestSerialize(request), watch.deadlineMillis, {
+        message: (message) => messages.push(message),
+        ended: (failure) => {
+          if (!watch.settled(failure)) return;
+          try {
+            resolve(messages.map((message) => method.responseDeserialize(message)));
+          } catch (error) {
+            reject(brokenAnswer(`grpc: failed to unmarshal the received message: ${String(error)}`, operation, subject));
+          }
+        },
+      });
+      watch.begin(() => rpc.cancel());
+    });
+  }
+
+  /** What every call has: its deadline, its signal, and that it is observed and rejected in one way. */
+  private watched(path: string, call: Call, target: CallTarget, reject: (error: PortError) => void) {
+    const { operation, subject } = target;
+    const timeout = shorter(target.deadlineMicros, call.timeoutMicros);
+    const startedMs = performance.now();
+    let cancel: () => void = () => {};
+    const abort = () => cancel();
+    return {
+      deadlineMillis: timeout === null ? null : Math.ceil(timeout / 1_000),
+      begin(cancelCall: () => void) {
+        cancel = cancelCall;
+        // One call of a port may ask the runtime about each of a pod's containers at the same time.
+        if (call.signal instanceof EventTarget) setMaxListeners(0, call.signal);
+        call.signal.addEventListener('abort', abort);
+      },
+      /** Whether there is an answer; else it was rejected. */
+      settled: (failure: GrpcFailure | null): boolean => {
         call.signal.removeEventListener('abort', abort);
         const durationMicros = Math.floor((performance.now() - startedMs) * 1_000);
-        this.observe({ operationType: operationTypeOf(method.path), durationMicros, failed: error !== null });
-        if (error === null) resolve(answers);
-        else if (call.signal.aborted) reject(cutOff(call.timeoutMicros !== null && durationMicros >= call.timeoutMicros - timerMicros, operation, subject));
-        else reject(portErrorOf(error, operation, subject));
-      };
-      rpc.on('data', (answer: Response) => answers.push(answer));
-      rpc.on('error', (error: ServiceError) => settle(error));
-      rpc.on('end', () => settle(null));
-    });
+        this.observe({ operationType: operationTypeOf(path), durationMicros, failed: failure !== null });
+        if (failure === null) return true;
+        if (call.signal.aborted) reject(cutOff(call.timeoutMicros !== null && durationMicros >= call.timeoutMicros - timerMicros, operation, subject));
+        else reject(target.messageWithCode === true ? withCode(failure, operation, subject) : portErrorOf(failure, operation, subject));
+        return false;
+      },
+    };
   }
 
   /** Ends the connection; calls under way fail with `unavailable` or `cancelled`. */
   close(): void {
-    this.client.close();
+    this.channel.close();
   }
 }
+
+/** Go's words for what a socket says. */
+function reasonOf(error: Error): string {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return code in socketReasons ? `connect: ${socketReasons[code]}` : error.message;
+}
+
+const socketReasons: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or directory',
+  ECONNREFUSED: 'connection refused',
+  EACCES: 'permission denied',
+  ENOTSOCK: 'socket operation on non-socket',
+  EPROTOTYPE: 'protocol wrong type for socket',
+  EAGAIN: 'resource temporarily unavailable',
+};
 
 function shorter(a: Micros | null, b: Micros | null): Micros | null {
   if (a === null) return b;
@@ -165,7 +212,7 @@ function cutOff(late: boolean, operation: string, subject: string): PortError {
   return new PortError({ kind: late ? 'deadline-exceeded' : 'cancelled', message: late ? 'context deadline exceeded' : 'context canceled', operation, subject });
 }
 
-function withCode(error: ServiceError, operation: string, subject: string): PortError {
+function withCode(error: GrpcFailure, operation: string, subject: string): PortError {
   const { kind } = portErrorOf(error, operation, subject);
   return new PortError({ kind, message: goErrorText(error), operation, subject, cause: error });
 }

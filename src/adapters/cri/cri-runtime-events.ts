@@ -1,8 +1,8 @@
 // The runtime's event stream (GetContainerEvents) as notices per pod. containerd before 2.0 does not offer it.
 // Invariant: every connection begins with `lost`, because what happened before it is unknown; `unsupported` is said once and is the end.
-import { type ClientReadableStream, type ServiceError, status } from '@grpc/grpc-js';
 import { containerLabels } from '../../domain/values/container-labels.js';
 import type { RuntimeEvent, RuntimeEventSource } from '../../ports/outbound/runtime-events.js';
+import { type GrpcFailure, type GrpcStream, grpcStatus } from '../grpc/index.js';
 import type { CriConnection } from './connection.js';
 import { type ContainerEventResponse, RuntimeServiceService } from './gen/cri-runtime-v1.js';
 import { microsOf } from './values-from-cri.js';
@@ -12,7 +12,7 @@ const firstPauseMs = 500;
 const longestPauseMs = 30_000;
 
 export class CriRuntimeEvents implements RuntimeEventSource {
-  private rpc: ClientReadableStream<ContainerEventResponse> | null = null;
+  private rpc: GrpcStream | null = null;
   private timer: NodeJS.Timeout | null = null;
   private pauseMs = firstPauseMs;
   private stopped = false;
@@ -20,35 +20,32 @@ export class CriRuntimeEvents implements RuntimeEventSource {
   constructor(private readonly connection: CriConnection) {}
 
   start(deliver: (event: RuntimeEvent) => void): void {
-    const rpc = this.connection.stream(RuntimeServiceService.getContainerEvents, {});
-    this.rpc = rpc;
     let begun = false;
     const begin = () => {
       if (!begun) deliver({ kind: 'lost' });
       begun = true;
     };
-    const ended = (error: ServiceError | null) => {
-      if (this.stopped || this.rpc !== rpc) return;
+    const ended = (failure: GrpcFailure | null) => {
+      if (this.stopped) return;
       this.rpc = null;
-      if (error?.code === status.UNIMPLEMENTED) deliver({ kind: 'unsupported' });
+      if (failure?.code === grpcStatus.UNIMPLEMENTED) deliver({ kind: 'unsupported' });
       else {
         begin();
         this.reconnectLater(deliver);
       }
     };
-    // The server's headers say that it listens from here on; without them, the first notice does.
-    rpc.on('metadata', () => {
-      if (!this.stopped) begin();
-    });
-    rpc.on('data', (event: ContainerEventResponse) => {
+    const changed = (event: ContainerEventResponse) => {
       if (this.stopped) return;
       begin();
       this.pauseMs = firstPauseMs;
       const podUid = podUidOf(event);
       deliver(podUid === null ? { kind: 'lost' } : { kind: 'changed', podUid, at: microsOf(event.createdAt) });
-    });
-    rpc.on('error', (error: ServiceError) => ended(error));
-    rpc.on('end', () => ended(null));
+    };
+    // The server's headers say that it listens from here on; without them, the first notice does.
+    const listening = () => {
+      if (!this.stopped) begin();
+    };
+    this.rpc = this.connection.stream(RuntimeServiceService.getContainerEvents, {}, { begun: listening, message: changed, ended });
   }
 
   stop(): void {

@@ -1,11 +1,11 @@
 // What the agent settles with the runtime before it starts: that both services answer, and whose cgroup driver counts.
 
-import type { ServiceError } from '@grpc/grpc-js';
 import { goQuote } from '../../domain/values/go-text.js';
 import type { Micros } from '../../ports/micros.js';
 import type { CancelSignal } from '../../ports/operation.js';
 import type { RuntimeVersion } from '../../ports/outbound/container-runtime.js';
 import { PortError } from '../../ports/port-error.js';
+import { GrpcFailure } from '../grpc/index.js';
 import type { CriConnection } from './connection.js';
 import type { CriImages } from './cri-images.js';
 import type { CriRuntimeState } from './cri-runtime-state.js';
@@ -29,14 +29,10 @@ async function naming<T>(answer: Promise<T>, service: 'runtime' | 'image', endpo
   } catch (error) {
     if (!(error instanceof PortError)) throw error;
     // A call that failed is told with its code: that is what people look for when a runtime is down or has its CRI plugin switched off.
-    const reason = isServiceError(error.cause) ? goErrorText(error.cause) : error.message;
+    const reason = error.cause instanceof GrpcFailure ? goErrorText(error.cause) : error.message;
     const message = `validate service connection: validate CRI v1 ${service} API for endpoint ${goQuote(endpoint)}: ${reason}`;
     throw new PortError({ ...error.toFailure(), message, cause: error });
   }
-}
-
-function isServiceError(cause: unknown): cause is ServiceError {
-  return cause instanceof Error && 'code' in cause && 'details' in cause;
 }
 
 /** Upper bound of tries, and the pause between them. */

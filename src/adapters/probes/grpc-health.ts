@@ -1,44 +1,79 @@
-// The health service of a workload (grpc.health.v1.Health), asked in plain text on a channel of its own.
-import { type ChannelOptions, credentials, Metadata, status } from '@grpc/grpc-js';
+// The health service of a workload (grpc.health.v1.Health), asked in plain text on a connection of its own that is cut when the probe is over.
+import { connect } from 'node:net';
 import { addressText } from '../../domain/values/address-text.js';
 import type { GrpcHealthReply, GrpcHealthRequest } from '../../ports/outbound/probing.js';
-import { HealthCheckResponse_ServingStatus, HealthClient } from './gen/grpc-health-v1.js';
+import { GrpcChannel, type GrpcFailure, grpcCodeName, grpcStatus } from '../grpc/index.js';
+import { connectionErrorText } from './connection-errors.js';
+import { HealthCheckResponse_ServingStatus, HealthService } from './gen/grpc-health-v1.js';
+
+/** A health answer is two bytes. */
+const answerBytesMax = 4 * 1024 * 1024;
+/** Between two attempts to connect. */
+const pauseMillis = 100;
 
 export async function grpcHealth(request: GrpcHealthRequest, signal: AbortSignal): Promise<GrpcHealthReply> {
-  const { host, port, service, userAgent, timeoutMicros } = request;
+  const { host, port, timeoutMicros } = request;
   const address = addressText(host, port);
-  const options: ChannelOptions = {
-    'grpc.primary_user_agent': userAgent,
-    'grpc.use_local_subchannel_pool': 1,
-    'grpc.enable_http_proxy': 0,
-    'grpc.enable_channelz': 0,
-    'grpc.enable_retries': 0,
-    'grpc.service_config_disable_resolution': 1,
-    'grpc.initial_reconnect_backoff_ms': 100,
-  };
-  const client = new HealthClient(address, credentials.createInsecure(), options);
-  const deadline = Date.now() + Math.ceil(timeoutMicros / 1_000);
-  const close = (): void => client.close();
-  signal.addEventListener('abort', close);
-  try {
-    const problem = await new Promise<Error | null>((resolve) => client.waitForReady(deadline, (error) => resolve(error ?? null)));
-    // A connection that is refused is tried again until the time is over: the workload may be about to listen.
-    if (problem !== null) return { kind: 'dial-error', address, timedOut: true, error: 'context deadline exceeded' };
-    return await new Promise<GrpcHealthReply>((resolve) => {
-      client.check({ service }, new Metadata(), { deadline }, (error, response) => {
-        if (error !== null) resolve({ kind: 'rpc-error', code: goCodeName(error.code), message: error.details });
-        else resolve({ kind: 'status', servingStatus: HealthCheckResponse_ServingStatus[response.status] ?? String(response.status) });
-      });
-    });
-  } finally {
-    signal.removeEventListener('abort', close);
-    client.close();
+  const end = performance.now() + timeoutMicros / 1_000;
+  // A connection that is refused is tried again until the time is over: the workload may be about to listen.
+  for (;;) {
+    const attempt = await asked(request, address, Math.max(0, end - performance.now()), signal);
+    if (attempt.kind !== 'not-connected') return attempt.reply;
+    if (signal.aborted || performance.now() + pauseMillis >= end) {
+      await pause(Math.max(0, end - performance.now()), signal);
+      return { kind: 'dial-error', address, timedOut: true, error: 'context deadline exceeded' };
+    }
+    await pause(pauseMillis, signal);
   }
 }
 
-/** `DEADLINE_EXCEEDED` is `DeadlineExceeded` in Go's packages. */
-function goCodeName(code: status): string {
-  if (code === status.CANCELLED) return 'Canceled';
-  const words = (status[code] ?? 'UNKNOWN').toLowerCase().split('_');
-  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+type Attempt = { readonly kind: 'answered'; readonly reply: GrpcHealthReply } | { readonly kind: 'not-connected' };
+
+async function asked({ host, port, service, userAgent }: GrpcHealthRequest, address: string, millis: number, signal: AbortSignal): Promise<Attempt> {
+  let spoke = false;
+  const channel = new GrpcChannel({
+    dial: () => connect({ host, port }),
+    dialProblem: (error) => connectionErrorText(error, address),
+    spoke: () => {
+      spoke = true;
+    },
+    authority: address,
+    userAgent: `${userAgent} kubelet-ts`,
+    messageBytesMax: answerBytesMax,
+  });
+  const { path, requestSerialize, responseDeserialize } = HealthService.check;
+  let abort: () => void = () => {};
+  try {
+    return await new Promise<Attempt>((resolve) => {
+      const call = channel.unary(path, requestSerialize({ service }), millis, (failure, answer) => {
+        if (failure === null) resolve({ kind: 'answered', reply: servingOf(responseDeserialize(answer).status) });
+        else resolve(spoke ? { kind: 'answered', reply: failed(failure) } : { kind: 'not-connected' });
+      });
+      abort = () => call.cancel();
+      signal.addEventListener('abort', abort);
+    });
+  } finally {
+    signal.removeEventListener('abort', abort);
+    channel.close();
+  }
+}
+
+function servingOf(status: HealthCheckResponse_ServingStatus): GrpcHealthReply {
+  return { kind: 'status', servingStatus: HealthCheckResponse_ServingStatus[status] ?? String(status) };
+}
+
+function failed({ code, details }: GrpcFailure): GrpcHealthReply {
+  return { kind: 'rpc-error', code: grpcCodeName(code), message: code === grpcStatus.DEADLINE_EXCEEDED ? 'context deadline exceeded' : details };
+}
+
+function pause(millis: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const over = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', over);
+      resolve();
+    };
+    const timer = setTimeout(over, millis);
+    signal.addEventListener('abort', over);
+  });
 }

@@ -6,17 +6,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import {
-  type CallOptions,
-  type ChannelCredentials,
-  Client,
-  type ClientOptions,
-  type ClientReadableStream,
-  type handleServerStreamingCall,
-  makeGenericClientConstructor,
-  type Metadata,
-  type UntypedServiceImplementation,
-} from "@grpc/grpc-js";
+import type { handleServerStreamingCall, UntypedServiceImplementation } from "@grpc/grpc-js";
 
 export const protobufPackage = "v1alpha1";
 
@@ -357,28 +347,6 @@ export interface DRAResourceHealthServer extends UntypedServiceImplementation {
   /** Each message is the state of all devices; one that is no longer listed becomes UNKNOWN after its timeout. */
   nodeWatchResources: handleServerStreamingCall<NodeWatchResourcesRequest, NodeWatchResourcesResponse>;
 }
-
-export interface DRAResourceHealthClient extends Client {
-  /** Each message is the state of all devices; one that is no longer listed becomes UNKNOWN after its timeout. */
-  nodeWatchResources(
-    request: NodeWatchResourcesRequest,
-    options?: Partial<CallOptions>,
-  ): ClientReadableStream<NodeWatchResourcesResponse>;
-  nodeWatchResources(
-    request: NodeWatchResourcesRequest,
-    metadata?: Metadata,
-    options?: Partial<CallOptions>,
-  ): ClientReadableStream<NodeWatchResourcesResponse>;
-}
-
-export const DRAResourceHealthClient = makeGenericClientConstructor(
-  DRAResourceHealthService,
-  "v1alpha1.DRAResourceHealth",
-) as unknown as {
-  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): DRAResourceHealthClient;
-  service: typeof DRAResourceHealthService;
-  serviceName: string;
-};
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
