@@ -17,6 +17,8 @@ const disliked: readonly (readonly [name: string, complaint: RegExp])[] = [
   ['kubelet_preemptions', /should have "_total" suffix/],
   ['cadvisor_version_info', /snake_case/],
   ['container_memory_failcnt', /should have "_total" suffix/],
+  ['kubelet_certificate_manager_client_expiration_renew_errors', /should have "_total" suffix/],
+  ['kubelet_server_expiration_renew_errors', /should have "_total" suffix/],
   ['container_fs_inodes_total', /should not have "_total" suffix/],
 ];
 
@@ -40,6 +42,8 @@ const mixin: readonly (readonly [family: string, labels: readonly string[]])[] =
   ['kubelet_volume_stats_inodes', ['namespace', 'persistentvolumeclaim']],
   ['kubelet_volume_stats_inodes_free', ['namespace', 'persistentvolumeclaim']],
   ['kubelet_volume_stats_inodes_used', ['namespace', 'persistentvolumeclaim']],
+  ['rest_client_requests_total', ['code', 'host', 'method']],
+  ['rest_client_request_duration_seconds', ['host', 'verb']],
   ['kubernetes_build_info', ['git_version']],
   ['process_resident_memory_bytes', []],
   ['process_cpu_seconds_total', []],
@@ -57,13 +61,7 @@ const mixin: readonly (readonly [family: string, labels: readonly string[]])[] =
 ];
 
 /** Asked for by the mixin, and not here; `kubelet_node_config_error` and `storage_operation_errors_total` are not in v1.36 either. */
-const mixinMissing: readonly string[] = [
-  'kubelet_node_config_error',
-  'storage_operation_errors_total',
-  'rest_client_requests_total',
-  'rest_client_request_duration_seconds',
-  'go_goroutines',
-];
+const mixinMissing: readonly string[] = ['kubelet_node_config_error', 'storage_operation_errors_total', 'go_goroutines'];
 
 type Bodies = ReadonlyMap<string, string>;
 

@@ -4,6 +4,7 @@
 // server's end is gone for as long as TCP is patient.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
+import type { ClientHappening } from './client-happening.js';
 import { Connections } from './connections.js';
 import { type ClientPair, Credentials } from './credentials.js';
 import { Exchanges } from './exchanges.js';
@@ -33,8 +34,7 @@ export interface ApiClientOptions {
   problem(text: string): void;
   /** Where client certificates are rotated. */
   readonly rotated?: (() => ClientPair | null) | null;
-  /** Each try of a request: its verb and the status code, null without an answer. */
-  readonly observe?: (verb: string, code: number | null) => void;
+  readonly observe?: (happening: ClientHappening) => void;
 }
 
 export interface ApiClients {
@@ -52,11 +52,12 @@ export function openApiClients(options: ApiClientOptions): ApiClients {
   const { config, userAgent, environment } = options;
   const credentials = new Credentials({ config, now: () => options.now(), problem: (text) => options.problem(text), rotated: options.rotated ?? null });
   const connections = new Connections({ config, credentials, userAgent, environment });
-  const observe = (verb: string, code: number | null): void => options.observe?.(verb, code);
+  const observe = (happening: ClientHappening): void => options.observe?.(happening);
   let failures = 0;
-  const heartbeat = (verb: string, code: number | null): void => {
-    observe(verb, code);
-    failures = code === null ? failures + 1 : 0;
+  const heartbeat = (happening: ClientHappening): void => {
+    observe(happening);
+    if (happening.kind !== 'tried') return;
+    failures = happening.code === null ? failures + 1 : 0;
     if (failures >= heartbeatFailuresMax) connections.cutAll();
   };
   const clients = {

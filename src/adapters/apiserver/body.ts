@@ -29,6 +29,13 @@ export class Slices {
   }
 }
 
+const bytesOfBodies = new WeakMap<IncomingMessage, number>();
+
+/** How large a body was that `textOf` or `listOf` has read to its end; null: none was. */
+export function bytesRead(response: IncomingMessage): number | null {
+  return bytesOfBodies.get(response) ?? null;
+}
+
 /** The text of a body; throws TooLarge beyond the limit. */
 export async function textOf(response: IncomingMessage, bytesMax: number): Promise<string> {
   const chunks: Buffer[] = [];
@@ -41,6 +48,7 @@ export async function textOf(response: IncomingMessage, bytesMax: number): Promi
     }
     chunks.push(chunk);
   }
+  bytesOfBodies.set(response, bytes);
   return (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)).toString('utf8');
 }
 
@@ -87,6 +95,7 @@ export async function listOf(response: IncomingMessage): Promise<unknown> {
       await slices.pass();
     }
   }
+  bytesOfBodies.set(response, bytes);
   if (scanner === null) return parsedJson(Buffer.concat(early, bytes).toString('utf8'));
   const list = scanner.end();
   if (list === null) throw new NotJson("couldn't decode the answer: it is no JSON list");

@@ -12,7 +12,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
 import { type Asked, failureOf, localFailure } from './api-failures.js';
-import { excerptOf, NotJson, TooLarge } from './body.js';
+import { bytesRead, excerptOf, NotJson, TooLarge } from './body.js';
+import type { ClientHappening } from './client-happening.js';
 import { connectionErrorText, isBrokenConnection } from './connection-errors.js';
 import { type Connections, StaleConnection } from './connections.js';
 import { type RequestLimit, sleep } from './request-limit.js';
@@ -23,8 +24,7 @@ export interface ExchangeOptions {
   readonly limit: RequestLimit | null;
   /** The longest that a call of this client may take, watches apart. */
   readonly timeoutMicros: number;
-  /** Told how each try ended, for metrics and for who looks after the connections; code null: no answer. */
-  readonly observe?: (verb: string, code: number | null) => void;
+  readonly observe?: (happening: ClientHappening) => void;
 }
 
 export interface Sent extends Asked {
@@ -47,23 +47,40 @@ export class Exchanges {
   async call<T>(sent: Sent, call: Call, read: (response: IncomingMessage) => Promise<T>): Promise<T> {
     const limit = Math.min(call.timeoutMicros ?? Number.POSITIVE_INFINITY, this.options.timeoutMicros) / 1000;
     const scope = new Scope(call, limit);
+    const begun = performance.now();
+    let responseBytes: number | null = null;
     try {
       const response = await this.answer(sent, scope, false);
-      return await read(response);
+      const result = await read(response);
+      responseBytes = bytesRead(response);
+      return result;
     } catch (error) {
       throw this.asFailure(sent, error, scope);
     } finally {
       scope.end();
+      this.ended(sent, begun, responseBytes);
     }
   }
 
   /** The answer to a watch, with its stream still to be read. The signal is the caller's to abort. */
   async openWatch(sent: Sent, scope: Scope): Promise<IncomingMessage> {
+    const begun = performance.now();
     try {
       return await this.answer(sent, scope, true);
     } catch (error) {
       throw this.asFailure(sent, error, scope);
+    } finally {
+      this.ended(sent, begun, null);
     }
+  }
+
+  private ended({ method, body }: Sent, begun: number, responseBytes: number | null): void {
+    const requestBytes = body === null ? 0 : Buffer.byteLength(body);
+    this.options.observe?.({ kind: 'ended', method, host: this.options.connections.host, seconds: (performance.now() - begun) / 1000, requestBytes, responseBytes });
+  }
+
+  private tried({ method }: Sent, code: number | null, kind: 'tried' | 'retried' = 'tried'): void {
+    this.options.observe?.({ kind, method, host: this.options.connections.host, code });
   }
 
   private async answer(sent: Sent, scope: Scope, isWatch: boolean): Promise<IncomingMessage> {
@@ -72,7 +89,7 @@ export class Exchanges {
       const response = await this.sendOnce(sent, scope, isWatch, retries);
       if (response === null) continue;
       const code = response.statusCode ?? 0;
-      this.options.observe?.(sent.verb, code);
+      this.tried(sent, code);
       if (code >= 200 && code < 300) return response;
       if (code === 401) this.options.connections.rejected();
       const retryAfter = retryAfterOf(response);
@@ -80,6 +97,7 @@ export class Exchanges {
       const mayRetry = retryAfter !== null && (code === 429 || code >= 500) && retries < retriesMax && scope.millisLeft() > retryAfter * 1000;
       if (!mayRetry) throw failureOf(sent, code, body, retryAfter);
       await sleep(retryAfter * 1000, scope.signal);
+      this.tried(sent, code, 'retried');
     }
   }
 
@@ -94,18 +112,23 @@ export class Exchanges {
     } catch (thrown) {
       const isStale = thrown instanceof StaleConnection;
       const error = isStale ? thrown.cause : thrown;
-      if (!scope.signal.aborted || scope.isLate) this.options.observe?.(sent.verb, null);
+      if (!scope.signal.aborted || scope.isLate) this.tried(sent, null);
       const waitMillis = isStale ? 0 : brokenRetryMillis;
       const mayRetry = method === 'GET' && !scope.signal.aborted && isBrokenConnection(error) && retries < retriesMax && scope.millisLeft() > waitMillis;
       if (!mayRetry) throw error;
       if (waitMillis > 0) await sleep(waitMillis, scope.signal);
+      this.tried(sent, null, 'retried');
       return null;
     }
   }
 
   private async waitForToken(sent: Sent, scope: Scope): Promise<void> {
-    const { limit } = this.options;
-    if (limit === null || (await limit.take(scope.signal, scope.deadline))) return;
+    const { limit, connections, observe } = this.options;
+    if (limit === null) return;
+    const begun = performance.now();
+    const isTaken = await limit.take(scope.signal, scope.deadline);
+    observe?.({ kind: 'limited', method: sent.method, host: connections.host, seconds: (performance.now() - begun) / 1000 });
+    if (isTaken) return;
     const message = 'client rate limiter Wait returned an error: rate: Wait(n=1) would exceed context deadline';
     throw localFailure(sent, 'deadline-exceeded', message);
   }

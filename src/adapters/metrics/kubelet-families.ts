@@ -1,7 +1,8 @@
 // The families of /metrics, /metrics/probes and /metrics/slis as data. Names, types, labels and buckets are upstream's, an interface; those that
 // begin with `kubelet_ts_` are our own. What upstream has and this list has not is in docs/metrics.md with the reason.
 // Invariant: labels take few values, but for those of pods, which go with their pod.
-import type { Family, Stability } from './family-registry.js';
+import { clientFamilies } from './client-families.js';
+import { counter, gauge, histogram } from './family-kinds.js';
 
 const seconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const runtimeSeconds = Array.from({ length: 14 }, (_, n) => Number((0.005 * 2.5 ** n).toPrecision(17)));
@@ -10,23 +11,12 @@ const pullSeconds = [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 90
 const statusSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60];
 const storageSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 
-function counter<Label extends string = never>(help: string, labels: readonly Label[] = [], stability: Stability = 'ALPHA'): Family<'counter', Label> {
-  return { type: 'counter', help, stability, labels, buckets: [] };
-}
-
-function gauge<Label extends string = never>(help: string, labels: readonly Label[] = [], stability: Stability = 'ALPHA'): Family<'gauge', Label> {
-  return { type: 'gauge', help, stability, labels, buckets: [] };
-}
-
-function histogram<Label extends string = never>(help: string, buckets: readonly number[], labels: readonly Label[] = []): Family<'histogram', Label> {
-  return { type: 'histogram', help, stability: 'ALPHA', labels, buckets };
-}
-
 const httpLabels = ['long_running', 'method', 'path', 'server_type'] as const;
 const claimLabels = ['namespace', 'persistentvolumeclaim'] as const;
 const buildLabels = ['major', 'minor', 'git_version', 'git_commit', 'git_tree_state', 'build_date', 'go_version', 'compiler', 'platform'] as const;
 
 export const kubeletFamilies = {
+  ...clientFamilies,
   kubelet_active_pods: gauge('Pods that are considered at admission, by whether they are static.', ['static']),
   kubelet_admission_rejections_total: counter('Pods that were refused, by reason.', ['reason']),
   kubelet_cgroup_manager_duration_seconds: histogram('Duration of operations on cgroups of pods, by operation.', seconds, ['operation_type']),

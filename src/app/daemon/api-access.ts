@@ -22,6 +22,7 @@ import type { Logger } from '../../ports/outbound/logger.js';
 import { reportedVersion } from '../cli/version.js';
 import { nodeConfigOf, serverAnswers, stateOf, tryKubeconfig, writeKubeconfig } from './bootstrap.js';
 import { CertificateKeeping } from './certificate-keeping.js';
+import { ClientMeasuring } from './client-measuring.js';
 import { architectureName } from './cluster-node.js';
 import { micros } from './kubelet-settings.js';
 import { StartRefusal } from './start-refusal.js';
@@ -31,6 +32,7 @@ export interface ApiAccess {
   readonly clients: ApiClients | null;
   /** Take what watches named `certificate-...` see; each knows its own. */
   readonly keepers: Set<(events: ApiWatchEvents) => void>;
+  readonly measuring: ClientMeasuring;
 }
 
 export interface ApiAccessOptions {
@@ -54,7 +56,8 @@ const blockingTimeout: Micros = 3600 * microsPerSecond;
 
 export async function openApiAccess(options: ApiAccessOptions): Promise<ApiAccess> {
   const keepers: ApiAccess['keepers'] = new Set();
-  return { clients: options.loaded.options.kubeconfig === '' ? null : await new Opening(options, keepers).open(), keepers };
+  const measuring = new ClientMeasuring(() => options.clock.now());
+  return { clients: options.loaded.options.kubeconfig === '' ? null : await new Opening(options, keepers, measuring).open(), keepers, measuring };
 }
 
 class Opening {
@@ -63,6 +66,7 @@ class Opening {
   constructor(
     private readonly options: ApiAccessOptions,
     private readonly keepers: ApiAccess['keepers'],
+    private readonly measuring: ClientMeasuring,
   ) {}
 
   async open(): Promise<ApiClients> {
@@ -168,6 +172,7 @@ class Opening {
       fatal: (error) => this.options.end(error),
     });
     this.keepers.add((events) => keeping.saw(events));
+    this.measuring.keeps(keeping.state);
     this.options.stopped('client certificate', () => keeping.stop());
     keeping.begin(renews);
   }
@@ -191,6 +196,7 @@ class Opening {
       },
       problem: (err) => logger.log('error', 'Client credentials can not be used', { err }),
       rotated,
+      observe: (happening) => this.measuring.happened(happening),
     });
     this.options.stopped('apiserver connections', () => clients.close());
     return clients;

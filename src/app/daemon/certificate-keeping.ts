@@ -34,10 +34,14 @@ export interface CertificateKeepingOptions extends CertificateKeeperSettings {
 export class CertificateKeeping {
   private readonly shell: Shell<CertificateKeeper, CertificateKeeperEvent, CertificateKeeperOperations>;
 
+  /** For who measures: read only. */
+  readonly state: Readonly<Pick<CertificateKeeper, 'purpose' | 'facts' | 'failedAttempts'>>;
+
   constructor(options: CertificateKeepingOptions) {
     const { purpose, issueTimeout, once, endsWithout, template, store, keptKeyPath, clock } = options;
     const logger = options.logger.named('certificates');
     const state = newCertificateKeeper({ purpose, issueTimeout, once, endsWithout }, template);
+    this.state = state;
     const kernel = new Kernel<CertificateKeeper, CertificateKeeperEvent, CertificateKeeperOperations>(certificateKeeperMachine, state, randomInt(0, 2 ** 31));
     const certificates = new FileCertificates({
       stores: { [purpose]: store },

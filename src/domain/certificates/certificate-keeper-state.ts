@@ -34,7 +34,10 @@ export interface CertificateKeeper extends CertificateKeeperSettings {
   /** Renew at once, whatever the deadline. */
   forced: boolean;
   startedAt: Micros;
+  /** In a row. */
   failures: number;
+  /** Of this process. */
+  failedAttempts: number;
   /** No attempt before this time. */
   pausedUntil: Micros;
   /** The attempt under way. */
@@ -62,6 +65,6 @@ export type CertificateKeeperEvent =
 
 export function newCertificateKeeper(settings: CertificateKeeperSettings, template: CertificateTemplate | null): CertificateKeeper {
   const attempt = { request: '', csr: '', name: '', uid: '', version: 'v1' as const, attemptEnds: 0, watches: 0, resourceVersion: '', issued: '' };
-  const times = { deadline: null, forced: false, startedAt: 0, failures: 0, pausedUntil: 0 };
+  const times = { deadline: null, forced: false, startedAt: 0, failures: 0, failedAttempts: 0, pausedUntil: 0 };
   return { ...settings, phase: 'idle', template, facts: null, ...times, ...attempt, serverHealthy: false, isDone: false, gaveUp: false };
 }

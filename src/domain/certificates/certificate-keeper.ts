@@ -319,6 +319,7 @@ class Step {
     const { state, turn } = this;
     turn.log('error', 'Failed while requesting a signed certificate from the control plane', { purpose: state.purpose, err: reason });
     state.failures += 1;
+    state.failedAttempts += 1;
     const pause = Math.min(firstPause * 2 ** Math.min(state.failures - 1, 10), pauseMax);
     state.pausedUntil = turn.now + Math.round(pause * (1 + pauseJitter * turn.random('certificate-pause', state.purpose)));
     this.endAttempt();

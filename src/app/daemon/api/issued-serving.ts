@@ -29,10 +29,10 @@ export function issuedPair(context: DaemonContext): ServingPair | null {
 
 /** Keeps the pair right from now on. @param serve takes each new one */
 export function keepIssued(context: DaemonContext, resolver: Resolver, teardown: Teardown, nodeName: string, serve: (pair: ServingPair) => void): void {
-  const { clients, keepers } = resolver.get(tokens.apiAccess);
+  const { clients, keepers, measuring } = resolver.get(tokens.apiAccess);
   if (clients === null) return;
   const { logger, clock, loaded } = context;
-  const keeping = new CertificateKeeping({
+  const keeping: CertificateKeeping = new CertificateKeeping({
     purpose: 'server',
     issueTimeout,
     once: false,
@@ -43,11 +43,15 @@ export function keepIssued(context: DaemonContext, resolver: Resolver, teardown:
     logger,
     clock,
     clients: () => clients,
-    changed: ({ certificate, key }) => serve({ certificatePem: certificate, keyPem: key }),
+    changed: ({ certificate, key }) => {
+      measuring.servingReplaced(keeping.state.facts);
+      serve({ certificatePem: certificate, keyPem: key });
+    },
     giveUp: () => {},
     fatal: (error) => resolver.get(tokens.ending).fatal(error),
   });
   keepers.add((events) => keeping.saw(events));
+  measuring.keeps(keeping.state);
   const allowsDnsOnly = featureEnabled(loaded.gates, 'AllowDNSOnlyNodeCSR');
   const addresses = (): readonly NodeAddress[] => resolver.get(tokens.kernel).state.cluster?.overlay?.nodeAddresses ?? [];
   const timer = setInterval(() => keeping.setTemplate(servingTemplate(nodeName, addresses(), allowsDnsOnly)), lookMillis).unref();

@@ -30,6 +30,7 @@ export async function openOwnMetrics(context: DaemonContext, resolver: Resolver,
   const { state } = resolver.get(tokens.kernel);
   const { KubeletMetrics } = await import('../../../adapters/metrics/kubelet-metrics.js');
   const observer = resolver.get(tokens.observer);
+  const { measuring } = resolver.get(tokens.apiAccess);
   const inFlight = new InFlightRequests();
   const bootedAt = (parseBootTime(await textOrEmpty('/proc/stat')) ?? 0) * 1_000_000;
   const reading = { state, observer, diskUsage, bootedAt, startedAt: startedMillis * 1_000 };
@@ -37,12 +38,13 @@ export async function openOwnMetrics(context: DaemonContext, resolver: Resolver,
     steady: steadyReadings(context, options.nodeName),
     readings: async () => {
       await diskUsage.refresh([...state.agent.pods.pods.values()]);
-      return [...agentReadings(reading), ...inFlight.readings()];
+      return [...agentReadings(reading), ...inFlight.readings(), ...measuring.readings()];
     },
     startedMillis,
   });
   teardown.add('metrics', () => metrics.close());
   observer.watch(metrics, state);
+  measuring.watch(metrics);
   const queries = resolver.get(tokens.queries);
   const page = (pattern: string, text: () => Promise<string>, headers: Readonly<Record<string, string>> = {}) =>
     metricsRoute(pattern, { contentType: metricsContentType, headers, texts: async () => [await text()] });

@@ -1,0 +1,22 @@
+// Families of the client of the apiserver and of the certificates that it and the node's server show, as data. Names, labels and buckets are upstream's.
+// Invariant: labels take few values: one host, HTTP's methods, status codes.
+import { counter, gauge, histogram } from './family-kinds.js';
+
+const clientSeconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
+const bodyBytes = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216];
+const lifeSeconds = [60, 3600, 14400, 86400, 604800, 2592000, 7776000, 15552000, 31104000, 124416000];
+const labels = ['host', 'verb'] as const;
+
+export const clientFamilies = {
+  kubelet_certificate_manager_client_expiration_renew_errors: counter('Attempts to renew the client certificate that failed.'),
+  kubelet_certificate_manager_client_ttl_seconds: gauge('Seconds until the client certificate expires, below 0 since then; +Inf: there is none.'),
+  kubelet_certificate_manager_server_rotation_seconds: histogram('How long a serving certificate had been valid when the next one took its place.', lifeSeconds),
+  kubelet_certificate_manager_server_ttl_seconds: gauge('Seconds until the serving certificate expires, below 0 since then; +Inf: there is none.'),
+  kubelet_server_expiration_renew_errors: counter('Attempts to renew the serving certificate that failed.'),
+  rest_client_rate_limiter_duration_seconds: histogram('How long requests to the apiserver waited for their turn.', clientSeconds, labels),
+  rest_client_request_duration_seconds: histogram('Duration of requests to the apiserver, with all their tries.', clientSeconds, labels),
+  rest_client_request_retries_total: counter('Tries of requests to the apiserver after the first, by what the one before came to.', ['code', 'host', 'verb']),
+  rest_client_request_size_bytes: histogram('Size of what was sent to the apiserver.', bodyBytes, labels),
+  rest_client_requests_total: counter('Tries of requests to the apiserver, by what they came to.', ['code', 'host', 'method']),
+  rest_client_response_size_bytes: histogram('Size of what the apiserver answered.', bodyBytes, labels),
+} as const;

@@ -1,0 +1,89 @@
+// What is measured of the way to the apiserver: requests of its clients, and the certificates that are kept. The clients are there long before
+// the metrics are, so what happens until then waits here.
+// Invariant: what waits is bounded; in an agent that never shows metrics the oldest goes.
+import type { ClientHappening } from '../../adapters/apiserver/index.js';
+import type { KubeletMetrics, KubeletReading } from '../../adapters/metrics/index.js';
+import type { CertificateKeeper } from '../../domain/certificates/certificate-keeper-state.js';
+import { microsPerSecond } from '../../domain/values/time.js';
+
+type KeptCertificate = Readonly<Pick<CertificateKeeper, 'purpose' | 'facts' | 'failedAttempts'>>;
+type Measured = (metrics: KubeletMetrics) => void;
+
+const waitingMax = 1_000;
+/** As the reference writes a request that got no answer. */
+const noAnswer = '<error>';
+const renewErrors = { client: 'kubelet_certificate_manager_client_expiration_renew_errors', server: 'kubelet_server_expiration_renew_errors' } as const;
+const lifetimes = { client: 'kubelet_certificate_manager_client_ttl_seconds', server: 'kubelet_certificate_manager_server_ttl_seconds' } as const;
+
+export class ClientMeasuring {
+  private metrics: KubeletMetrics | null = null;
+  private waiting: Measured[] = [];
+  private readonly certificates: KeptCertificate[] = [];
+
+  constructor(private readonly now: () => number) {}
+
+  /** From now on everything goes there, what waited first. */
+  watch(metrics: KubeletMetrics): void {
+    this.metrics = metrics;
+    for (const measured of this.waiting) measured(metrics);
+    this.waiting = [];
+  }
+
+  happened(happening: ClientHappening): void {
+    this.tell((metrics) => measure(metrics, happening));
+  }
+
+  /** A certificate that is kept from now on. @param kept what its keeper holds of it at any time */
+  keeps(kept: KeptCertificate): void {
+    this.certificates.push(kept);
+  }
+
+  /** The serving certificate is replaced; of the one before: */
+  servingReplaced(before: KeptCertificate['facts']): void {
+    if (before === null) return;
+    const seconds = (this.now() - before.notBefore) / microsPerSecond;
+    this.tell((metrics) => metrics.observe('kubelet_certificate_manager_server_rotation_seconds', {}, seconds));
+  }
+
+  /** What isn't kept never expires: an alert on a 0 would be a lie. */
+  readings(): readonly KubeletReading[] {
+    const now = this.now();
+    return (['client', 'server'] as const).flatMap((purpose): readonly KubeletReading[] => {
+      const { facts, failedAttempts } = this.certificates.find((kept) => kept.purpose === purpose) ?? { facts: null, failedAttempts: 0 };
+      const left = facts === null ? Number.POSITIVE_INFINITY : Math.trunc((facts.notAfter - now) / microsPerSecond);
+      return [
+        [lifetimes[purpose], {}, left],
+        [renewErrors[purpose], {}, failedAttempts],
+      ];
+    });
+  }
+
+  private tell(measured: Measured): void {
+    if (this.metrics !== null) {
+      measured(this.metrics);
+      return;
+    }
+    this.waiting.push(measured);
+    if (this.waiting.length > waitingMax) this.waiting.shift();
+  }
+}
+
+function measure(metrics: KubeletMetrics, happening: ClientHappening): void {
+  const { method, host } = happening;
+  const labels = { host, verb: method };
+  switch (happening.kind) {
+    case 'tried':
+      metrics.count('rest_client_requests_total', { code: String(happening.code ?? noAnswer), host, method });
+      break;
+    case 'retried':
+      metrics.count('rest_client_request_retries_total', { code: String(happening.code ?? noAnswer), host, verb: method });
+      break;
+    case 'limited':
+      metrics.observe('rest_client_rate_limiter_duration_seconds', labels, happening.seconds);
+      break;
+    case 'ended':
+      metrics.observe('rest_client_request_duration_seconds', labels, happening.seconds);
+      metrics.observe('rest_client_request_size_bytes', labels, happening.requestBytes);
+      if (happening.responseBytes !== null) metrics.observe('rest_client_response_size_bytes', labels, happening.responseBytes);
+  }
+}
