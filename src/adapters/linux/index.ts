@@ -27,3 +27,4 @@ export {
 } from './stats/proc-readings.js';
 export { directFilesUsage, type TreeUsage, treeUsage } from './stats/tree-usage.js';
 export { readSubordinateIds, type SubordinateIdsOptions } from './subordinate-ids.js';
+export { SystemJournal } from './system-journal.js';

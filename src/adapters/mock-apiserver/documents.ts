@@ -1,5 +1,6 @@
 // What the server says about itself: that it lives, its version, what it has.
 import { aggregatedDiscovery, coreVersions, groupDocument, groupList, type JsonObject, openApiIndex, openApiV2, openApiV3, resourceList } from '../../sim/index.js';
+import { metricsDiscovery, metricsGroup } from './resource-metrics.js';
 
 export interface ServerDocument {
   readonly body: JsonObject | string;
@@ -34,9 +35,10 @@ export function documentAt(path: string, accept: string): ServerDocument | null 
 function discoveryAt(path: string, accept: string): ServerDocument | null {
   if (path === '/api' || path === '/apis') {
     const form = /;v=(v2(?:beta1)?);as=APIGroupDiscoveryList/.exec(accept)?.[1];
-    if (form === undefined) return { body: path === '/api' ? coreVersions() : groupList() };
+    if (form === undefined) return { body: path === '/api' ? coreVersions() : withMetrics(groupList(), 'groups', metricsDiscovery.group) };
     const contentType = `application/json;g=apidiscovery.k8s.io;v=${form};as=APIGroupDiscoveryList`;
-    return { body: aggregatedDiscovery(path === '/api', `apidiscovery.k8s.io/${form}`), contentType };
+    const found = aggregatedDiscovery(path === '/api', `apidiscovery.k8s.io/${form}`);
+    return { body: path === '/api' ? found : withMetrics(found, 'items', metricsDiscovery.aggregated), contentType };
   }
   const [, root, group, groupVersion, ...more] = path.split('/');
   if (more.length > 0) return null;
@@ -44,8 +46,17 @@ function discoveryAt(path: string, accept: string): ServerDocument | null {
   return body === null ? null : { body };
 }
 
+/** The group is another server's, behind this one. */
+function withMetrics(document: JsonObject, list: string, entry: JsonObject): JsonObject {
+  return { ...document, [list]: [...(document[list] as readonly JsonObject[]), entry] };
+}
+
 function groupBody(group: string, groupVersion: string | undefined): JsonObject | null {
   if (group === '') return null;
+  if (group === metricsGroup) {
+    if (groupVersion === undefined) return { kind: 'APIGroup', apiVersion: 'v1', ...metricsDiscovery.group };
+    return groupVersion === metricsDiscovery.version ? metricsDiscovery.resources : null;
+  }
   if (groupVersion === undefined) return groupDocument(group);
   return groupVersion === 'v1' ? resourceList(group) : null;
 }

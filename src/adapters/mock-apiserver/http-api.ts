@@ -26,6 +26,7 @@ import { inForm } from './object-forms.js';
 import { patchKindOf, readBody } from './request-body.js';
 import { readRequestPath } from './request-path.js';
 import { type RequestQuery, readQuery } from './request-query.js';
+import type { ResourceMetrics } from './resource-metrics.js';
 import { WatchStream } from './watch-stream.js';
 
 const defaultWatchSeconds = 1800;
@@ -38,6 +39,7 @@ export class HttpApi {
     private readonly time: RealTime,
     private readonly options: AuthenticationOptions,
     private readonly kubelets: KubeletStreams | null = null,
+    private readonly metrics: ResourceMetrics | null = null,
   ) {}
 
   /** Never rejects: what goes wrong is an answer, or the end of the connection. */
@@ -101,6 +103,11 @@ export class HttpApi {
   private async answerResource(request: IncomingMessage, response: ServerResponse, user: ApiUser, target: ApiTarget, parameters: URLSearchParams): Promise<void> {
     if (this.kubelets?.concerns(target) === true) {
       await this.kubelets.pass(request, response, user, target);
+      return;
+    }
+    if (this.metrics?.concerns(target) === true) {
+      if (request.method !== 'GET') throw refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+      sendJson(request, response, 200, await this.metrics.answer(user, target, parameters.get('labelSelector')));
       return;
     }
     const form = wantedForm(request.headers.accept);

@@ -11,6 +11,7 @@ import { Authority, type ClientIdentity } from './authority.js';
 import { HttpApi } from './http-api.js';
 import { type KubeconfigUser, kubeconfigText } from './kubeconfig-text.js';
 import { KubeletStreams } from './kubelet-streams.js';
+import { ResourceMetrics } from './resource-metrics.js';
 
 export interface MockApiserverOptions {
   /** `host:port` of HTTPS; port 0: any that is free. 127.0.0.1:0 unless said otherwise. */
@@ -55,8 +56,10 @@ export class MockApiserver {
     this.api = new SimApiserver(settings, this.time.now(), undefined, this.authority);
     this.api.dueSooner = () => this.schedule();
     const pair = this.authority.client({ commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] });
-    const kubelets = new KubeletStreams(this.api, { pair, host: options.kubeletHost ?? null }, () => this.time.now());
-    const http = new HttpApi(this.api, this.time, { anonymous: options.anonymous ?? true, openWithoutTls: true }, kubelets);
+    const reach = { pair, host: options.kubeletHost ?? null };
+    const kubelets = new KubeletStreams(this.api, reach, () => this.time.now());
+    const metrics = new ResourceMetrics(this.api, reach, () => this.time.now());
+    const http = new HttpApi(this.api, this.time, { anonymous: options.anonymous ?? true, openWithoutTls: true }, kubelets, metrics);
     const serve = (...exchange: Parameters<HttpApi['serve']>): void => void http.serve(...exchange);
     const address = readAddress(options.bind ?? defaultBind);
     const { key, certificate: cert } = this.authority.serving([address.host]);

@@ -37,6 +37,7 @@ export const actedOn: ReadonlySet<string> = new Set([
   'enableProfilingHandler',
   'enableServer',
   'enableSystemLogHandler',
+  'enableSystemLogQuery',
   'eventBurst',
   'eventRecordQPS',
   'failCgroupV1',

@@ -65,7 +65,7 @@ async function fileAnswer(entry: Extract<LogEntry, { kind: 'file' }>, range: str
   const [from, to] = part ?? [0, size];
   const length = { 'Content-Length': String(to - from) };
   const ranged = part === null ? {} : { 'Content-Range': `bytes ${from}-${to - 1}/${size}` };
-  return { kind: 'stream', status: part === null ? 200 : 206, headers: { ...headers, ...length, ...ranged }, chunks: bytesOf(file, from, to) };
+  return { kind: 'stream', status: part === null ? 200 : 206, headers: { ...headers, ...length, ...ranged }, chunks: fileBytes(file, from, to) };
 }
 
 /** One range; null: the whole file, also where several or none that can be understood are asked for. */
@@ -78,7 +78,8 @@ function rangeOf(range: string | undefined, size: number): readonly [from: numbe
   return Number(first) >= size || to <= Number(first) ? 'unsatisfiable' : [Number(first), to];
 }
 
-async function* bytesOf(file: FileHandle, from: number, to: number): AsyncGenerator<Uint8Array> {
+/** Of a part of a file, which is closed at its end. */
+export async function* fileBytes(file: FileHandle, from: number, to: number): AsyncGenerator<Uint8Array> {
   try {
     for (let at = from; at < to; ) {
       const { bytesRead, buffer } = await file.read(Buffer.alloc(Math.min(chunkBytes, to - at)), 0, Math.min(chunkBytes, to - at), at);

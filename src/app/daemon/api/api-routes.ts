@@ -8,6 +8,7 @@ import {
   flagzRoute,
   healthKubeletRoutes,
   type KubeletRoute,
+  nodeLogQueryRoute,
   nodeLogRoute,
   podRoutes,
   runningPodsRoute,
@@ -15,8 +16,10 @@ import {
   streamRoutes,
   verbosityRoute,
 } from '../../../adapters/http-server/index.js';
+import { SystemJournal } from '../../../adapters/linux/index.js';
 import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
 import { shownConfiguration, shownFlags } from '../../../domain/configuration/shown-settings.js';
+import { nodeLogQueries } from '../../../domain/logs/node-log-query.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import type { NodeContainerOperations } from '../../../ports/inbound/node-containers.js';
 import type { PortOf } from '../../../ports/operation.js';
@@ -27,7 +30,7 @@ import type { DaemonContext } from '../daemon-context.js';
 import { runningPods } from '../running-pods.js';
 import { nodeLogFiles } from './node-log-files.js';
 
-const nodeLogs = '/var/log';
+const nodeLogDirectory = '/var/log';
 const debugPatterns = [
   '/run',
   '/run/',
@@ -62,7 +65,7 @@ export function allRoutes(context: DaemonContext, resolver: Resolver, startedMil
     ...logRoutes(context, resolver, containers),
     ...streamRoutes(containers),
     ...(featureEnabled(gates, 'ContainerCheckpoint') ? [checkpointRoute(resolver.get(tokens.checkpoints))] : []),
-    configuration.enableSystemLogHandler ? nodeLogRoute(nodeLogFiles(nodeLogs, context.native)) : disabledRoute('/logs/', 'logs endpoint is disabled.\n'),
+    nodeLogs(context),
     disabledRoute('/debug/pprof/', 'profiling endpoint is disabled.\n'),
     configuration.enableDebugFlagsHandler ? verbosityRoute((level) => context.setVerbosity(level)) : disabledRoute('/debug/flags/v', 'flags endpoint is disabled.\n'),
     ...zPages(context, startedMillis),
@@ -70,6 +73,15 @@ export function allRoutes(context: DaemonContext, resolver: Resolver, startedMil
 }
 
 /** Of containers' logs. */
+function nodeLogs({ loaded, native }: DaemonContext): KubeletRoute {
+  const { enableSystemLogHandler, enableSystemLogQuery } = loaded.configuration;
+  if (!enableSystemLogHandler) return disabledRoute('/logs/', 'logs endpoint is disabled.\n');
+  const open = nodeLogFiles(nodeLogDirectory, native);
+  return enableSystemLogQuery && featureEnabled(loaded.gates, 'NodeLogQuery')
+    ? nodeLogQueryRoute({ queries: nodeLogQueries, open, journal: new SystemJournal() })
+    : nodeLogRoute(open);
+}
+
 export function logRoutes({ loaded, native, clock }: DaemonContext, resolver: Resolver, containers: PortOf<NodeContainerOperations>): readonly KubeletRoute[] {
   const queries = resolver.get(tokens.queries);
   const reader = new FileLogReader({ openFileWatch: (listener) => native.openFileWatch(listener) });

@@ -1,0 +1,27 @@
+// What queries of the node's logs mean: the rules are the domain's, whoever answers them is an adapter.
+import type { Micros } from '../micros.js';
+
+export interface NodeLogQuery {
+  readonly files: readonly string[];
+  readonly services: readonly string[];
+  readonly sinceTime: Micros | null;
+  readonly untilTime: Micros | null;
+  readonly tailLines: number | null;
+  readonly pattern: string;
+  readonly boot: number | null;
+}
+
+export type NodeLogQueryResult =
+  /** Nothing is asked: the files themselves are. */
+  { readonly kind: 'none' } | { readonly kind: 'refused'; readonly status: 400 | 406; readonly message: string } | { readonly kind: 'query'; readonly query: NodeLogQuery };
+
+export interface NodeLogQueries {
+  /** @param values of a parameter of the request, in order */
+  parse(values: (name: string) => readonly string[]): NodeLogQueryResult;
+  /** Whether anything but names was asked for; files of services can't answer that. */
+  hasOptions(query: NodeLogQuery): boolean;
+  /** Of journalctl(1), one word each. */
+  journalArguments(query: NodeLogQuery, services: readonly string[]): readonly string[];
+  /** The files that may hold a service's log, below the directory of logs, the likeliest first. */
+  serviceFiles(service: string): readonly string[];
+}
