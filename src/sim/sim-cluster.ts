@@ -180,7 +180,15 @@ export class SimCluster {
     if (this.checkers.length === 0) return;
     const { name } = node;
     const at = this.world.now;
-    const view: CheckedNode = { name, now: at, running: this.world.isRunning(name), agent: node.state.agent, runtime: node.runtime.state, apiserver: this.server };
+    const view: CheckedNode = {
+      name,
+      now: at,
+      running: this.world.isRunning(name),
+      agent: node.state.agent,
+      runtime: node.runtime.state,
+      host: node.host.state,
+      apiserver: this.server,
+    };
     const memories = this.memories.get(name) ?? [];
     for (const [i, checker] of this.checkers.entries()) {
       checker.look(memories[i], what, view, (message) => {

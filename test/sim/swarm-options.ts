@@ -69,7 +69,7 @@ const limitedToo = [
 ] as const;
 /** Operations with a time limit, whose answer may be lost. */
 export const hangingOperations: readonly string[] = [...limited, ...limitedToo];
-const files = ['podDirectories.*', 'podVolumes.*', 'hostPaths.*', 'subPaths.*', 'podLogs.*', 'containerLogs.*', 'podCgroups.*'] as const;
+const files = ['podDirectories.*', 'podVolumes.*', 'volumeMounts.*', 'hostPaths.*', 'subPaths.*', 'podLogs.*', 'containerLogs.*', 'podCgroups.*'] as const;
 const others = ['images.pull', 'pullRecords.*', 'registryCredentials.*', 'containers.reopenLog', ...files, 'events.record', 'manifestDirectory.*'] as const;
 /** Hooks wait for as long as it takes, so the answer to a command may fail or be late, but never be lost. */
 const asking = ['containers.execSync', 'probing.http', 'probing.tcp', 'probing.grpc'] as const;
@@ -215,6 +215,7 @@ function withVolumes({ metadata, spec }: Pod): Pod {
     { name: 'memory', emptyDir: { medium: 'Memory' } },
     { name: 'info', downwardAPI: { defaultMode: 0o644, items } },
     { name: 'host', hostPath: { path: '/srv/swarm', type: 'DirectoryOrCreate' } },
+    { name: 'share', nfs: { server: 'files', path: '/share' } },
   ];
   const volumeMounts = [...volumes.map(({ name }) => ({ name, mountPath: `/${name}` })), { name: 'disk', mountPath: '/part', subPath: 'a/part' }];
   const mounting = (container: Container): Container => ({ ...container, volumeMounts });

@@ -4,6 +4,7 @@ import { apiPodOutlivesContainers } from './api-pod-outlives-containers.js';
 import { apiStatusGoesForward } from './api-status-goes-forward.js';
 import { apiWritesOwnPods } from './api-writes-own-pods.js';
 import { type AnyChecker, anyChecker } from './checker.js';
+import { directoriesOutliveMounts } from './directories-outlive-mounts.js';
 import { graceOnlyShrinks } from './grace-only-shrinks.js';
 import { namespacesAreDisjoint } from './namespaces-are-disjoint.js';
 import { noCommandAfterStop } from './no-command-after-stop.js';
@@ -14,6 +15,7 @@ import { staticPodsTakeTurns } from './static-pods-take-turns.js';
 import { terminalPhaseStays } from './terminal-phase-stays.js';
 import { terminatedStaysDown } from './terminated-stays-down.js';
 import { usedImageStays } from './used-image-stays.js';
+import { volumesOutliveContainers } from './volumes-outlive-containers.js';
 
 export const allCheckers: readonly AnyChecker[] = [
   anyChecker(oneLiveContainer),
@@ -24,6 +26,8 @@ export const allCheckers: readonly AnyChecker[] = [
   anyChecker(usedImageStays),
   anyChecker(noCommandAfterStop),
   anyChecker(sandboxOutlivesContainers),
+  anyChecker(volumesOutliveContainers),
+  anyChecker(directoriesOutliveMounts),
   anyChecker(staticPodsTakeTurns),
   anyChecker(namespacesAreDisjoint),
   anyChecker(apiWritesOwnPods),

@@ -7,6 +7,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { objectKey } from '../apiserver/object-store.js';
 import type { SimApiserver } from '../apiserver/sim-apiserver.js';
+import type { SimHostState } from '../host/host-state.js';
 import type { SimRuntimeEvent, SimRuntimeState } from '../runtime/runtime-state.js';
 
 /** A node at the moment of an observation. The agent's state is the newest one where the agent is down. */
@@ -16,6 +17,7 @@ export interface CheckedNode {
   readonly running: boolean;
   readonly agent: AgentState;
   readonly runtime: SimRuntimeState;
+  readonly host: SimHostState;
   /** null: the world has none. */
   readonly apiserver: SimApiserver | null;
 }

@@ -4,6 +4,7 @@ import type { KubeletMachine, KubeletState, SimCluster } from '../../../src/sim/
 import { minute, podOf, second } from '../sim-pods.js';
 import { plantedApiBugs } from './planted-api-bugs.js';
 import { isReplyTo, plantAddress, planted } from './planted-machine.js';
+import { plantedVolumeBugs } from './planted-volume-bugs.js';
 
 export interface PlantedBug {
   readonly name: string;
@@ -116,6 +117,7 @@ export const plantedWorld = { seed: 1, apiserver: {}, node: {} };
 
 export const plantedBugs: readonly PlantedBug[] = [
   ...plantedApiBugs,
+  ...plantedVolumeBugs,
   { name: 'takes running containers for ended ones', checker: 'one-live-container', agent: misreadsStates, play: runAndRemove },
   { name: 'revives what has ended', checker: 'terminated-stays-down', agent: revivesTheDead, play: runAndRemove },
   { name: 'grows the grace period', checker: 'grace-only-shrinks', agent: growsGrace, play: runAndRemove },
