@@ -7,21 +7,10 @@ import { LinuxHostPaths } from '../../src/adapters/linux/index.js';
 import { openNativeLinux, serviceEnvironmentOf } from '../../src/adapters/native-linux/index.js';
 import { knowsNoSwap } from '../../src/adapters/storage/file-pod-volumes.js';
 import { FilePodDirectories, FilePodVolumes, FileSubPaths } from '../../src/adapters/storage/index.js';
-import type { Call } from '../../src/ports/operation.js';
 import type { SubPathStep } from '../../src/ports/outbound/pod-volumes.js';
-import { PortError } from '../../src/ports/port-error.js';
-import { type HostOperationName, SimHost } from '../../src/sim/host/sim-host.js';
+import { SimHost } from '../../src/sim/host/sim-host.js';
 import { disk, hostPathsContract, kindOf, podVolumesContract, quietCall, subPathsContract, type VolumesUnderTest } from './pod-volumes.contract.js';
-
-/** The asynchronous face of a model. */
-function portOf<Port>(host: SimHost, port: string): Port {
-  const operation = (name: string) => async (request: never, _call: Call) => {
-    const { outcome } = host.handle(`${port}.${name}` as HostOperationName, request, 0);
-    if (!outcome.ok) throw new PortError(outcome.error);
-    return outcome.value;
-  };
-  return new Proxy({}, { get: (_, name) => operation(String(name)) }) as Port;
-}
+import { portOf } from './sim-port.js';
 
 function simulated(): VolumesUnderTest {
   const host = new SimHost({ seed: 1 });
