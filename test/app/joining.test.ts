@@ -1,0 +1,120 @@
+// The daemon as a process of its own and an apiserver that it can't work with: what a person reads, and that the node goes on with what it has.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { type MockApiserver, startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
+import { Program } from './programs.js';
+import { Stage, until } from './stage.js';
+
+interface Kubeconfig {
+  readonly clusters: readonly [{ readonly cluster: Record<string, string> }];
+  readonly users: readonly [{ user: Record<string, unknown> }];
+}
+
+interface Row {
+  readonly sentence: string;
+  /** Makes the kubeconfig of a good one; whatever else is needed. */
+  make(config: Kubeconfig, server: MockApiserver, other: MockApiserver): void;
+  readonly says: RegExp;
+}
+
+const rows: readonly Row[] = [
+  {
+    sentence: 'an authority that signed another server',
+    make: ({ clusters: [{ cluster }] }, _server, other) => {
+      cluster['certificate-authority-data'] = Buffer.from(other.caCertificate).toString('base64');
+    },
+    says: /tls: failed to verify certificate: x509: certificate signed by unknown authority/,
+  },
+  {
+    sentence: 'no authority at all',
+    make: ({ clusters: [{ cluster }] }) => {
+      delete cluster['certificate-authority-data'];
+    },
+    says: /x509: certificate signed by unknown authority/,
+  },
+  {
+    sentence: 'plain HTTP to a server that speaks TLS',
+    make: ({ clusters: [{ cluster }] }) => {
+      cluster.server = (cluster.server ?? '').replace('https:', 'http:');
+    },
+    says: /malformed HTTP response|EOF|connection reset|socket hang up/,
+  },
+  {
+    sentence: 'nobody listens',
+    make: ({ clusters: [{ cluster }] }) => {
+      cluster.server = 'https://127.0.0.1:1';
+    },
+    says: /dial tcp 127\.0\.0\.1:1: connect: connection refused/,
+  },
+  {
+    sentence: 'a name that nobody knows',
+    make: ({ clusters: [{ cluster }] }) => {
+      cluster.server = 'https://nosuch.invalid:6443';
+    },
+    says: /lookup nosuch\.invalid.*(no such host|server misbehaving|Temporary failure)/,
+  },
+  {
+    sentence: 'the certificate of another node',
+    make: (config, server) => Object.assign(config, JSON.parse(server.kubeconfig({ commonName: 'system:node:other', organizations: ['system:nodes'] }))),
+    says: /Unable to register node with API server.*node 'other' cannot read 'n1', only its own Node object/,
+  },
+  {
+    sentence: 'a token that nobody knows',
+    make: ({ users: [entry] }) => {
+      entry.user = { token: 'secret-token' };
+    },
+    says: /Unauthorized/,
+  },
+  {
+    sentence: 'a program for credentials that is not there',
+    make: ({ users: [entry] }) => {
+      entry.user = { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: '/nosuch/program', interactiveMode: 'Never' } };
+    },
+    says: /exec: .*\/nosuch\/program.*(not found|no such file)/,
+  },
+  {
+    sentence: 'a server that is so old that it has no leases and no runtime classes',
+    make: (_config, server) => {
+      const gone = { kind: 'error', code: 404, message: 'the server could not find the requested resource', retryAfterSeconds: null } as const;
+      server.api.setFaults(
+        ['*.leases', 'list.runtimeclasses', 'watch.runtimeclasses', 'list.csidrivers'].flatMap((name) =>
+          (name.startsWith('*') ? ['get', 'create', 'update', 'patch', 'list', 'watch'].map((verb) => verb + name.slice(1)) : [name]).map((operation) => ({
+            operation,
+            trigger: { probability: 1 },
+            action: gone,
+          })),
+        ),
+        server.time.now(),
+      );
+    },
+    says: /the server could not find the requested resource/,
+  },
+];
+
+t.test('whatever is wrong with the way to the server, a line says it, static pods run, and the end is orderly', async (t) => {
+  const other = await startMockApiserver();
+  t.teardown(() => other.stop());
+  for (const { sentence, make, says } of rows) {
+    const stage = await Stage.open();
+    const server = await startMockApiserver();
+    const config = JSON.parse(server.kubeconfig({ commonName: 'system:node:n1', organizations: ['system:nodes'] })) as Kubeconfig;
+    make(config, server, other);
+    const path = join(stage.directory, 'kubelet.conf');
+    writeFileSync(path, JSON.stringify(config));
+    stage.flags.push(`--kubeconfig=${path}`);
+    stage.manifest('a.yaml', stage.pod('a'));
+    const program = new Program('kubelet-ts', stage.words());
+    try {
+      await until(`${sentence}: the static pod runs`, () => stage.running.length === 1);
+      await until(`${sentence}: a line says it`, () => says.test(program.err));
+    } catch (error) {
+      t.fail(`${sentence}: ${error instanceof Error ? error.message : String(error)}`, { said: program.err.split('\n').slice(-8) });
+    }
+    program.kill('SIGTERM');
+    t.equal(await program.end(), 0, `${sentence}: the end`);
+    t.notMatch(program.err, /secret-token|PRIVATE KEY/, sentence);
+    await stage.close();
+    await server.stop();
+  }
+});
