@@ -35,6 +35,7 @@ const facts: NodeFacts = {
   memoryQos: null,
   singleProcessOomKill: false,
   selinuxEnabled: true,
+  containerStopSignals: false,
   thermalThrottlePaths: ['/sys/devices/system/cpu/cpu0/thermal_throttle'],
   runtimeClasses: { gvisor: 'runsc' },
   runtimeHandlers: [{ name: '', recursiveReadOnlyMounts: false, userNamespaces: true }],

@@ -32,6 +32,7 @@ import {
   Protocol,
   type SecurityProfile,
   SecurityProfile_ProfileType,
+  Signal,
   SupplementalGroupsPolicy,
 } from './gen/cri-runtime-v1.js';
 
@@ -99,6 +100,7 @@ export function containerConfigFromCri(config: ContainerConfig): ModelContainer 
     ...flagField('stdin', config.stdin),
     ...flagField('stdinOnce', config.stdinOnce),
     ...flagField('tty', config.tty),
+    ...(config.stopSignal === Signal.RUNTIME_DEFAULT ? {} : { stopSignal: Signal[config.stopSignal].replace('PLUS', '+').replace('MINUS', '-') }),
     ...(linux && {
       linux: {
         ...(linux.resources && { resources: resourcesFromCri(linux.resources) }),

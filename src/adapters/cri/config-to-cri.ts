@@ -6,6 +6,7 @@ import type {
   RuntimeMount,
 } from '../../ports/model/container-config.js';
 import type { LinuxSandboxSecurityContext as ModelSandboxContext, SandboxConfig } from '../../ports/model/sandbox-config.js';
+import { PortError } from '../../ports/port-error.js';
 import {
   type ContainerConfig,
   type ImageSpec,
@@ -79,8 +80,17 @@ export function containerConfigToCri(config: ModelContainer): ContainerConfig {
     },
     windows: undefined,
     CDIDevices: (config.cdiDevices ?? []).map((name) => ({ name })),
-    stopSignal: Signal.RUNTIME_DEFAULT,
+    stopSignal: stopSignalToCri(config.stopSignal),
   };
+}
+
+/** The interface writes SIGRTMIN+1 as SIGRTMINPLUS1. A name that it doesn't know is a mistake of the caller: pods are checked before. */
+function stopSignalToCri(name: string | undefined): Signal {
+  if (name === undefined) return Signal.RUNTIME_DEFAULT;
+  const signal = Signal[name.replace('+', 'PLUS').replace('-', 'MINUS') as keyof typeof Signal];
+  if (signal === undefined)
+    throw new PortError({ kind: 'invalid-argument', message: `unknown stop signal ${JSON.stringify(name)}`, operation: 'containers.create', subject: name });
+  return signal;
 }
 
 export function imageSpecToCri(image: ModelImage): ImageSpec {

@@ -5,7 +5,7 @@
 import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
-import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Micros } from '../../ports/micros.js';
 import type { PortOf } from '../../ports/operation.js';
 import type { ProbingOperations } from '../../ports/outbound/probing.js';
@@ -16,7 +16,8 @@ import { ContainerFiles } from './container-files.js';
 import { EventSubscribers } from './event-subscribers.js';
 import { imageService } from './image-service.js';
 import { MockProbing } from './mock-probing.js';
-import type { Answer } from './rpc.js';
+import { type MockCriProfile, withProfile } from './profiles.js';
+import { type Answer, observed } from './rpc.js';
 import { type MockRuntime, runtimeService } from './runtime-service.js';
 
 export interface MockCriOptions extends SimRuntimeOptions {
@@ -28,7 +29,12 @@ export interface MockCriOptions extends SimRuntimeOptions {
   readonly offersEvents?: boolean;
   /** Whether lists come in parts, too (StreamContainers and its like); else that is UNIMPLEMENTED. Not offered unless said otherwise. */
   readonly offersListStreams?: boolean;
-  readonly cgroupDriver?: 'cgroupfs' | 'systemd';
+  /** What RuntimeConfig says; null: UNIMPLEMENTED, as by containerd before 2.0. */
+  readonly cgroupDriver?: 'cgroupfs' | 'systemd' | null;
+  /** Sees each request as it came over the wire, before it is answered: `CreateContainer` and the message. For tests of what speaks to runtimes. */
+  readonly observe?: (method: string, request: unknown) => void;
+  /** What the runtime offers is as with one that there is; each option that is given besides wins. */
+  readonly profile?: MockCriProfile;
 }
 
 /** How long `stop` waits for calls under way. */
@@ -44,24 +50,27 @@ export class MockCriServer implements MockRuntime {
   readonly files: ContainerFiles;
   readonly events: EventSubscribers | null;
   readonly offersListStreams: boolean;
-  readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  readonly cgroupDriver: 'cgroupfs' | 'systemd' | null;
   /** Workloads asked over the network, which the pods' made-up addresses don't lead to. */
   readonly probing: PortOf<ProbingOperations> = new MockProbing(this);
   /** For clients: `unix:///path`. */
   readonly endpoint: string;
   private readonly socket: string;
   private readonly speed: number;
+  private readonly observe: ((method: string, request: unknown) => void) | null;
   private server: Server | null = null;
   private withdrawWake: () => void = () => {};
   private wakeAt: Micros | null = null;
   private loggingSoon = false;
 
-  constructor(options: MockCriOptions) {
+  constructor(given: MockCriOptions) {
+    const options = withProfile(given);
     this.socket = socketPathOf(options.listen);
     this.endpoint = `unix://${this.socket}`;
-    this.cgroupDriver = options.cgroupDriver ?? 'cgroupfs';
+    this.cgroupDriver = options.cgroupDriver === undefined ? 'cgroupfs' : options.cgroupDriver;
     this.offersListStreams = options.offersListStreams === true;
     this.speed = options.speed ?? 1;
+    this.observe = options.observe ?? null;
     this.time = new RealTime(this.speed);
     const state = emptyRuntimeState();
     this.files = new ContainerFiles(state);
@@ -73,8 +82,10 @@ export class MockCriServer implements MockRuntime {
   async start(): Promise<void> {
     await removeStaleSocket(this.socket);
     const server = new Server({ 'grpc.max_receive_message_length': maxMessageBytes, 'grpc.max_send_message_length': maxMessageBytes, 'grpc.enable_channelz': 0 });
-    server.addService(criProtocol.RuntimeServiceService, runtimeService(this) as criProtocol.RuntimeServiceServer);
-    server.addService(criProtocol.ImageServiceService, imageService(this) as criProtocol.ImageServiceServer);
+    const { observe } = this;
+    const seen = (service: object) => (observe === null ? service : observed(service as UntypedServiceImplementation, observe));
+    server.addService(criProtocol.RuntimeServiceService, seen(runtimeService(this)) as criProtocol.RuntimeServiceServer);
+    server.addService(criProtocol.ImageServiceService, seen(imageService(this)) as criProtocol.ImageServiceServer);
     await new Promise<void>((resolve, reject) => {
       server.bindAsync(`unix:${this.socket}`, ServerCredentials.createInsecure(), (error) => (error === null ? resolve() : reject(error)));
     });

@@ -1,5 +1,5 @@
 // How the mock server's methods are written: a function from request to an answer and its delay; here it becomes a gRPC handler.
-import type { handleServerStreamingCall, handleUnaryCall, ServerErrorResponse } from '@grpc/grpc-js';
+import type { handleServerStreamingCall, handleUnaryCall, ServerErrorResponse, UntypedHandleCall, UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Micros } from '../../ports/micros.js';
 import type { Outcome, PortErrorKind, PortFailure } from '../../ports/port-error.js';
 import { grpcCodeOf } from '../cri/index.js';
@@ -64,4 +64,16 @@ export function inParts<Request, Item, Response>(
 function statusOf({ kind, message }: PortFailure): ServerErrorResponse {
   const details = message.replace(/^rpc error: code = \w+ desc = /, '');
   return Object.assign(new Error(details), { code: grpcCodeOf(kind), details });
+}
+
+/** The same methods, each telling of its request first. Names are the interface's own: `RunPodSandbox`. */
+export function observed(service: UntypedServiceImplementation, observe: (method: string, request: unknown) => void): UntypedServiceImplementation {
+  const tells = ([name, handler]: [string, UntypedHandleCall]): [string, UntypedHandleCall] => [
+    name,
+    ((call: { readonly request: unknown }, callback: unknown) => {
+      observe(`${name.slice(0, 1).toUpperCase()}${name.slice(1)}`, call.request);
+      return (handler as (call: unknown, callback: unknown) => unknown)(call, callback);
+    }) as UntypedHandleCall,
+  ];
+  return Object.fromEntries(Object.entries(service).map(tells));
 }

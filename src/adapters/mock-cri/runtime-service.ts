@@ -17,7 +17,7 @@ export interface MockRuntime {
   /** null: this runtime offers no events. */
   readonly events: EventSubscribers | null;
   readonly offersListStreams: boolean;
-  readonly cgroupDriver: 'cgroupfs' | 'systemd';
+  readonly cgroupDriver: 'cgroupfs' | 'systemd' | null;
   /** Asks the model; time and its happenings are taken care of. */
   ask<Name extends RuntimeOperationName>(op: Name, request: RuntimeOperations[Name]['request']): Answer<RuntimeOperations[Name]['reply']>;
   /** The runtime's time, with all that was due until then done. */
@@ -52,10 +52,11 @@ function stateMethods(mock: MockRuntime): Service {
         },
         info: {},
         runtimeHandlers: handlers.map(({ name, ...features }) => ({ name, features })),
-        features: { supplementalGroupsPolicy: supplementalGroupsPolicy ?? false, userNamespacesHostNetwork: false },
+        features: supplementalGroupsPolicy === null ? undefined : { supplementalGroupsPolicy, userNamespacesHostNetwork: false },
       })),
     ),
     runtimeConfig: unary(time, () => {
+      if (mock.cgroupDriver === null) return refusal('unimplemented', 'unknown method RuntimeConfig for service runtime.v1.RuntimeService');
       const { SYSTEMD, CGROUPFS } = criProtocol.CgroupDriver;
       return ready({ linux: { cgroupDriver: mock.cgroupDriver === 'systemd' ? SYSTEMD : CGROUPFS } });
     }),

@@ -5,7 +5,7 @@ import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { SimContainer, SimRuntimeEvent, SimRuntimeState, SimSandbox } from '../../sim/index.js';
 import { containerConfigToCri, criProtocol, imageSpecToCri, resourcesToCri, sandboxConfigToCri } from '../cri/index.js';
 
-const { ContainerEventType, ContainerState, PodSandboxState, Signal } = criProtocol;
+const { ContainerEventType, ContainerState, PodSandboxState } = criProtocol;
 
 export function nanosOf(micros: Micros | null): bigint {
   return micros === null ? 0n : BigInt(micros) * 1_000n;
@@ -131,7 +131,7 @@ export function containerStatus(container: SimContainer, state: SimRuntimeState,
     resources: resources === null ? undefined : { linux: resourcesToCri(resources), windows: undefined },
     imageId,
     user: undefined,
-    stopSignal: Signal.RUNTIME_DEFAULT,
+    stopSignal: containerConfigToCri(config).stopSignal,
   };
 }
 

@@ -1,12 +1,13 @@
 // `kubelet-ctl mock-cri`: the mock container runtime as a program of its own.
-import { startMockCri } from '../../adapters/mock-cri/index.js';
+import { type MockCriProfile, mockCriProfiles, startMockCri } from '../../adapters/mock-cri/index.js';
 import type { ViewOutput } from '../dev/pod-view.js';
 
-const usage = `usage: kubelet-ctl mock-cri --listen unix:///path [--speed N] [--no-events] [--listed-images] [--seed N]
+const usage = `usage: kubelet-ctl mock-cri --listen unix:///path [--profile NAME] [--speed N] [--no-events] [--listed-images] [--seed N]
 
 A container runtime that runs nothing: sandboxes, containers and images are kept and behave as told, in real time. How a container
 behaves is said by the pod: the annotation sim.kubelet-ts/CONTAINER: run=30s,exit=1,log=2/s
 
+  --profile NAME    offer what a runtime offers that there is: ${Object.keys(mockCriProfiles).join(', ')}
   --speed N         N seconds of the runtime in one (default 1)
   --no-events       offer no event stream, as older containerds
   --listed-images   pulls fail: the registry is empty
@@ -17,7 +18,9 @@ interface Given {
   listen: string | null;
   speed: number;
   seed: number;
-  offersEvents: boolean;
+  /** Left out: as the profile has it. */
+  offersEvents?: false;
+  profile?: MockCriProfile;
   registry: 'any' | 'listed';
 }
 
@@ -49,7 +52,7 @@ export async function mockCri(words: readonly string[], output: ViewOutput, erro
 
 /** A text: what is wrong. */
 function parse(words: readonly string[]): Given | string {
-  const given: Given = { listen: null, speed: 1, seed: 1, offersEvents: true, registry: 'any' };
+  const given: Given = { listen: null, speed: 1, seed: 1, registry: 'any' };
   const rest = words.flatMap((word) => (/^--[a-z]+=/.test(word) ? [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)] : [word])).reverse();
   for (let word = rest.pop(); word !== undefined; word = rest.pop()) {
     switch (word) {
@@ -59,6 +62,12 @@ function parse(words: readonly string[]): Given | string {
       case '--listed-images':
         given.registry = 'listed';
         break;
+      case '--profile': {
+        const name = rest.pop() ?? '';
+        if (!Object.hasOwn(mockCriProfiles, name)) return `--profile is one of ${Object.keys(mockCriProfiles).join(', ')}`;
+        given.profile = name as MockCriProfile;
+        break;
+      }
       case '--listen':
         given.listen = rest.pop() ?? null;
         break;

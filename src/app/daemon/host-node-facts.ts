@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import type { HostReading } from '../../adapters/linux/index.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
 import { hugePageUnit } from '../../domain/cgroups/huge-page-sizes.js';
+import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { Reservation, StartupValues } from '../../domain/configuration/startup-checks.js';
 import type { NodeFacts } from '../../domain/containers/node-facts.js';
@@ -35,7 +36,7 @@ const unspecified: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFacts {
   const { loaded, host, cgroupDriver } = steady;
-  const { configuration: c, options } = loaded;
+  const { configuration: c, options, gates } = loaded;
   const v2 = host.cgroupVersion === 2;
   return {
     cgroupVersion: host.cgroupVersion,
@@ -64,6 +65,7 @@ export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFac
     hostsFile: passing.hostsFile,
     seccompDefault: c.seccompDefault || options.seccompDefault,
     selinuxEnabled: host.selinuxEnabled,
+    containerStopSignals: featureEnabled(gates, 'ContainerStopSignals'),
     thermalThrottlePaths: host.thermalThrottlePaths,
     runtimeClasses: {},
     runtimeHandlers: [],

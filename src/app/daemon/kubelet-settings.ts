@@ -59,6 +59,7 @@ export function kubeletSettings(
       allowedSysctls: allowedSysctls(c.allowedUnsafeSysctls ?? []),
       images: imageSettings(loaded, credentialProviders),
       imageGc: profile.ownsNode ? imageGcOf(c) : noImageGc,
+      podCidr: c.podCIDR,
       userNamespaces,
       cgroupsPerQos: c.cgroupsPerQOS,
     },

@@ -120,12 +120,13 @@ const unmeasured = String(2 ** 53 - 1);
 
 /** The node's own object, else what it would be registered as; how much there is to give this agent knows best. */
 function admissionNode({ state }: AgentContext): Node {
-  const { nodeFacts, settings } = state;
+  const { nodeFacts, settings, readiness } = state;
   const own = ownNode(state.api);
   const allocatable = { cpu: unmeasured, memory: unmeasured, pods: unmeasured, 'ephemeral-storage': unmeasured, ...own?.status?.allocatable, ...nodeFacts.allocatable };
   if (own !== null) return { ...own, status: { ...own.status, allocatable } };
   const labels = { 'kubernetes.io/hostname': settings.nodeName, 'kubernetes.io/os': 'linux' };
-  return { metadata: { name: settings.nodeName, labels }, status: { allocatable } };
+  const features = { supplementalGroupsPolicy: readiness.supplementalGroupsPolicy === true };
+  return { metadata: { name: settings.nodeName, labels }, status: { allocatable, features } };
 }
 
 const allowlistOf = derived(({ allowedSysctls }: AgentSettings): SysctlAllowlist => {

@@ -12,15 +12,15 @@ type RuntimeFacts = Pick<NodeFacts, 'runtimeClasses' | 'runtimeHandlers'>;
 
 /** The facts of the host with those of runtime and API; the latter only where they are known. */
 export function withRuntimeFacts(state: AgentState, facts: NodeFacts): NodeFacts {
-  const { handlers } = state.readiness;
+  const { handlers, lastGood } = state.readiness;
   const classes = state.api?.reflectors.get('runtimeclasses');
-  return { ...facts, ...(handlers.length === 0 ? {} : { runtimeHandlers: handlers }), ...(classes?.synced === true ? { runtimeClasses: classesOf(classes) } : {}) };
+  return { ...facts, ...(lastGood === null ? {} : { runtimeHandlers: handlers }), ...(classes?.synced === true ? { runtimeClasses: classesOf(classes) } : {}) };
 }
 
-/** The runtime has said what it offers. */
+/** The runtime has said what it offers; one that names no handlers offers nothing, whatever the one before it did. */
 export function runtimeHandlersSaid({ state }: AgentContext): void {
   const { handlers } = state.readiness;
-  if (handlers.length > 0) take(state, { runtimeHandlers: handlers, runtimeClasses: state.nodeFacts.runtimeClasses });
+  take(state, { runtimeHandlers: handlers, runtimeClasses: state.nodeFacts.runtimeClasses });
 }
 
 /** Pods that name a class may have waited for it. */

@@ -25,6 +25,11 @@ export function runtimeReplied(context: AgentContext, reply: Reply<AgentOperatio
     } else turn.log('error', 'Container runtime version failed', { err: reply.outcome.error.message });
     return;
   }
+  if (reply.op === 'runtime.updateConfig') {
+    if (reply.outcome.ok) state.readiness.podCidr = state.settings.podCidr;
+    else turn.log('error', 'Pod CIDR update failed', { err: reply.outcome.error.message });
+    return;
+  }
   if (reply.op !== 'runtime.status') return;
   turn.wakeAt(runtimeAddress, turn.now + statusPollInterval);
   if (!reply.outcome.ok) {
@@ -34,6 +39,14 @@ export function runtimeReplied(context: AgentContext, reply: Reply<AgentOperatio
   }
   const becameReady = statusReported(state.readiness, reply.outcome.value, turn.now);
   runtimeHandlersSaid(context);
+  tellPodCidr(context);
   if (becameReady) turn.log('info', 'Container runtime is ready', { runtime: state.readiness.name });
   if (state.readiness.runtimeProblem !== null) turn.log('error', state.readiness.runtimeProblem);
+}
+
+/** A node of a cluster is told its pods' addresses by the API; any other by its configuration. What failed is tried with the next look. */
+function tellPodCidr({ turn, state }: AgentContext): void {
+  const { podCidr, runtimeRequestTimeout } = state.settings;
+  if (state.api !== null || podCidr === state.readiness.podCidr || turn.inFlight(runtimeAddress, 'cidr')) return;
+  turn.ask('runtime.updateConfig', runtimeAddress, 'cidr', { podCidr }, runtimeRequestTimeout);
 }

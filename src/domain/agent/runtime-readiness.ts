@@ -17,13 +17,15 @@ export interface RuntimeReadiness {
   handlers: readonly RuntimeHandler[];
   /** null: the runtime has not said. */
   supplementalGroupsPolicy: boolean | null;
+  /** What the runtime was told of the configuration's podCIDR; '' before. */
+  podCidr: string;
   /** The runtime's name, the prefix of container ids in the API. */
   name: string;
   version: string;
 }
 
 export function newRuntimeReadiness(): RuntimeReadiness {
-  return { lastGood: null, runtimeProblem: null, networkProblem: 'network state unknown', handlers: [], supplementalGroupsPolicy: null, name: '', version: '' };
+  return { lastGood: null, runtimeProblem: null, networkProblem: 'network state unknown', handlers: [], supplementalGroupsPolicy: null, podCidr: '', name: '', version: '' };
 }
 
 /** Takes a status in. Returns whether the runtime is ready for the first time. */

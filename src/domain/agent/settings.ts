@@ -38,6 +38,8 @@ export interface AgentSettings {
   readonly allowedSysctls: readonly string[];
   readonly images: ImageSettings;
   readonly imageGc: ImageGcPolicy;
+  /** Addresses of pods, which the runtime of a node without an apiserver is told; '': none. */
+  readonly podCidr: string;
   /** The host's ids that pods in user namespaces of their own are given. */
   readonly userNamespaces: UserNamespaceSettings;
   /** Whether pods get cgroups of their own. */
@@ -62,6 +64,7 @@ export const defaultSettings: AgentSettings = {
   allowedSysctls: safeSysctlNames(''),
   images: defaultImageSettings,
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAge: 120_000_000, maxAge: 0 },
+  podCidr: '',
   userNamespaces: defaultUserNamespaces,
   cgroupsPerQos: true,
 };

@@ -69,6 +69,7 @@ export const actedOn: ReadonlySet<string> = new Set([
   'nodeStatusReportFrequency',
   'nodeStatusUpdateFrequency',
   'oomScoreAdj',
+  'podCIDR',
   'podLogsDir',
   'podsPerCore',
   'port',
@@ -99,6 +100,7 @@ export const actedOn: ReadonlySet<string> = new Set([
   'tlsCurvePreferences',
   'tlsMinVersion',
   'tlsPrivateKeyFile',
+  'userNamespaces.idsPerPod',
   'volumeStatsAggPeriod',
 ]);
 

@@ -94,9 +94,15 @@ export function containerConfig(request: ContainerRequest, node: NodeFacts): Res
       stdin: container.stdin === true,
       stdinOnce: container.stdinOnce === true,
       tty: container.tty === true,
+      ...stopSignalOf(container, node),
       linux: { resources: linuxContainerResources(pod, container, node, request), securityContext: security.value },
     },
   };
+}
+
+/** Without the gate the field counts for nothing, as if the API had never stored it. */
+function stopSignalOf({ lifecycle }: Container, { containerStopSignals }: NodeFacts): { readonly stopSignal?: string } {
+  return containerStopSignals && lifecycle?.stopSignal !== undefined ? { stopSignal: lifecycle.stopSignal } : {};
 }
 
 /** What devices bring comes first, so that the spec's own variables win in the process. */

@@ -43,7 +43,7 @@ const settingsFields = {
   ...{ nodeName: text, nodeIps: listOf(text), podLogsDirectory: text, containerLogLinks: nullable(text), apiserver: flag },
   ...{ runtimeRequestTimeout: duration, relistPeriod: duration, runtimeTellsChanges: flag, syncFrequency: duration, maxContainerRestartPeriod: nullable(duration) },
   containerGc: recordOf({ minAge: integer, maxPerPodContainer: integer, maxContainers: integer }),
-  ...{ logRotation: nullable(rotationShape), images: imagesShape, imageGc: imageGcShape, userNamespaces: userNamespacesShape, cgroupsPerQos: flag },
+  ...{ logRotation: nullable(rotationShape), images: imagesShape, imageGc: imageGcShape, podCidr: text, userNamespaces: userNamespacesShape, cgroupsPerQos: flag },
 };
 const settingsShape = recordOf({ ...settingsFields, sources: listOf(oneOf(['api', 'file', 'http'])) });
 const factsFields: Readonly<Record<Exclude<keyof NodeFacts, 'memoryQos' | 'swap'>, Shape>> = {
@@ -51,7 +51,7 @@ const factsFields: Readonly<Record<Exclude<keyof NodeFacts, 'memoryQos' | 'swap'
   hugePageSizes: listOf(text),
   ...{ clusterDns: listOf(text), clusterDomain: text, resolvConf: nullable(text), resolvConfPath: text, nodeIps: listOf(text) },
   ...{ rootDirectory: text, podLogsDirectory: text, cgroupRoot: text, cgroupDriver: oneOf(['cgroupfs', 'systemd']), cgroupsPerQos: flag, podPidsLimit: integer },
-  ...{ hostsFile: text, seccompDefault: flag, selinuxEnabled: flag, thermalThrottlePaths: listOf(text), runtimeClasses: dictionaryOf(text) },
+  ...{ hostsFile: text, seccompDefault: flag, selinuxEnabled: flag, containerStopSignals: flag, thermalThrottlePaths: listOf(text), runtimeClasses: dictionaryOf(text) },
   runtimeHandlers: listOf(recordOf({ name: text, recursiveReadOnlyMounts: flag, userNamespaces: flag })),
   ...{ nodeAddresses: listOf(recordOf({ type: text, address: text })), allocatable: resourceListShape },
 };

@@ -54,6 +54,12 @@ export interface SimRuntimeOptions {
   readonly runtimeHandlers?: readonly string[];
   /** Whether its handlers can give a pod a user namespace; they can by default. */
   readonly userNamespaces?: boolean;
+  /** Whether its handlers can make mounts below a read-only one read-only; they can by default. */
+  readonly recursiveReadOnlyMounts?: boolean;
+  /** Whether it knows the policy Strict of supplemental groups; null: it says nothing of that, as before containerd 2. It does by default. */
+  readonly supplementalGroupsPolicy?: boolean | null;
+  /** Whether its status names handlers and what they can do; not before containerd 2. It does by default. */
+  readonly tellsHandlers?: boolean;
   readonly runtimeName?: string;
   /** Containers can be checkpointed, as with containerd 2 and CRIU; else that is UNIMPLEMENTED, as with containerd 1.6. They can unless said otherwise. */
   readonly offersCheckpoints?: boolean;

@@ -180,8 +180,10 @@ export class SimContainerRuntime {
   }
 
   private health(): RuntimeStateOperations['status']['reply'] {
-    const handlers = ['', ...(this.options.runtimeHandlers ?? [])].map((name) => ({ name, recursiveReadOnlyMounts: true, userNamespaces: this.options.userNamespaces ?? true }));
-    return { runtimeReady: this.state.runtimeReady, networkReady: this.state.networkReady, handlers, supplementalGroupsPolicy: true };
+    const { runtimeHandlers = [], recursiveReadOnlyMounts = true, userNamespaces = true, supplementalGroupsPolicy = true, tellsHandlers = true } = this.options;
+    const names = tellsHandlers ? ['', ...runtimeHandlers] : [];
+    const handlers = names.map((name) => ({ name, recursiveReadOnlyMounts, userNamespaces }));
+    return { runtimeReady: this.state.runtimeReady, networkReady: this.state.networkReady, handlers, supplementalGroupsPolicy };
   }
 }
 
