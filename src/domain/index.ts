@@ -136,6 +136,8 @@ export {
   type TopologyScope,
   topologyPolicies,
 } from './topology-manager/topology-manager.js';
+export type { UserNamespaceSettings } from './user-namespaces/id-range.js';
+export type { HostIds, ReservedIds, UserNamespaces } from './user-namespaces/user-namespaces.js';
 export type { CpuSet } from './values/cpu-set.js';
 export type { GoParse } from './values/go-text.js';
 export type { NormalizedImage } from './values/image-name.js';

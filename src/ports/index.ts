@@ -130,7 +130,7 @@ export type {
   ManifestUrlOperations,
 } from './outbound/manifests.js';
 export type { AgentOperations, OutboundOperations, OutboundPorts } from './outbound/outbound-ports.js';
-export type { ContainerFiles, PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './outbound/pod-files.js';
+export type { ContainerFiles, PodCgroupOperations, PodDirectoryOperations, PodLogOperations, UserNamespaceFile } from './outbound/pod-files.js';
 export type {
   HostPathKind,
   HostPathOperations,

@@ -9,33 +9,17 @@ import { Server, ServerCredentials, type UntypedServiceImplementation } from '@g
 import type { Micros } from '../../ports/micros.js';
 import type { PortOf } from '../../ports/operation.js';
 import type { ProbingOperations } from '../../ports/outbound/probing.js';
-import { emptyRuntimeState, type RuntimeOperationName, type RuntimeOperations, SimContainerRuntime, type SimRuntimeEvent, type SimRuntimeOptions } from '../../sim/index.js';
+import { emptyRuntimeState, type RuntimeOperationName, type RuntimeOperations, SimContainerRuntime, type SimRuntimeEvent } from '../../sim/index.js';
 import { criProtocol, socketPathOf } from '../cri/index.js';
 import { RealTime } from '../time/index.js';
 import { ContainerFiles } from './container-files.js';
 import { EventSubscribers } from './event-subscribers.js';
 import { imageService } from './image-service.js';
+import type { MockCriOptions } from './mock-cri-options.js';
 import { MockProbing } from './mock-probing.js';
-import { type MockCriProfile, withProfile } from './profiles.js';
+import { withProfile } from './profiles.js';
 import { type Answer, observed } from './rpc.js';
 import { type MockRuntime, runtimeService } from './runtime-service.js';
-
-export interface MockCriOptions extends SimRuntimeOptions {
-  /** `unix:///path` or a path. */
-  readonly listen: string;
-  /** Seconds of the runtime in a second; 1 unless said otherwise. */
-  readonly speed?: number;
-  /** Whether GetContainerEvents is offered, as by containerd 2; else it is UNIMPLEMENTED, as by containerd 1.6. Offered unless said otherwise. */
-  readonly offersEvents?: boolean;
-  /** Whether lists come in parts, too (StreamContainers and its like); else that is UNIMPLEMENTED. Not offered unless said otherwise. */
-  readonly offersListStreams?: boolean;
-  /** What RuntimeConfig says; null: UNIMPLEMENTED, as by containerd before 2.0. */
-  readonly cgroupDriver?: 'cgroupfs' | 'systemd' | null;
-  /** Sees each request as it came over the wire, before it is answered: `CreateContainer` and the message. For tests of what speaks to runtimes. */
-  readonly observe?: (method: string, request: unknown) => void;
-  /** What the runtime offers is as with one that there is; each option that is given besides wins. */
-  readonly profile?: MockCriProfile;
-}
 
 /** How long `stop` waits for calls under way. */
 const stopTimeMs = 2_000;

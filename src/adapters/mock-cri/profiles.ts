@@ -1,9 +1,7 @@
 // What container runtimes that there are offer of the interface, as options of the mock: for those who develop a kubelet, or what talks to
 // runtimes, and have not every one of them at hand. Only what is asked over the interface is copied, no runtime's failures or timing.
 // Source: the runtimes' release notes and their code; what depends on the host (kernel, runc, CRIU, settings) is taken as being there.
-import type { MockCriOptions } from './mock-cri-server.js';
-
-export type MockCriProfile = 'containerd-1.6' | 'containerd-1.7' | 'containerd-2.0' | 'containerd-2.1' | 'cri-o';
+import type { MockCriOptions, MockCriProfile } from './mock-cri-options.js';
 
 type Offered = Pick<
   MockCriOptions,

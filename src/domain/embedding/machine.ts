@@ -112,7 +112,11 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
  * @throws AssertionFailed where a field of an argument has another type
  */
 export function newKubeletState(settings: KubeletSettings, nodeFacts: NodeFacts): KubeletState {
-  checkArgument('settings', settings, recordOf({ agent: recordOf(settingsFields), fileSource: fileSourceShape, urlSource: urlSourceShape }));
+  checkArgument(
+    'settings',
+    settings,
+    recordOf({ agent: recordOf(settingsFields), node: nullable(recordOf({ nodeName: text })), fileSource: fileSourceShape, urlSource: urlSourceShape }),
+  );
   checkArgument('nodeFacts', nodeFacts, factsShape);
   return kubelets.newKubeletState(settings, nodeFacts);
 }

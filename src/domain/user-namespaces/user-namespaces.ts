@@ -17,7 +17,8 @@ export interface HostIds {
   readonly length: number;
 }
 
-interface Reservation extends HostIds {
+/** A pod's range, and whether its file is on disk. */
+export interface ReservedIds extends HostIds {
   /** It is on disk. */
   readonly written: boolean;
 }
@@ -26,7 +27,7 @@ export interface UserNamespaces {
   readonly settings: UserNamespaceSettings;
   /** The files of pods that were there before have been read. */
   known: boolean;
-  readonly ranges: Map<string, Reservation>;
+  readonly ranges: Map<string, ReservedIds>;
   /** Pods with a file that says nothing: why, by uid. They may have any range. */
   readonly unreadable: Map<string, string>;
 }
