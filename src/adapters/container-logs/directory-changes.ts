@@ -1,26 +1,89 @@
-// Waits for something to change in a directory: as its watch tells, or after a time. A watch that fails costs latency and nothing else.
-// Invariant: a change between two waits ends the second at once.
-import type { FileWatch, FileWatchListener } from '../../ports/outbound/file-watch.js';
+// Tells when something changes in directories, to any number of readers, over one watch: the kernel has few watches for a user, and a thousand
+// followers of logs are not to take them. A watch that fails costs latency and nothing else.
+// Invariants: a change between two waits of a reader ends its second at once; a directory that nobody waits for is not watched.
+import type { FileWatch, FileWatchEvent, FileWatchListener } from '../../ports/outbound/file-watch.js';
 
 /** A watch that fails more often is not set up again. */
 const failuresMax = 5;
 
-export class DirectoryChanges {
+export class DirectoryWatches {
   private watch: FileWatch | null = null;
   private failures = 0;
+  private readonly readers = new Map<string, Set<DirectoryChanges>>();
+
+  /** @param open null: there is no watch, readers look by themselves */
+  constructor(private readonly open: ((listener: FileWatchListener) => FileWatch) | null) {}
+
+  /** To be closed. */
+  changesOf(path: string): DirectoryChanges {
+    const changes = new DirectoryChanges(this, path);
+    const others = this.readers.get(path);
+    if (others === undefined) this.readers.set(path, new Set([changes]));
+    else others.add(changes);
+    changes.isWatched = this.add(path);
+    return changes;
+  }
+
+  forget(changes: DirectoryChanges): void {
+    const others = this.readers.get(changes.path);
+    others?.delete(changes);
+    if (others?.size !== 0) return;
+    this.readers.delete(changes.path);
+    this.watch?.remove(changes.path);
+    if (this.readers.size > 0) return;
+    this.watch?.close();
+    this.watch = null;
+  }
+
+  /** Watches a path, again if need be. False: it can't be. */
+  add(path: string): boolean {
+    if (this.open === null || this.failures >= failuresMax) return false;
+    try {
+      this.watch ??= this.open((events) => this.saw(events));
+    } catch {
+      this.failures++;
+      return false;
+    }
+    try {
+      this.watch.add(path, 'changes');
+      return true;
+    } catch {
+      // The directory is gone, or there are too many watches: others may still have theirs.
+      return false;
+    }
+  }
+
+  private saw(events: readonly FileWatchEvent[]): void {
+    for (const event of events) {
+      if (event.kind === 'lost') for (const readers of this.readers.values()) for (const reader of readers) reader.happened(true);
+      else if (event.kind === 'failed') this.failed();
+      else for (const reader of this.readers.get(event.path) ?? []) reader.happened(event.kind !== 'gone');
+    }
+  }
+
+  private failed(): void {
+    this.failures++;
+    this.watch?.close();
+    this.watch = null;
+    for (const readers of this.readers.values()) for (const reader of readers) reader.happened(false);
+  }
+}
+
+/** One reader's view of a directory. */
+export class DirectoryChanges {
+  /** Whether a change will be told; else one has to look. */
+  isWatched = false;
   private changed = false;
   private wake: (() => void) | null = null;
 
   constructor(
-    private readonly path: string,
-    private readonly open: ((listener: FileWatchListener) => FileWatch) | null,
-  ) {
-    this.arm();
-  }
+    private readonly watches: DirectoryWatches,
+    readonly path: string,
+  ) {}
 
-  /** Resolves at the next change, after `millis`, or when the signal is aborted. */
-  async next(millis: number, signal: AbortSignal): Promise<void> {
-    this.arm();
+  /** Resolves at the next change with true, after `millis` or when the signal is aborted with false. */
+  async next(millis: number, signal: AbortSignal): Promise<boolean> {
+    if (!this.isWatched) this.isWatched = this.watches.add(this.path);
     if (!this.changed && !signal.aborted) {
       let stopWaiting = () => {};
       await new Promise<void>((resolve) => {
@@ -35,34 +98,20 @@ export class DirectoryChanges {
       });
       stopWaiting();
     }
+    const changed = this.changed;
     this.wake = null;
     this.changed = false;
+    return changed;
   }
 
-  close(): void {
-    this.failures = failuresMax;
-    this.watch?.close();
-    this.watch = null;
+  happened(isWatched: boolean): void {
+    this.isWatched = isWatched;
+    this.changed = true;
     this.wake?.();
   }
 
-  private arm(): void {
-    if (this.watch !== null || this.open === null || this.failures >= failuresMax) return;
-    try {
-      this.watch = this.open((events) => {
-        if (events.some(({ kind }) => kind === 'failed' || kind === 'gone')) this.fail();
-        this.changed = true;
-        this.wake?.();
-      });
-      this.watch.add(this.path, 'changes');
-    } catch {
-      this.fail();
-    }
-  }
-
-  private fail(): void {
-    this.failures++;
-    this.watch?.close();
-    this.watch = null;
+  close(): void {
+    this.watches.forget(this);
+    this.wake?.();
   }
 }

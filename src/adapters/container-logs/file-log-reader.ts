@@ -10,11 +10,13 @@ import { endWholeLines, forgetOpenLines, readWholeLine, startWholeLines, type Wh
 import { nextTailBlock, searchWholeLineTail, startWholeLineTail } from '../../domain/values/whole-log-tail.js';
 import type { FileWatch, FileWatchListener } from '../../ports/outbound/file-watch.js';
 import { PortError } from '../../ports/port-error.js';
-import { DirectoryChanges } from './directory-changes.js';
+import { type DirectoryChanges, DirectoryWatches } from './directory-changes.js';
 import { identityOf, LogFile } from './log-file.js';
 
-/** The longest wait for a change, whatever the watch says. */
+/** Between two questions whether the container may write more; where no watch tells of changes, the file is looked at, too. */
 const waitMillis = 1_000;
+/** Questions after which the file is looked at, whatever the watch says. */
+const quietMax = 10;
 
 /** A log as whoever asks for it knows it. */
 export interface ContainerLogFile {
@@ -36,14 +38,18 @@ export interface LogReaderOptions {
 }
 
 export class FileLogReader {
-  constructor(private readonly options: LogReaderOptions) {}
+  private readonly watches: DirectoryWatches;
+
+  constructor({ openFileWatch }: LogReaderOptions) {
+    this.watches = new DirectoryWatches(openFileWatch);
+  }
 
   /**
    * What is written, in order, with neighbours of one stream joined. Rejects with PortError: `not-found` (no such file), `data-loss` (not a log); what was
    * given before stays given.
    */
   async *read({ log, options, signal }: LogReadRequest): AsyncGenerator<LogChunk, void, undefined> {
-    const following = options.follow ? new Following(log, this.options, signal) : null;
+    const following = options.follow ? new Following(log, this.watches, signal) : null;
     let file = await LogFile.open(log.path);
     try {
       const reading = await begin(file, options);
@@ -79,10 +85,10 @@ class Following {
 
   constructor(
     private readonly log: ContainerLogFile,
-    { openFileWatch }: LogReaderOptions,
+    watches: DirectoryWatches,
     private readonly signal: AbortSignal,
   ) {
-    this.changes = new DirectoryChanges(dirname(log.path), openFileWatch);
+    this.changes = watches.changesOf(dirname(log.path));
   }
 
   async look(file: LogFile): Promise<Next> {
@@ -97,8 +103,12 @@ class Following {
     return { kind: mayGrow ? 'wait' : 'over' };
   }
 
-  change(): Promise<void> {
-    return this.changes.next(waitMillis, this.signal);
+  /** Until there is something to look at. */
+  async change(): Promise<void> {
+    for (let quiet = 0; quiet < quietMax; quiet++) {
+      const changed = await this.changes.next(waitMillis, this.signal);
+      if (changed || this.signal.aborted || !this.changes.isWatched || !(await this.log.mayGrow())) return;
+    }
   }
 
   close(): void {
