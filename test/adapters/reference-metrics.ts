@@ -99,6 +99,7 @@ export const notRecorded: readonly string[] = [
   'rest_client_request_size_bytes',
   'rest_client_requests_total',
   'rest_client_response_size_bytes',
+  'kubelet_image_garbage_collected_total',
   'kubelet_image_pull_duration_seconds',
   'kubelet_pod_start_sli_duration_seconds',
   'kubelet_pod_start_total_duration_seconds',

@@ -129,7 +129,8 @@ class Connection {
     this.session = connect(`http://${authority}`, { createConnection: dial, maxSessionMemory: sessionMegabytesMax, settings });
     this.session.once('connect', () => {
       this.stood = true;
-      this.session.setLocalWindowSize(windowBytes);
+      // It may have been given up at the moment at which it stood.
+      if (!this.session.destroyed) this.session.setLocalWindowSize(windowBytes);
     });
     this.session.once('remoteSettings', () => options.spoke?.());
     // Each stream is told of it, and tells its call.

@@ -29,6 +29,7 @@ export const kubeletFamilies = {
   kubelet_http_inflight_requests: gauge('Requests that are being answered.', httpLabels),
   kubelet_http_requests_duration_seconds: histogram('Duration of answered requests.', seconds, httpLabels),
   kubelet_http_requests_total: counter('Requests that were answered.', httpLabels),
+  kubelet_image_garbage_collected_total: counter('Images that were removed as nothing used them, by reason: their age, or the space of the disk.', ['reason']),
   kubelet_image_manager_ensure_image_requests_total: counter('Images that containers needed.', ['present_locally', 'pull_policy', 'pull_required']),
   kubelet_image_pull_duration_seconds: histogram('Duration of image pulls, by size of the image.', pullSeconds, ['image_size_in_bytes']),
   kubelet_imagemanager_inmemory_pulledrecords_usage_percent: gauge('How full the memory for records of pulls is.'),

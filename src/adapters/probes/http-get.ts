@@ -1,6 +1,6 @@
 // One GET with its redirects, within one time limit from the first connection to the end of the last body.
 // Invariants: a connection serves one request; no certificate is verified, no proxy is used, no header is sent that was not asked for,
-// but those that the protocol needs.
+// but those that the protocol needs, and after a redirect where it came from.
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { redirectDecision } from '../../domain/values/http-redirect.js';
@@ -10,6 +10,8 @@ import { connectionErrorText } from './connection-errors.js';
 /** What is shown of a body, and the rest of a character that begins within it. */
 const bodyMaxBytes = 10 * 1024 + 3;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** As the reference's: a workload may send more than Node's 16 KiB of headers. */
+const headersMaxBytes = 10 * 1024 * 1024;
 /** What TLS makes of the beginning of a plain HTTP answer. */
 const plainHttpProblem = /SSL routines.*:(wrong version number|packet length too long|http request):/s;
 
@@ -17,16 +19,18 @@ export async function httpGet(asked: HttpGetRequest, signal: AbortSignal): Promi
   const limit = new AbortController();
   const timer = asked.timeoutMicros === null ? null : setTimeout(() => limit.abort(), asked.timeoutMicros / 1_000);
   const either = AbortSignal.any([signal, limit.signal]);
-  let url = asked.url;
+  let { url, headers } = asked;
   try {
     for (let requests = 1; ; requests++) {
-      const response = await send(url, asked.headers, either);
+      const response = await send(url, headers, either);
       const target = redirects.has(response.statusCode ?? 0) ? redirectTarget(response, url) : null;
       const decision = target === null ? null : redirectDecision(asked.url, target, requests);
       if (target === null || decision === null || decision.decision === 'useThisResponse') return await answered(response, limit.signal);
       response.destroy();
+      const location = response.headers.location ?? '';
+      if (decision.decision === 'fail') return { kind: 'failed', error: `Get ${JSON.stringify(location)}: ${decision.error}`, plainHttp: false };
+      headers = redirectedHeaders(asked.headers, url, target, location);
       url = target;
-      if (decision.decision === 'fail') return { kind: 'failed', error: `Get ${JSON.stringify(url)}: ${decision.error}`, plainHttp: false };
     }
   } catch (error) {
     const plainHttp = error instanceof Error && plainHttpProblem.test(error.message);
@@ -41,7 +45,16 @@ function send(url: string, headers: HttpGetRequest['headers'], signal: AbortSign
   const sent = Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, name === 'Host' ? (values[0] ?? '') : [...values]]));
   return new Promise((resolve, reject) => {
     const request = scheme === 'https' ? httpsRequest : httpRequest;
-    const options = { host, path: target, headers: sent, agent: false, signal, ...(port === null ? {} : { port }), ...(scheme === 'https' ? { rejectUnauthorized: false } : {}) };
+    const options = {
+      host,
+      path: target,
+      headers: sent,
+      agent: false,
+      signal,
+      maxHeaderSize: headersMaxBytes,
+      ...(port === null ? {} : { port }),
+      ...(scheme === 'https' ? { rejectUnauthorized: false } : {}),
+    };
     request(options, resolve).on('error', reject).end();
   });
 }
@@ -53,6 +66,15 @@ function partsOf(url: string): { readonly scheme: string; readonly host: string;
   const [, scheme = '', bracketed, plain = '', port, target = ''] = match;
   const escaped = target.replace(/[^\u0021-\u007e]+/g, encodeURIComponent);
   return { scheme: scheme.toLowerCase(), host: bracketed ?? plain, port: port === undefined ? null : Number(port), target: escaped.startsWith('/') ? escaped : `/${escaped}` };
+}
+
+/** A Host that was asked for holds for paths of the same server only; where the redirect came from is told, but not from https to http. */
+function redirectedHeaders(asked: HttpGetRequest['headers'], from: string, to: string, location: string): HttpGetRequest['headers'] {
+  const { Host: host, ...others } = asked;
+  const isAbsolute = /^[a-z][a-z0-9+.-]*:/i.test(location);
+  const isTold = others['Referer'] !== undefined || (/^https:/i.test(from) && /^http:/i.test(to));
+  const referer = isTold ? {} : { Referer: [from.replace(/^([a-z]+:\/\/)[^/?#@]*@/i, '$1').replace(/#.*$/s, '')] };
+  return { ...others, ...(host === undefined || isAbsolute ? {} : { Host: host }), ...referer };
 }
 
 function redirectTarget(response: IncomingMessage, url: string): string | null {

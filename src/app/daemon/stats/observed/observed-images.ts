@@ -1,7 +1,11 @@
-// Images that containers needed, and how long pulls took.
-// Invariant: a run is counted once, when it has ended.
+// Images that containers needed, how long pulls took, and images that were removed since nothing used them.
+// Invariant: a run is counted once, when it has ended; a removal when the runtime has said that it is done.
+
+import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
 import type { ImageRun } from '../../../../domain/images/image-manager-state.js';
-import type { ObservedPart, Watched } from './observed-part.js';
+import type { Command, Reply } from '../../../../domain/kernel/machine.js';
+import type { Micros } from '../../../../ports/micros.js';
+import type { Begun, ObservedPart, Watched } from './observed-part.js';
 
 const sizes: readonly (readonly [belowBytes: number, label: string])[] = [
   [10e6, '0-10MB'],
@@ -25,7 +29,18 @@ export function imageSizeLabel(bytes: number | null): string {
 export class ObservedImages implements ObservedPart {
   private readonly runs = new Map<number, { readonly run: ImageRun; wasPresent: boolean }>();
 
+  /** Why the image that is being removed has to go; removals come one after the other. */
+  private reason: 'age' | 'space' = 'space';
+
   constructor(private readonly watched: Watched) {}
+
+  begun(_now: Micros, { op }: Command<KubeletOperations>): void {
+    if (op === 'images.remove') this.reason = this.watched.state.agent.imageCollection.run?.phase === 'age' ? 'age' : 'space';
+  }
+
+  answered(_now: Micros, begun: Begun | null, { op, outcome }: Reply<KubeletOperations>): void {
+    if (op === 'images.remove' && outcome.ok && begun !== null) this.watched.metrics.count('kubelet_image_garbage_collected_total', { reason: this.reason });
+  }
 
   stepped(): void {
     const { runs } = this.watched.state.agent.images;
