@@ -81,7 +81,9 @@ t.test('what is served, and to whom', async (t) => {
   });
   t.match(await ask(daemon, '/debug/flags/v', { method: 'PUT' }, '4'), { status: 200, body: 'successfully set klog.logging.verbosity to 4' });
   t.match(await ask(daemon, '/debug/flags/v', { method: 'PUT' }, 'loud'), { status: 400 });
-  t.match(await ask(daemon, '/debug/pprof/heap'), { status: 405 });
+  t.match(await ask(daemon, '/debug/pprof/'), { status: 200, body: /href="profile"/ });
+  t.match(await ask(daemon, '/debug/pprof/goroutine'), { status: 404, body: 'Unknown profile\n' });
+  t.match(await ask(daemon, '/debug/pprof/heap?seconds=0.1'), { status: 200, body: /^\u001f/ });
   t.match(await ask(daemon, '/logs'), { status: 307 });
   t.match(await ask(daemon, '/logs/'), { status: 200, body: /<pre>/ });
   t.match(await ask(daemon, '/logs/..%2f..%2fetc/passwd'), { status: 404 });

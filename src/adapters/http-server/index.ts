@@ -15,6 +15,7 @@ export type { Route } from './route-table.js';
 export { type ContainerLogParts, containerLogRoutes } from './routes/container-log-routes.js';
 export { type Journal, nodeLogQueryRoute } from './routes/node-log-query.js';
 export { disabledRoute, type LogEntry, nodeLogRoute, type OpenLogEntry } from './routes/node-log-routes.js';
+export { type ProfileSources, profileRoute } from './routes/profile-routes.js';
 export { checkpointRoute, configzRoute, healthKubeletRoutes, podRoutes, type RunningPod, runningPodsRoute } from './routes/state-routes.js';
 export { type MetricsPage, metricsRoute, type SummaryOutcome, statsSummaryRoute } from './routes/stats-routes.js';
 export { streamRoutes } from './routes/stream-routes.js';

@@ -10,7 +10,9 @@ import {
   type KubeletRoute,
   nodeLogQueryRoute,
   nodeLogRoute,
+  type ProfileSources,
   podRoutes,
+  profileRoute,
   runningPodsRoute,
   statuszRoute,
   streamRoutes,
@@ -66,13 +68,20 @@ export function allRoutes(context: DaemonContext, resolver: Resolver, startedMil
     ...streamRoutes(containers),
     ...(featureEnabled(gates, 'ContainerCheckpoint') ? [checkpointRoute(resolver.get(tokens.checkpoints))] : []),
     nodeLogs(context),
-    disabledRoute('/debug/pprof/', 'profiling endpoint is disabled.\n'),
+    configuration.enableProfilingHandler ? profileRoute(profileSources) : disabledRoute('/debug/pprof/', 'profiling endpoint is disabled.\n'),
     configuration.enableDebugFlagsHandler ? verbosityRoute((level) => context.setVerbosity(level)) : disabledRoute('/debug/flags/v', 'flags endpoint is disabled.\n'),
     ...zPages(context, startedMillis),
   ];
 }
 
 /** Of containers' logs. */
+/** The inspector is loaded with the first profile. */
+const profileSources: ProfileSources = {
+  cpu: async (seconds, signal) => (await import('../../../adapters/profiling/index.js')).takeCpuProfile(seconds, signal),
+  heap: async (seconds, signal) => (await import('../../../adapters/profiling/index.js')).takeHeapProfile(seconds, signal),
+  commandLine: process.argv,
+};
+
 function nodeLogs({ loaded, native }: DaemonContext): KubeletRoute {
   const { enableSystemLogHandler, enableSystemLogQuery } = loaded.configuration;
   if (!enableSystemLogHandler) return disabledRoute('/logs/', 'logs endpoint is disabled.\n');
