@@ -73,15 +73,15 @@ t.test('text as klog writes it', async (t) => {
   logger.log('warn', 'w');
   logger.log('debug', 'not shown');
   t.strictSame(lines, [
-    'I1127 23:39:53.123456   12345 agent.ts] "Pod \\"web\\" started" pod="default/web" attempt=2 ready=false ip=null ids=["a","b"] "odd key"=1\n',
-    'E1127 23:39:53.123456   12345 probe.ts] "two\\nlines\\u2028" err="no\\nluck"\n',
-    'W1127 23:39:53.123456   12345 agent.ts] "w"\n',
+    'I1127 23:39:53.123456   12345 agent.ts:1] "Pod \\"web\\" started" pod="default/web" attempt=2 ready=false ip=null ids=["a","b"] "odd key"=1\n',
+    'E1127 23:39:53.123456   12345 probe.ts:1] "two\\nlines\\u2028" err="no\\nluck"\n',
+    'W1127 23:39:53.123456   12345 agent.ts:1] "w"\n',
   ]);
   t.notOk(logger.shows('debug'));
   const other = logger.named('other.ts');
   logger.setVerbosity(4);
   other.log('debug', 'shown');
-  t.equal(lines.at(-1), 'I1127 23:39:53.123456   12345 other.ts] "shown"\n');
+  t.equal(lines.at(-1), 'I1127 23:39:53.123456   12345 other.ts:1] "shown"\n');
 });
 
 t.test('JSON', async (t) => {
@@ -90,8 +90,8 @@ t.test('JSON', async (t) => {
   logger.log('error', 'y');
   const parsed = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   t.strictSame(parsed, [
-    { level: 'debug', ts: now / 1000, pid: 12345, pod: 'a/b', err: 'bad', big: '12345678901234567890', caller: 'probe.ts', v: 4, msg: 'x' },
-    { level: 'error', ts: now / 1000, pid: 12345, caller: 'agent.ts', msg: 'y' },
+    { level: 'debug', ts: now / 1000, pid: 12345, pod: 'a/b', err: 'bad', big: '12345678901234567890', caller: 'probe.ts:1', v: 4, msg: 'x' },
+    { level: 'error', ts: now / 1000, pid: 12345, caller: 'agent.ts:1', msg: 'y' },
   ]);
 });
 
@@ -192,7 +192,7 @@ t.test('standard error: written at once, and a reader that went away does not en
     const child = spawn(process.execPath, ['--input-type=module', '-e', talker, logging, format], { stdio: ['pipe', 'pipe', 'pipe'] });
     const exited = once(child, 'exit');
     const [first] = (await once(child.stderr, 'data')) as [Buffer];
-    t.match(first.toString(), format === 'text' ? / 1 talker\.ts\] "before"\n$/ : /"caller":"talker\.ts","v":0,"msg":"before"\}\n$/);
+    t.match(first.toString(), format === 'text' ? / 1 talker\.ts:1\] "before"\n$/ : /"caller":"talker\.ts:1","v":0,"msg":"before"\}\n$/);
     child.stderr.destroy();
     await once(child.stderr, 'close');
     child.stdin.end('go');
@@ -214,7 +214,7 @@ t.test('events go to the log, and the latest are kept', async (t) => {
   for (const reason of ['Pulled', 'Created', 'Started', 'BackOff', 'Killing']) t.equal(await sink.record(event(reason)), null);
   t.strictSame([sink.latest().map(({ at, record }) => [at, record.reason]), sink.dropped], [['Started', 'BackOff', 'Killing'].map((reason) => [now, reason]), 2]);
   const subject = 'object="default/web" fieldPath="spec.containers{app}" kind="Pod" apiVersion="v1"';
-  t.equal(lines[3], `W1127 23:39:53.123456   12345 agent.ts] "Event occurred" ${subject} type="Warning" reason="BackOff" message="m"\n`);
+  t.equal(lines[3], `W1127 23:39:53.123456   12345 agent.ts:1] "Event occurred" ${subject} type="Warning" reason="BackOff" message="m"\n`);
   const none = new LoggingEventSink(logger, () => now, 0);
   await none.record(event('Pulled'));
   t.strictSame([none.latest(), none.dropped], [[], 1]);

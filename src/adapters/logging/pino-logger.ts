@@ -1,10 +1,11 @@
 // The daemon's logger: klog's text by hand, Kubernetes' JSON by pino, both over pino's destination.
 // Invariant: nothing leaves unredacted, and a destination that fails costs lines, never the daemon.
-import { type DestinationStream, destination, type Logger as Pino, pino } from 'pino';
+import { type DestinationStream, type Logger as Pino, pino } from 'pino';
 import type { Micros } from '../../ports/micros.js';
 import type { LogFields, Logger, LogLevel } from '../../ports/outbound/logger.js';
 import { redactedFields, redactedText } from './redaction.js';
-import { textLine } from './text-line.js';
+import { type SourcePattern, SourceVerbosity } from './source-verbosity.js';
+import { callerOf, textLine } from './text-line.js';
 
 /** `-v` from which on debug lines are shown: klog's level for "debug". */
 export const debugVerbosity = 4;
@@ -14,8 +15,12 @@ export interface LoggerOptions {
   /** `--v`. */
   readonly verbosity: number;
   readonly now: () => Micros;
+  /** `--vmodule`. */
+  readonly vmodule?: readonly SourcePattern[];
   readonly pid: number;
   readonly destination: DestinationStream;
+  /** For all but errors, if they go elsewhere. */
+  readonly othersTo?: DestinationStream;
 }
 
 export class PinoLogger implements Logger {
@@ -33,7 +38,7 @@ export class PinoLogger implements Logger {
   }
 
   shows(level: LogLevel): boolean {
-    return level !== 'debug' || this.output.verbosity >= debugVerbosity;
+    return level !== 'debug' || this.output.verbosity.of(this.source) >= debugVerbosity;
   }
 
   named(source: string): PinoLogger {
@@ -42,7 +47,7 @@ export class PinoLogger implements Logger {
 
   /** For this logger and all that were named from it. */
   setVerbosity(verbosity: number): void {
-    this.output.verbosity = verbosity;
+    this.output.verbosity.general = verbosity;
   }
 
   /** Why the last line could not be written, or null: the `log` health check. */
@@ -53,21 +58,23 @@ export class PinoLogger implements Logger {
 
 /** What loggers of all names share. */
 class LogOutput {
-  verbosity: number;
+  readonly verbosity: SourceVerbosity;
   failure: string | null = null;
-  private readonly json: Pino | null;
+  private readonly json: { readonly errors: Pino; readonly others: Pino } | null;
 
   constructor(private readonly options: LoggerOptions) {
-    this.verbosity = options.verbosity;
-    this.json = options.format === 'json' ? jsonLogger(options) : null;
+    this.verbosity = new SourceVerbosity(options.verbosity, options.vmodule ?? []);
+    this.json = options.format === 'json' ? { errors: jsonLogger(options, options.destination), others: jsonLogger(options, options.othersTo ?? options.destination) } : null;
   }
 
   write(level: LogLevel, source: string, message: string, fields: LogFields): void {
     try {
       const shown = redactedFields(fields);
       const text = redactedText(message);
-      if (this.json === null) this.options.destination.write(textLine({ level, time: this.options.now(), pid: this.options.pid, source }, text, shown));
-      else this.json[level]({ ...shown, caller: source, ...verbosityOf(level) }, text);
+      const { destination, othersTo = destination, now, pid } = this.options;
+      const isError = level === 'error';
+      if (this.json === null) (isError ? destination : othersTo).write(textLine({ level, time: now(), pid, source }, text, shown));
+      else (isError ? this.json.errors : this.json.others)[level]({ ...shown, caller: callerOf(source), ...verbosityOf(level) }, text);
       this.failure = null;
     } catch (error) {
       this.failure = error instanceof Error ? error.message : String(error);
@@ -80,7 +87,7 @@ function verbosityOf(level: LogLevel): { readonly v?: number } {
   return level === 'error' ? {} : { v: level === 'debug' ? debugVerbosity : 0 };
 }
 
-function jsonLogger(options: LoggerOptions): Pino {
+function jsonLogger(options: LoggerOptions, destination: DestinationStream): Pino {
   return pino(
     {
       base: { pid: options.pid },
@@ -92,13 +99,6 @@ function jsonLogger(options: LoggerOptions): Pino {
       // Everything has been made plain already; pino would look into `err` again.
       serializers: { err: (value: unknown) => value },
     },
-    options.destination,
+    destination,
   );
-}
-
-/** The standard error stream. Written at once, so that the last words before a crash are not lost; `onError` hears of a closed stream. */
-export function standardErrorDestination(onError: (error: Error) => void): DestinationStream {
-  const stream = destination({ fd: 2, sync: true });
-  stream.on('error', onError);
-  return stream;
 }

@@ -1,6 +1,7 @@
 // A log line as klog writes it, which people's eyes and log collectors know:
-// `I1127 23:39:53.123456   12345 pod-workers.ts] "Pod started" pod="default/web" attempt=2`
-// Invariant: one line a message, whatever is in it.
+// `I1127 23:39:53.123456   12345 pod-workers.ts:1] "Pod started" pod="default/web" attempt=2`
+// Invariant: one line a message, whatever is in it. Texts are quoted as Go quotes them, other values are JSON, as klog has them.
+import { goQuote } from '../../domain/values/go-text.js';
 import { microsPerMillisecond } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';
 import type { LogLevel } from '../../ports/outbound/logger.js';
@@ -19,10 +20,16 @@ export interface LineHead {
 
 /** Fields are shown in their order; they have been redacted. */
 export function textLine(head: LineHead, message: string, fields: Readonly<Record<string, unknown>>): string {
-  let line = `${letters[head.level]}${klogTime(head.time)} ${String(head.pid).padStart(pidWidth)} ${head.source}] ${JSON.stringify(message)}`;
-  for (const [key, value] of Object.entries(fields)) line += ` ${/^[\w./-]+$/.test(key) ? key : JSON.stringify(key)}=${JSON.stringify(value)}`;
+  let line = `${letters[head.level]}${klogTime(head.time)} ${String(head.pid).padStart(pidWidth)} ${callerOf(head.source)}] ${goQuote(message)}`;
+  for (const [key, value] of Object.entries(fields))
+    line += ` ${/^[\w./-]+$/.test(key) ? key : goQuote(key)}=${typeof value === 'string' ? goQuote(value) : JSON.stringify(value)}`;
   // JSON leaves these two alone, and some readers of logs take them for ends of lines.
   return `${line.replace(/[\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`)}\n`;
+}
+
+/** As klog names a caller. The line is klog's own for one that isn't known: looking for it would cost more than the line itself. */
+export function callerOf(source: string): string {
+  return `${source.endsWith('.ts') ? source : `${source}.ts`}:1`;
 }
 
 function klogTime(time: Micros): string {

@@ -8,11 +8,13 @@
 // | a refusal, a failed assertion, any uncaught error  | 1         |
 import { FileConfigurationSource } from '../../adapters/config-files/index.js';
 import { readHost } from '../../adapters/linux/index.js';
-import { PinoLogger, standardErrorDestination } from '../../adapters/logging/index.js';
+import { PinoLogger, standardDestinations, standardErrorDestination } from '../../adapters/logging/index.js';
 import { type NativeLinux, openNativeLinux, serviceEnvironmentOf } from '../../adapters/native-linux/index.js';
 import { WallAnchoredClock } from '../../adapters/time/index.js';
 import { type LoadedConfiguration, loadConfiguration } from '../../domain/configuration/load-configuration.js';
 import { exitCodes } from '../../domain/configuration/startup-refusals.js';
+import { nanosPerMillisecond } from '../../domain/values/go-duration.js';
+import { mustParseQuantity, quantityValue } from '../../domain/values/quantity.js';
 import { microsPerSecond } from '../../domain/values/time.js';
 import type { Logger } from '../../ports/outbound/logger.js';
 import { kubeletProfile } from '../daemon/daemon-profile.js';
@@ -25,6 +27,9 @@ import { reportedVersion, versionText } from './version.js';
 const kernelLogPath = '/dev/kmsg';
 /** Beyond this the process ends whatever still hangs. */
 const stopMillis = 2_800;
+/** Of messages on their way to standard output, whatever is configured. */
+const bufferBytesMax = 64 * 1024 * 1024;
+const timerMillisMax = 2 ** 31 - 1;
 
 /** Resolves to the exit code when the daemon is over. */
 export async function runKubelet(words: readonly string[]): Promise<number> {
@@ -45,8 +50,7 @@ export async function runKubelet(words: readonly string[]): Promise<number> {
       break;
   }
   for (const line of loaded.deprecations) process.stderr.write(`${line}\n`);
-  const { format, verbosity } = loaded.configuration.logging;
-  const running = stderrLogger(clock, format === 'json' ? 'json' : 'text', verbosity);
+  const running = configuredLogger(clock, loaded.configuration.logging);
   logger = running;
   return run(loaded, running, clock);
 }
@@ -117,6 +121,15 @@ function failed(logger: Logger, error: unknown): void {
 function refused(logger: Logger, error: string): number {
   logger.log('error', 'command failed', { err: error });
   return exitCodes.failed;
+}
+
+function configuredLogger(clock: WallAnchoredClock, { format, verbosity, vmodule, flushFrequency, options }: LoadedConfiguration['configuration']['logging']): PinoLogger {
+  const own = format === 'json' ? 'json' : 'text';
+  const { splitStream, infoBufferSize } = options[own];
+  const flushMillis = Math.max(1, Math.min(flushFrequency.nanos / nanosPerMillisecond, timerMillisMax));
+  const split = splitStream ? { bufferBytes: Math.min(Number(quantityValue(mustParseQuantity(infoBufferSize))), bufferBytesMax), flushMillis } : null;
+  const { errors, others } = standardDestinations(split, () => {});
+  return PinoLogger.create({ format: own, verbosity, vmodule, now: () => clock.now(), pid: process.pid, destination: errors, othersTo: others }, 'kubelet-ts');
 }
 
 function stderrLogger(clock: WallAnchoredClock, format: 'text' | 'json', verbosity: number): PinoLogger {
