@@ -1,5 +1,7 @@
 // What a container uses, as it sees it itself, as the kubelet's port tells it in three forms, and as kubectl top shows it.
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { ContainerStats, PodStats, StatsSummary } from '../../src/ports/model/stats-summary.js';
 import { skipWithoutKubectl } from './kubectl.js';
@@ -115,6 +117,51 @@ async function disk(t: Test, cluster: Cluster): Promise<void> {
   t.ok(near(all.node.fs?.capacityBytes ?? 0, Number(blocks), 0.01), 'the node’s file system is as large as df says');
 }
 
+/** Paths of all values of a document, with their types; elements of lists under `[]`. */
+function shapeOf(value: unknown, path = '', found = new Map<string, string>()): ReadonlyMap<string, string> {
+  if (Array.isArray(value)) {
+    found.set(path, 'array');
+    for (const one of value) shapeOf(one, `${path}[]`, found);
+  } else if (typeof value === 'object' && value !== null) {
+    found.set(path, 'object');
+    for (const [key, one] of Object.entries(value)) shapeOf(one, path === '' ? key : `${path}.${key}`, found);
+  } else found.set(path, typeof value);
+  return found;
+}
+
+/** Recorded, and not here. */
+const missing: readonly (readonly [path: RegExp, reason: string])[] = [
+  [/^node\.systemContainers\[\]\.(?:logs|rootfs)/, 'system containers have neither'],
+  [/^node\.systemContainers\[\]\.memory\.availableBytes/, 'the cgroups of the node’s parts have no limit in this test'],
+  [/^pods\[\]\.memory\.availableBytes/, 'the agent gives the cgroups of pods no limits yet'],
+  [/\.pvcRef/, 'there is no claim in this test'],
+];
+
+async function shape(t: Test, cluster: Cluster): Promise<void> {
+  const rows = readFileSync(fileURLToPath(new URL('../../../test/reference/stats-summary-shape.tsv', import.meta.url)), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .slice(1)
+    .map((line) => line.split('\t'));
+  const known = new Map(rows.map(([path = '', type = '']) => [path, type]));
+  const questions: readonly (readonly [query: string, column: number])[] = [
+    ['', 4],
+    ['?only_cpu_and_memory=true', 5],
+  ];
+  for (const [query, column] of questions) {
+    const found = shapeOf(JSON.parse(await asked(cluster, `/stats/summary${query}`)));
+    for (const row of rows) {
+      const [path = '', type = ''] = row;
+      if (row[column] !== 'yes' || missing.some(([pattern]) => pattern.test(path))) continue;
+      t.ok(found.has(path), `${path} is there${query}`);
+      if (!found.has(path)) continue;
+      const jsonType = type.startsWith('RFC3339') ? 'string' : type === 'integer' ? 'number' : type;
+      t.equal(found.get(path), jsonType, `${path} is a ${jsonType}`);
+    }
+    for (const path of found.keys()) if (path !== '') t.ok(known.has(path), `${path} is the reference’s, too${query}`);
+  }
+}
+
 async function top(t: Test, { run }: Cluster): Promise<void> {
   const node = await run(['top', 'node']);
   t.match(node, { code: 0, text: new RegExp(`^NAME +CPU\\(cores\\) +CPU\\(%\\) +MEMORY\\(bytes\\) +MEMORY\\(%\\) *\\n${nodeName} +\\d+m +\\d+% +\\d+Mi +\\d+%`) }, node.text);
@@ -132,12 +179,16 @@ async function top(t: Test, { run }: Cluster): Promise<void> {
 t.test('what a container uses', { skip, timeout: 240_000 }, async (t) => {
   const cluster = await testCluster(t, { volumeStatsAggPeriod: '2s' });
   await cluster.run(['wait', `node/${nodeName}`, '--for=condition=Ready', '--timeout=60s']);
-  const main = scripted(cluster.containerd, 'main', script, { resources: { limits: { cpu: '500m' } }, volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }] });
-  const idle = scripted(cluster.containerd, 'idle', 'sleep 100000');
+  const main = scripted(cluster.containerd, 'main', script, {
+    resources: { limits: { cpu: '500m', memory: '200Mi' } },
+    volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }],
+  });
+  const idle = scripted(cluster.containerd, 'idle', 'sleep 100000', { resources: { limits: { memory: '50Mi' } } });
   const spec = { automountServiceAccountToken: false, terminationGracePeriodSeconds: 1, containers: [main, idle], volumes: [{ name: 'scratch', emptyDir: {} }] };
   await cluster.run(['apply', '-f', '-'], JSON.stringify(manifest('burns', spec, { labels: { app: 'burns' } })));
   await cluster.run(['wait', 'pod/burns', '--for=condition=Ready', '--timeout=60s']);
   await t.test('CPU and memory', (t) => values(t, cluster));
   await t.test('disk, network and swap', (t) => disk(t, cluster));
+  await t.test('the summary has the keys and types of the reference', (t) => shape(t, cluster));
   await t.test('kubectl top', (t) => top(t, cluster));
 });

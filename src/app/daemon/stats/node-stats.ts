@@ -30,6 +30,8 @@ export interface NodeStatsOptions {
   readonly now: () => Micros;
   /** Cgroups of the node's own parts; '' where they have none. */
   readonly systemCgroups: readonly { readonly name: SystemContainer['name']; readonly path: string; readonly startedAt: Micros | null }[];
+  /** How long the runtime is waited for; 30 s when left out. */
+  readonly lookMicros?: Micros;
   /** Bytes of memory and swap: the root's limits. */
   readonly machine: { readonly memoryBytes: number; readonly swapBytes: number };
 }
@@ -80,11 +82,14 @@ export class NodeStats {
   private async take(detail: boolean): Promise<Snapshot> {
     const { options } = this;
     const call: Call = { signal: AbortSignal.timeout(lookMicros / 1_000), timeoutMicros: lookMicros };
-    await options.diskUsage.refresh(options.pods());
+    // A disk that hangs holds up its own numbers only; a runtime that hangs costs those of pods.
+    await within(options.diskUsage.refresh(options.pods()), filesystemMicros, () => undefined);
+    const lookedUp = <T>(answer: Promise<T>): Promise<Part<T>> =>
+      within(attempt(answer), options.lookMicros ?? lookMicros, () => ({ ok: false, error: 'context deadline exceeded' }));
     const [listing, readings, imageFilesystems] = await Promise.all([
-      attempt(options.runtime.listPods({ uid: null }, call)),
-      attempt(options.criStats.containers(call)),
-      attempt(options.criStats.imageFilesystems(call)),
+      lookedUp(options.runtime.listPods({ uid: null }, call)),
+      lookedUp(options.criStats.containers(call)),
+      lookedUp(options.criStats.imageFilesystems(call)),
     ]);
     const now = options.now();
     const mountpoints = new Set([
@@ -187,8 +192,8 @@ const mountpointsMax = 16;
 /** null: it can't be told, or not soon. */
 export async function filesystemNumbers(port: PortOf<FilesystemUsageOperations>, path: string): Promise<FilesystemNumbers | null> {
   const signal = AbortSignal.timeout(filesystemMicros / 1_000);
-  const late = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null)));
-  const usage: FilesystemUsage | null = await Promise.race([port.usage({ path }, { signal, timeoutMicros: filesystemMicros }).catch(() => null), late]);
+  const asked: Promise<FilesystemUsage | null> = port.usage({ path }, { signal, timeoutMicros: filesystemMicros }).catch(() => null);
+  const usage = await within(asked, filesystemMicros, () => null);
   if (usage === null) return null;
   return {
     device: '',
@@ -218,6 +223,19 @@ export function knownContainers(listing: RuntimeListing): Map<string, KnownConta
     for (const container of containers) known.set(container.id, { ...pod, id: container.id, containerName: container.name, isSandbox: false });
   }
   return known;
+}
+
+/** What is late goes on by itself, unheard. */
+async function within<T>(value: Promise<T>, micros: Micros, late: () => T): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const end = new Promise<T>((resolve) => {
+    timer = setTimeout(() => resolve(late()), micros / 1_000);
+  });
+  try {
+    return await Promise.race([value, end]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 async function attempt<T>(value: Promise<T>): Promise<Part<T>> {

@@ -94,9 +94,9 @@ export class PodDiskUsage {
     const directory = `${podLogsDirectory}/${namespace}_${name}_${uid}`;
     const containers = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
     const found = await Promise.all(containers.map((container) => walks.files(`${directory}/${container.name}`)));
-    usage.containerLogs = new Map(containers.flatMap((container, i) => (found[i] == null ? [] : [[container.name, found[i]] as const])));
-    usage.podLogs = await walks.files(directory);
-    usage.etcHosts = await walks.tree(`${rootDirectory}/pods/${uid}/etc-hosts`);
+    usage.containerLogs = new Map(containers.flatMap((container, i) => (found[i] == null ? [] : [[container.name, usedOf(found[i])] as const])));
+    usage.podLogs = orNull(await walks.files(directory));
+    usage.etcHosts = orNull(await walks.tree(`${rootDirectory}/pods/${uid}/etc-hosts`));
     usage.logsAt = now() + logPeriod;
   }
 
@@ -135,4 +135,13 @@ export class PodDiskUsage {
     if (used === null || filesystem === null) return null;
     return { time: formatRfc3339(now()), ...filesystem, usedBytes: used.usedBytes, inodesUsed: used.inodesUsed, name };
   }
+}
+
+/** A walk may tell more of itself, which is not for answers. */
+function usedOf({ usedBytes, inodesUsed }: Used): Used {
+  return { ...(usedBytes === undefined ? {} : { usedBytes }), ...(inodesUsed === undefined ? {} : { inodesUsed }) };
+}
+
+function orNull(used: Used | null): Used | null {
+  return used === null ? null : usedOf(used);
 }

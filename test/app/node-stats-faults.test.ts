@@ -1,0 +1,155 @@
+// The node's numbers when things go wrong: a runtime that hangs, cgroups that go while they are read, files with nonsense, and many at once.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { CgroupReader, cgroupLayout } from '../../src/adapters/linux/index.js';
+import { familyTexts, resourceFamilies } from '../../src/adapters/metrics/index.js';
+import { openNativeLinux } from '../../src/adapters/native-linux/index.js';
+import { cadvisorTexts } from '../../src/app/daemon/stats/cadvisor-answers.js';
+import { NodeSampler } from '../../src/app/daemon/stats/node-sampler.js';
+import { NodeStats } from '../../src/app/daemon/stats/node-stats.js';
+import { PodDiskUsage } from '../../src/app/daemon/stats/pod-disk-usage.js';
+import { resourcesOf, summaryOf } from '../../src/app/daemon/stats/summary-answers.js';
+import { metricFindings } from '../adapters/metric-lint.js';
+
+const native = openNativeLinux({ kernelLogPath: '/dev/null', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } }, false);
+const mountinfo = ['cpu', 'cpuacct', 'memory'].map((name, i) => `${30 + i} 23 0:${26 + i} / /sys/fs/cgroup/${name} rw - cgroup cgroup rw,${name}\n`).join('');
+const files: readonly (readonly [controller: string, file: string, text: string])[] = [
+  ['cpu', 'cgroup.procs', ''],
+  ['cpuacct', 'cpuacct.usage', '123456789\n'],
+  ['memory', 'memory.usage_in_bytes', '50000000\n'],
+  ['memory', 'memory.stat', 'total_rss 4096\ntotal_inactive_file 1000\n'],
+];
+const usage = { type: 0n, capacityBytes: 10n, freeBytes: 5n, availableBytes: 4n, inodes: 9n, inodesFree: 3n, mountOptions: null };
+
+interface NodeOptions {
+  readonly pods: number;
+  readonly containersOfEach?: number;
+  readonly hangs?: boolean;
+  readonly podName?: (i: number) => string;
+}
+
+function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, podName = (i) => `p${i}` }: NodeOptions) {
+  const root = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
+  t.teardown(() => rmSync(root, { recursive: true, force: true }));
+  const cgroup = (path: string): void => {
+    for (const [controller, file, text] of files) {
+      const directory = join(root, 'sys/fs/cgroup', controller, path);
+      mkdirSync(directory, { recursive: true });
+      writeFileSync(join(directory, file), text);
+    }
+  };
+  const numbers = Array.from({ length: podCount }, (_, i) => i);
+  const containersOf = (i: number) => Array.from({ length: containersOfEach }, (_, n) => `container${i}-${n}`);
+  cgroup('/');
+  for (const i of numbers) for (const below of ['', `/sandbox${i}`, ...containersOf(i).map((id) => `/${id}`)]) cgroup(`/kubepods/poduid${i}${below}`);
+  let now = Date.now() * 1_000;
+  let looks = 0;
+  const never = new Promise<never>(() => {});
+  const listing = {
+    ...{ observedAt: 0, foreign: 0 },
+    pods: numbers.map((i) => ({
+      ...{ uid: `uid${i}`, name: podName(i), namespace: 'default' },
+      sandboxes: [{ id: `sandbox${i}`, state: 'ready' as const, attempt: 0, createdAt: 1 }],
+      containers: containersOf(i).map((id, n) => ({ id, name: `c${n}`, state: 'running' as const, sandboxId: `sandbox${i}`, createdAt: 1 })),
+    })),
+  };
+  const reader = new CgroupReader({ native, layout: cgroupLayout(mountinfo), nowMillis: () => Math.floor(now / 1_000), hostRoot: root });
+  t.teardown(() => reader.close());
+  const pause = async (millis: number) => {
+    now += millis * 1_000;
+  };
+  const sampler = new NodeSampler({ reader, trees: ['/kubepods'], single: [], now: () => now, pause, hostRoot: root });
+  t.teardown(() => sampler.close());
+  const stats = new NodeStats({
+    sampler,
+    runtime: {
+      listPods: async () => {
+        looks++;
+        return hangs ? never : listing;
+      },
+    },
+    criStats: {
+      containers: () =>
+        hangs ? never : Promise.resolve(numbers.flatMap((i) => containersOf(i).map((containerId) => ({ containerId, cpu: null, memory: null, swap: null, writableLayer: null })))),
+      imageFilesystems: async () => (hangs ? never : [{ time: 1, mountpoint: '/', usedBytes: 1, inodesUsed: 1 }]),
+    },
+    diskUsage: new PodDiskUsage({
+      walks: { files: async () => null, tree: async () => null, filesystem: async () => null },
+      ...{ rootDirectory: '/none', podLogsDirectory: '/none', volumePeriod: 0, now: () => now, random: () => 0 },
+    }),
+    filesystemUsage: { usage: async () => usage },
+    lookMicros: hangs ? 50_000 : 30_000_000,
+    ...{ rootDirectory: '/', pods: () => [], now: () => now, systemCgroups: [], machine: { memoryBytes: 1e10, swapBytes: 0 } },
+  });
+  const summary = { stats, nodeName: 'n', bootedAt: 1, processCounts: async () => ({ maxPid: 1, processes: 1 }) };
+  const cadvisor = { stats, nowMillis: () => 1, machine: () => Promise.reject(new Error('none')), imageOf: () => 'image', rootFilesystems: async () => [], deviceName: () => '' };
+  return {
+    root,
+    looks: () => looks,
+    later: () => {
+      now += 15_000_000;
+    },
+    summary: () => summaryOf(summary, false),
+    resource: async () => [...familyTexts(resourceFamilies(await resourcesOf(stats)))].join(''),
+    cadvisor: async () => [...(await cadvisorTexts(cadvisor))].join(''),
+  };
+}
+
+t.test('a runtime that hangs', async (t) => {
+  const { resource, cadvisor, summary, looks } = node(t, { pods: 2, hangs: true });
+  const text = await resource();
+  t.match(text, /\nresource_scrape_error 1\n/);
+  t.match(text, /\nnode_memory_working_set_bytes \d/, 'the node has numbers still');
+  t.match(await cadvisor(), /\ncontainer_scrape_error 1\n/);
+  t.strictSame(await summary(), { ok: false, error: 'failed to get imageFs stats: context deadline exceeded' });
+  t.ok(looks() >= 1, 'and it is asked again by who comes later');
+});
+
+t.test('fifty who ask at once are told of one look', async (t) => {
+  const { resource, cadvisor, summary, looks } = node(t, { pods: 3 });
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => (i % 3 === 0 ? resource() : i % 3 === 1 ? cadvisor() : summary())));
+  t.ok(looks() <= 2, `${looks()} looks: one, and one with all detail`);
+  t.ok(answers.every((answer) => (typeof answer === 'string' ? answer.includes('p2') : answer.ok)));
+});
+
+t.test('cgroups that go while they are read', async (t) => {
+  const { root, resource, cadvisor, summary, later } = node(t, { pods: 40 });
+  await resource();
+  for (let round = 0; round < 10; round++) {
+    later();
+    const asked = Promise.all([resource(), cadvisor(), summary()]);
+    for (const controller of ['cpu', 'cpuacct', 'memory']) rmSync(join(root, 'sys/fs/cgroup', controller, `kubepods/poduid${round}`), { recursive: true });
+    const [numbers, detail, whole] = await asked;
+    t.strictSame([...metricFindings(numbers), ...metricFindings(detail)], []);
+    t.match(numbers, /\nresource_scrape_error 0\n/);
+    t.ok(whole.ok, 'the summary is there');
+  }
+  later();
+  t.notOk((await cadvisor()).includes('poduid0'), 'what is gone has no series');
+});
+
+t.test('files with nonsense in them', async (t) => {
+  const { root, resource, cadvisor, summary } = node(t, { pods: 2 });
+  const of = (controller: string, file: string) => join(root, 'sys/fs/cgroup', controller, 'kubepods/poduid0/container0-0', file);
+  writeFileSync(of('cpuacct', 'cpuacct.usage'), 'what is this');
+  writeFileSync(of('memory', 'memory.usage_in_bytes'), '');
+  writeFileSync(of('memory', 'memory.stat'), Buffer.from([0xff, 0xfe, 0, 10]));
+  writeFileSync(of('cpu', 'cgroup.procs'), 'x\n-1\n99999999999999999999\n');
+  const [numbers, detail, whole] = [await resource(), await cadvisor(), await summary()];
+  t.strictSame([...metricFindings(numbers), ...metricFindings(detail)], []);
+  t.match(numbers, /container_memory_working_set_bytes\{container="c0",namespace="default",pod="p1"\} 4\.9999e\+07/, 'others have theirs');
+  t.ok(whole.ok && JSON.stringify(whole.value).includes('"p0"'));
+  t.notMatch(numbers + detail, /NaN|undefined/);
+});
+
+t.test('odd names, and five hundred containers', async (t) => {
+  const odd = 'a"b\\c\nd';
+  const { resource, cadvisor, summary } = node(t, { pods: 100, containersOfEach: 5, podName: (i) => (i === 0 ? odd : `p${i}`) });
+  const [numbers, detail, whole] = [await resource(), await cadvisor(), await summary()];
+  t.strictSame([...metricFindings(numbers), ...metricFindings(detail)], []);
+  t.match(numbers, /pod="a\\"b\\\\c\\nd"/);
+  t.equal(numbers.split('\n').filter((line) => line.startsWith('container_memory_working_set_bytes{')).length, 500);
+  t.equal(whole.ok ? whole.value.pods?.length : 0, 100);
+});
