@@ -1,6 +1,7 @@
 // Claims and what they are bound to, volumes of servers, and of other pods: what is looked up, mounted, refused, told, and taken down.
 import t from 'tap';
 import { AssertionFailed } from '../../src/domain/kernel/assert.js';
+import { measuredVolumes } from '../../src/domain/volume-manager/measured-volumes.js';
 import type { PodSpec } from '../../src/ports/model/pod.js';
 import { SimCluster } from '../../src/sim/index.js';
 import { ApiCaller } from './api-caller.js';
@@ -110,6 +111,8 @@ t.test('a local volume: bound for the pod, its group’s, seen by the container,
     container?.config.mounts?.find(({ containerPath }) => containerPath === '/d'),
     { hostPath: `/var/lib/kubelet/${place}`, readonly: false },
   );
+  const path = `/var/lib/kubelet/${place}`;
+  t.strictSame(measuredVolumes(run.cluster.node().agent.volumes, uid, '/var/lib/kubelet'), [{ name: 'd', path, how: 'file-system', isEphemeral: false, claimName: 'c' }]);
   run.gone('a', uid);
   t.strictSame(run.mounts(), []);
   t.equal(run.host.state.hostPaths.get('/mnt/disk'), 'directory');

@@ -25,6 +25,6 @@ export {
   textOrEmpty,
   textOrEmptyNow,
 } from './stats/proc-readings.js';
-export { directFilesUsage, type TreeUsage, treeUsage } from './stats/tree-usage.js';
+export { directFilesUsage, type TreeUsage, treeEntriesMax, treeUsage } from './stats/tree-usage.js';
 export { readSubordinateIds, type SubordinateIdsOptions } from './subordinate-ids.js';
 export { SystemJournal } from './system-journal.js';

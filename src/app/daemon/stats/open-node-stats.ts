@@ -12,6 +12,7 @@ import {
   statsDescriptorsMax,
   textOrEmpty,
   textOrEmptyNow,
+  treeEntriesMax,
   treeUsage,
 } from '../../../adapters/linux/index.js';
 import { type CadvisorFilesystem, type CadvisorMachine, familyTexts, metricsContentType, resourceFamilies } from '../../../adapters/metrics/index.js';
@@ -19,6 +20,7 @@ import { parseMountinfo } from '../../../adapters/native-linux/index.js';
 import { nodeAllocatableCgroup } from '../../../domain/cgroups/pod-cgroup-name.js';
 import type { Part } from '../../../domain/stats/node-summary.js';
 import { parseCpuSet } from '../../../domain/values/cpu-set.js';
+import { measuredVolumes } from '../../../domain/volume-manager/measured-volumes.js';
 import type { StatsSummary } from '../../../ports/model/stats-summary.js';
 import type { PortOf } from '../../../ports/operation.js';
 import type { FilesystemUsageOperations } from '../../../ports/outbound/filesystem-usage.js';
@@ -137,7 +139,13 @@ function ownCgroup(): string {
 function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolver): PodDiskUsage {
   const { configuration, options } = loaded;
   return new PodDiskUsage({
-    walks: { files: directFilesUsage, tree: treeUsage, filesystem: (path) => filesystemOf(native.filesystemUsage, path) },
+    walks: {
+      files: directFilesUsage,
+      tree: treeUsage,
+      volume: (path) => native.trees.usage(path, treeEntriesMax).catch(() => null),
+      filesystem: (path) => filesystemOf(native.filesystemUsage, path),
+    },
+    volumes: ({ metadata: { uid = '' } }) => measuredVolumes(resolver.get(tokens.kernel).state.agent.volumes, uid, options.rootDir),
     rootDirectory: options.rootDir,
     podLogsDirectory: configuration.podLogsDir,
     volumePeriod: micros(configuration.volumeStatsAggPeriod),
@@ -150,8 +158,8 @@ function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolv
 async function filesystemOf(port: PortOf<FilesystemUsageOperations>, path: string) {
   const numbers = await filesystemNumbers(port, path);
   if (numbers === null) return null;
-  const { availableBytes = 0, capacityBytes = 0, inodes = 0, inodesFree = 0 } = numbers;
-  return { availableBytes, capacityBytes, inodes, inodesFree };
+  const { availableBytes = 0, usedBytes = 0, capacityBytes = 0, inodes = 0, inodesFree = 0 } = numbers;
+  return { availableBytes, usedBytes, capacityBytes, inodes, inodesFree };
 }
 
 async function processCounts(maxPid: number) {

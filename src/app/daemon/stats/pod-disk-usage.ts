@@ -1,10 +1,11 @@
 // What pods write to the node's disk: logs, hosts files, volumes. Walks are slow, so they are done one after the other, away from answers,
 // and the last results are what answers show.
 //
-// Invariants: one walk at a time; a pod's volumes are walked again at the earliest after their period, spread out over as long again; what is
+// Invariants: one walk at a time, but for those whose file system doesn't answer: each holds up its own pod's numbers alone; a pod's volumes are walked again at the earliest after their period, spread out over as long again; what is
 // known of pods that are gone is forgotten.
 import type { Used } from '../../../domain/stats/filesystem-stats.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
+import type { MeasuredVolume } from '../../../domain/volume-manager/measured-volumes.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { VolumeStats } from '../../../ports/model/stats-summary.js';
@@ -14,12 +15,18 @@ export interface DiskWalks {
   files(directory: string): Promise<Used | null>;
   /** Of a whole tree; null: no such directory. */
   tree(directory: string): Promise<Required<Used> | null>;
+  /** The same of a volume, which may never answer. */
+  volume(directory: string): Promise<Required<Used> | null>;
   /** null: it can't be told, or not soon. */
-  filesystem(path: string): Promise<{ readonly availableBytes: number; readonly capacityBytes: number; readonly inodes: number; readonly inodesFree: number } | null>;
+  filesystem(
+    path: string,
+  ): Promise<{ readonly availableBytes: number; readonly usedBytes: number; readonly capacityBytes: number; readonly inodes: number; readonly inodesFree: number } | null>;
 }
 
 export interface PodDiskUsageOptions {
   readonly walks: DiskWalks;
+  /** Those of a pod that can be measured now. */
+  readonly volumes: (pod: Pod) => readonly MeasuredVolume[];
   readonly rootDirectory: string;
   readonly podLogsDirectory: string;
   /** Between two looks at the volumes of a pod; 0 or less: never. */
@@ -27,6 +34,8 @@ export interface PodDiskUsageOptions {
   readonly now: () => Micros;
   /** In [0, 1). */
   readonly random: () => number;
+  /** How long a look at a pod's volumes holds up those of others; 10 s unless told. */
+  readonly patienceMillis?: number;
   /** Told how long each look at a volume took. */
   readonly onMeasured?: (took: Micros) => void;
 }
@@ -37,6 +46,8 @@ const logPeriod: Micros = 10_000_000;
 interface PodUsage {
   logsAt: Micros;
   volumesAt: Micros;
+  /** A look at its volumes is under way. */
+  walking: boolean;
   containerLogs: ReadonlyMap<string, Used>;
   podLogs: Used | null;
   etcHosts: Used | null;
@@ -44,15 +55,8 @@ interface PodUsage {
   persistent: readonly VolumeStats[];
 }
 
-/** Kinds of volumes whose use can be measured: the directory that holds them, and whether they count as the pod's own writing. */
-const measured: readonly (readonly [kind: string, directory: string, ephemeral: boolean])[] = [
-  ['emptyDir', 'kubernetes.io~empty-dir', true],
-  ['configMap', 'kubernetes.io~configmap', true],
-  ['gitRepo', 'kubernetes.io~git-repo', true],
-  ['secret', 'kubernetes.io~secret', false],
-  ['projected', 'kubernetes.io~projected', false],
-  ['downwardAPI', 'kubernetes.io~downward-api', false],
-];
+/** A look that takes longer goes on by itself, and the next volume is looked at: its file server may never answer. */
+const patienceMillis = 10_000;
 
 export class PodDiskUsage {
   private readonly known = new Map<string, PodUsage>();
@@ -82,7 +86,7 @@ export class PodDiskUsage {
   private usage(uid: string): PodUsage {
     const known = this.known.get(uid);
     if (known !== undefined) return known;
-    const fresh: PodUsage = { logsAt: -1, volumesAt: -1, containerLogs: new Map(), podLogs: null, etcHosts: null, ephemeral: [], persistent: [] };
+    const fresh: PodUsage = { logsAt: -1, volumesAt: -1, walking: false, containerLogs: new Map(), podLogs: null, etcHosts: null, ephemeral: [], persistent: [] };
     this.known.set(uid, fresh);
     return fresh;
   }
@@ -105,35 +109,47 @@ export class PodDiskUsage {
     if (volumePeriod <= 0) return;
     for (const pod of pods) {
       const usage = this.known.get(pod.metadata.uid ?? '');
-      if (usage === undefined || now() < usage.volumesAt) continue;
-      await this.walkPod(pod, usage);
-      usage.volumesAt = now() + Math.floor(volumePeriod * (1 + random()));
+      if (usage === undefined || usage.walking || now() < usage.volumesAt) continue;
+      usage.walking = true;
+      const walked = this.walkPod(pod, usage).finally(() => {
+        usage.walking = false;
+        usage.volumesAt = now() + Math.floor(volumePeriod * (1 + random()));
+      });
+      await this.patiently(walked);
     }
   }
 
-  private async walkPod({ metadata, spec }: Pod, usage: PodUsage): Promise<void> {
+  /** Ends with the walk, or when it has taken long. */
+  private async patiently(walked: Promise<void>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.options.patienceMillis ?? patienceMillis);
+      timer.unref();
+    });
+    await Promise.race([walked, late]).finally(() => clearTimeout(timer));
+  }
+
+  private async walkPod(pod: Pod, usage: PodUsage): Promise<void> {
     const ephemeral: VolumeStats[] = [];
     const persistent: VolumeStats[] = [];
-    for (const volume of spec.volumes ?? []) {
-      const kind = measured.find(([name]) => (volume as unknown as Readonly<Record<string, unknown>>)[name] !== undefined);
-      if (kind === undefined) continue;
-      const stats = await this.walkVolume(`${this.options.rootDirectory}/pods/${metadata.uid}/volumes/${kind[1]}/${volume.name}`, volume.name);
-      if (stats === null) continue;
-      // What is in memory is not on the node's disk.
-      const onDisk = kind[2] && (volume.emptyDir?.medium ?? '') === '';
-      (onDisk ? ephemeral : persistent).push(stats);
+    for (const volume of this.options.volumes(pod)) {
+      const stats = await this.walkVolume(volume, pod.metadata.namespace ?? '');
+      if (stats !== null) (volume.isEphemeral ? ephemeral : persistent).push(stats);
     }
     usage.ephemeral = ephemeral;
     usage.persistent = persistent;
   }
 
-  private async walkVolume(path: string, name: string): Promise<VolumeStats | null> {
+  private async walkVolume({ name, path, how, claimName }: MeasuredVolume, namespace: string): Promise<VolumeStats | null> {
     const { walks, now, onMeasured } = this.options;
     const began = now();
-    const [used, filesystem] = await Promise.all([walks.tree(path), walks.filesystem(path)]);
+    const [used, filesystem] = await Promise.all([how === 'tree' ? walks.volume(path) : null, walks.filesystem(path)]);
     onMeasured?.(now() - began);
-    if (used === null || filesystem === null) return null;
-    return { time: formatRfc3339(now()), ...filesystem, usedBytes: used.usedBytes, inodesUsed: used.inodesUsed, name };
+    if (filesystem === null || (how === 'tree' && used === null)) return null;
+    const { availableBytes, capacityBytes, inodes, inodesFree } = filesystem;
+    const own = used ?? { usedBytes: filesystem.usedBytes, inodesUsed: inodes - inodesFree };
+    const claim = claimName === null ? {} : { pvcRef: { name: claimName, namespace } };
+    return { time: formatRfc3339(now()), availableBytes, capacityBytes, inodes, inodesFree, usedBytes: own.usedBytes, inodesUsed: own.inodesUsed, name, ...claim };
   }
 }
 

@@ -1,0 +1,47 @@
+// Which of a pod's volumes can be measured, and how. What a pod writes to the node's own disk in them counts as its ephemeral storage.
+//
+// | plugin                                         | how                 | ephemeral                     |
+// |------------------------------------------------|---------------------|-------------------------------|
+// | emptyDir                                       | its tree            | unless it is kept in memory   |
+// | configMap                                      | its tree            | yes                           |
+// | secret, projected, downwardAPI                 | its tree            | no: they are in memory        |
+// | local-volume, nfs                              | its file system     | no                            |
+// | host-path, image                               | not                 |                               |
+import { podVolumeDirectory } from '../values/pod-directories.js';
+import { escapeName, specName, type VolumeSpec } from '../volumes/volume-spec.js';
+import type { VolumeManager } from './volume-manager-state.js';
+
+export interface MeasuredVolume {
+  /** The volume's name in the pod. */
+  readonly name: string;
+  readonly path: string;
+  readonly how: 'tree' | 'file-system';
+  readonly isEphemeral: boolean;
+  /** Name of the claim; null: the volume is of none. */
+  readonly claimName: string | null;
+}
+
+const trees: ReadonlySet<string> = new Set(['empty-dir', 'configmap', 'secret', 'projected', 'downward-api'].map((name) => `kubernetes.io/${name}`));
+const fileSystems: ReadonlySet<string> = new Set(['kubernetes.io/local-volume', 'kubernetes.io/nfs']);
+
+/** In the order of the pod's spec; only what is mounted. */
+export function measuredVolumes(manager: VolumeManager, uid: string, rootDirectory: string): readonly MeasuredVolume[] {
+  const wanted = manager.pods.get(uid);
+  if (wanted === undefined) return [];
+  return (wanted.pod.spec.volumes ?? []).flatMap((volume): MeasuredVolume[] => {
+    const unique = wanted.names.get(volume.name);
+    const actual = unique === undefined ? undefined : manager.actual.get(unique);
+    const mount = actual?.pods.get(uid);
+    if (actual === undefined || mount?.state !== 'mounted') return [];
+    const how = trees.has(actual.plugin) ? 'tree' : fileSystems.has(actual.plugin) ? 'file-system' : null;
+    if (how === null) return [];
+    const path = podVolumeDirectory(rootDirectory, uid, escapeName(actual.plugin), specName(mount.spec));
+    const ofClaim = volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral === undefined ? null : `${wanted.pod.metadata.name}-${volume.name}`);
+    return [{ name: volume.name, path, how, isEphemeral: isOnDisk(actual.plugin, mount.spec), claimName: ofClaim }];
+  });
+}
+
+function isOnDisk(plugin: string, spec: VolumeSpec): boolean {
+  if (plugin === 'kubernetes.io/configmap') return true;
+  return plugin === 'kubernetes.io/empty-dir' && spec.kind === 'inline' && (spec.volume.emptyDir?.medium ?? '') === '';
+}
