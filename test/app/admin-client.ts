@@ -46,6 +46,10 @@ export class AdminClient {
     return this.clients.writer.create({ resource: resourceOf(plural), namespace, client: 'main', name: null, subresource: null, object }, calling());
   }
 
+  async patch(plural: string, namespace: string | null, name: string, body: object, subresource: string | null = null): Promise<ApiObject> {
+    return await this.clients.writer.patch({ resource: resourceOf(plural), namespace, name, client: 'main', subresource, patch: 'merge-patch', body }, calling());
+  }
+
   async remove(plural: string, namespace: string | null, name: string, gracePeriodSeconds: number | null = null): Promise<void> {
     await this.clients.writer.delete({ resource: resourceOf(plural), namespace, name, client: 'main', gracePeriodSeconds, uid: null }, calling());
   }
