@@ -1,104 +1,13 @@
 // Claims and what they are bound to, volumes of servers, and of other pods: what is looked up, mounted, refused, told, and taken down.
 import t from 'tap';
-import { AssertionFailed } from '../../src/domain/kernel/assert.js';
 import { measuredVolumes } from '../../src/domain/volume-manager/measured-volumes.js';
-import type { PodSpec } from '../../src/ports/model/pod.js';
-import { SimCluster } from '../../src/sim/index.js';
-import { ApiCaller } from './api-caller.js';
-
-const second = 1_000_000;
-const minute = 60 * second;
-
-type Body = Readonly<Record<string, unknown>>;
-
-/** A node of a cluster, and an administrator who binds claims as a controller would. */
-class ClaimRun {
-  readonly cluster = new SimCluster({ seed: 5, nodes: ['n1'], node: {}, apiserver: { auditLimit: 20_000 } });
-  readonly admin: ApiCaller;
-
-  constructor() {
-    const { cluster } = this;
-    const clock = {
-      get now() {
-        return cluster.now;
-      },
-      set now(_: number) {},
-    };
-    this.admin = new ApiCaller(cluster.apiserver, undefined, clock);
-    cluster.run(5 * second);
-  }
-
-  get host() {
-    return this.cluster.node().host;
-  }
-
-  pod(name: string, volumes: PodSpec['volumes'], more: Partial<PodSpec> = {}, mount: object = {}): string {
-    const volumeMounts = (volumes ?? []).map((volume) => ({ name: volume.name, mountPath: `/${volume.name}`, ...mount }));
-    const containers = [{ name: 'main', image: 'app:1', volumeMounts }];
-    const spec = { nodeName: 'n1', automountServiceAccountToken: false, terminationGracePeriodSeconds: 1, containers, ...more, volumes };
-    return this.made(this.admin.create('pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default' }, spec }));
-  }
-
-  claim(name: string, volumeName: string, phase = 'Bound', metadata: object = {}): string {
-    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, volumeName };
-    const uid = this.made(
-      this.admin.create('persistentvolumeclaims', { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default', ...metadata }, spec }),
-    );
-    this.admin.patch('persistentvolumeclaims', name, { status: { phase } }, 'status');
-    return uid;
-  }
-
-  volume(name: string, source: object, claimUid: string, more: object = {}, annotations: object = {}): void {
-    const claimRef = { namespace: 'default', name: 'c', uid: claimUid };
-    const spec = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], claimRef, persistentVolumeReclaimPolicy: 'Retain', ...more, ...source };
-    this.made(this.admin.create('persistentvolumes', { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name, annotations }, spec }, null));
-  }
-
-  private made({ code, body }: { readonly code: number; readonly body: Body }): string {
-    if (code !== 201) throw new AssertionFailed(`${code} ${String(body.message)}`);
-    return (body.metadata as { readonly uid: string }).uid;
-  }
-
-  phase(name: string): string {
-    return (this.admin.get('pods', name).body.status as { readonly phase?: string } | undefined)?.phase ?? '';
-  }
-
-  run(micros: number): void {
-    this.cluster.run(micros);
-  }
-
-  until(what: string, holds: () => boolean, atMost = 2 * minute): boolean {
-    return this.cluster.runUntil(holds, atMost) || assertNever(what);
-  }
-
-  said(name: string, reason = 'FailedMount'): string[] {
-    const records = this.cluster
-      .node()
-      .events(name)
-      .filter(({ record }) => record.reason === reason);
-    return [...new Set(records.map(({ record }) => record.message))];
-  }
-
-  mounts(): string[] {
-    return [...this.host.state.volumeMounts].map(([path, { shown, options }]) => `${path.slice('/var/lib/kubelet/'.length)} ${shown} ${options.join(',')}`);
-  }
-
-  gone(name: string, uid: string): void {
-    this.admin.remove('pods', name, {});
-    this.until('the pod is gone', () => this.admin.get('pods', name).code === 404);
-    this.until('its directory is gone', () => !this.host.state.podDirectories.has(uid));
-  }
-}
-
-function assertNever(what: string): never {
-  throw new AssertionFailed(`it did not come about: ${what}`);
-}
+import { minute, VolumeRun } from './volume-run.js';
 
 const claimed = (readOnly = false) => [{ name: 'd', persistentVolumeClaim: { claimName: 'c', ...(readOnly ? { readOnly } : {}) } }];
 const local = { local: { path: '/mnt/disk' }, nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'Exists' }] }] } } };
 
 t.test('a local volume: bound for the pod, its group’s, seen by the container, taken down with the pod; the data stays', async (t) => {
-  const run = new ClaimRun();
+  const run = new VolumeRun();
   run.host.volumes.putHostPath('/mnt/disk', 'directory');
   run.volume('pv', local, run.claim('c', 'pv'));
   const uid = run.pod('a', claimed(), { securityContext: { fsGroup: 2000 } });
@@ -120,7 +29,7 @@ t.test('a local volume: bound for the pod, its group’s, seen by the container,
 });
 
 t.test('one claim in two volumes of a pod is one mount; a second pod has its own, and is told of another group', async (t) => {
-  const run = new ClaimRun();
+  const run = new VolumeRun();
   run.host.volumes.putHostPath('/mnt/disk', 'directory');
   run.volume('pv', local, run.claim('c', 'pv'));
   const uid = run.pod('a', [...claimed(), { name: 'e', persistentVolumeClaim: { claimName: 'c' } }], { securityContext: { fsGroup: 2000 } });
@@ -155,8 +64,8 @@ t.test('one claim in two volumes of a pod is one mount; a second pod has its own
   t.equal(run.mounts().length, 1, 'what the scenario put there is left');
 });
 
-const bound = (run: ClaimRun) => run.claim('c', 'pv');
-const rows: readonly (readonly [sentence: string, prepare: (run: ClaimRun) => void, message: string])[] = [
+const bound = (run: VolumeRun) => run.claim('c', 'pv');
+const rows: readonly (readonly [sentence: string, prepare: (run: VolumeRun) => void, message: string])[] = [
   ['a claim that isn’t there', () => {}, 'error processing PVC default/c: failed to fetch PVC from API server: persistentvolumeclaims "c" not found'],
   ['a claim that is pending', (run) => run.claim('c', '', 'Pending'), 'error processing PVC default/c: PVC is not bound'],
   ['a bound claim without a volume', (run) => run.claim('c', ''), 'error processing PVC default/c: PVC has empty pvc.Spec.VolumeName'],
@@ -179,7 +88,7 @@ const rows: readonly (readonly [sentence: string, prepare: (run: ClaimRun) => vo
 ];
 for (const [sentence, prepare, message] of rows) {
   t.test(`refused at once: ${sentence}`, async (t) => {
-    const run = new ClaimRun();
+    const run = new VolumeRun();
     prepare(run);
     const uid = run.pod('a', claimed());
     run.until('it says so', () => run.said('a').length > 0);
@@ -215,7 +124,7 @@ const failures: readonly (readonly [sentence: string, source: object, more: obje
 ];
 for (const [sentence, source, more, annotations, message] of failures) {
   t.test(`told, and tried again: ${sentence}`, async (t) => {
-    const run = new ClaimRun();
+    const run = new VolumeRun();
     run.host.volumes.putHostPath('/mnt/disk', 'directory');
     run.host.volumes.putHostPath('/mnt/file', 'file');
     run.volume('pv', source, bound(run), more, annotations);
@@ -229,7 +138,7 @@ for (const [sentence, source, more, annotations, message] of failures) {
 }
 
 t.test('the pod’s wait for a claim ends by itself: bound later, it runs', async (t) => {
-  const run = new ClaimRun();
+  const run = new VolumeRun();
   run.host.volumes.putHostPath('/mnt/disk', 'directory');
   const uid = run.claim('c', 'pv', 'Pending');
   run.pod('a', claimed());
@@ -240,7 +149,7 @@ t.test('the pod’s wait for a claim ends by itself: bound later, it runs', asyn
 });
 
 t.test('an ephemeral claim is its pod’s, or refused', async (t) => {
-  const run = new ClaimRun();
+  const run = new VolumeRun();
   run.host.volumes.putHostPath('/mnt/disk', 'directory');
   run.claim('a-d', 'pv');
   const template = { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } };
@@ -254,7 +163,7 @@ t.test('an ephemeral claim is its pod’s, or refused', async (t) => {
 });
 
 t.test('ReadWriteOncePod: the second pod waits until the first is gone', async (t) => {
-  const run = new ClaimRun();
+  const run = new VolumeRun();
   run.host.volumes.putHostPath('/mnt/disk', 'directory');
   run.volume('pv', local, bound(run), { accessModes: ['ReadWriteOncePod'] });
   const uid = run.pod('a', claimed());
@@ -267,7 +176,7 @@ t.test('ReadWriteOncePod: the second pod waits until the first is gone', async (
 });
 
 t.test('NFS: by its own mount program, an IPv6 server in brackets, and options; what a dead server holds up is that pod alone', async (t) => {
-  const run = new ClaimRun();
+  const run = new VolumeRun();
   const uid = run.pod('a', [{ name: 'n', nfs: { server: 'fd00::1', path: '/share', readOnly: true } }]);
   run.until('it runs', () => run.phase('a') === 'Running');
   t.strictSame(run.mounts(), [`pods/${uid}/volumes/kubernetes.io~nfs/n nfs [fd00::1]:/share ro`]);
@@ -276,7 +185,7 @@ t.test('NFS: by its own mount program, an IPv6 server in brackets, and options; 
 });
 
 t.test('a restart finds what is mounted again; of a pod that went meanwhile it is taken down', async (t) => {
-  const run = new ClaimRun();
+  const run = new VolumeRun();
   run.host.volumes.putHostPath('/mnt/disk', 'directory');
   run.volume('pv', local, bound(run));
   const stays = run.pod('a', claimed());
@@ -289,7 +198,7 @@ t.test('a restart finds what is mounted again; of a pod that went meanwhile it i
   t.equal(before.length, 2);
   run.cluster.node().kill();
   run.admin.remove('pods', 'b', { gracePeriodSeconds: 0 });
-  run.run(10 * second);
+  run.run(10_000_000);
   run.cluster.node().start();
   run.until('what the gone pod had is gone', () => !run.host.state.podDirectories.has(goes), 5 * minute);
   t.strictSame(

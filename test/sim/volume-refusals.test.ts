@@ -1,0 +1,81 @@
+// Volumes that can't be as they are asked for: the event and the waiting reason that say so, and other pods that have nothing to do with it.
+import t from 'tap';
+import type { Volume } from '../../src/ports/model/volume.js';
+import type { FaultRule } from '../../src/sim/index.js';
+import { minute, VolumeRun } from './volume-run.js';
+
+const setUp = (message: string) => `MountVolume.SetUp failed for volume "v" : ${message}`;
+const config = (more: object): Volume => ({ name: 'v', configMap: { name: 'there', defaultMode: 0o644, ...more } });
+const projected = (...sources: object[]): Volume => ({ name: 'v', projected: { defaultMode: 0o644, sources } });
+const full: FaultRule = {
+  operation: 'podVolumes.write',
+  trigger: { nth: 1 },
+  action: { kind: 'error', moment: 'before', error: 'resource-exhausted', message: 'ENOSPC: no space left on device' },
+};
+
+const rows: readonly (readonly [sentence: string, volume: Volume, message: string | RegExp | null, faults?: readonly FaultRule[]])[] = [
+  ['a config map that isn’t there', config({ name: 'none' }), setUp('configmaps "none" not found')],
+  ['a secret that isn’t there', { name: 'v', secret: { secretName: 'none', defaultMode: 0o644 } }, setUp('secrets "none" not found')],
+  ['an optional one that isn’t there', config({ name: 'none', optional: true }), null],
+  ['a key that isn’t there', config({ items: [{ key: 'none', path: 'x' }] }), setUp('configmap references non-existent config key: none')],
+  ['an optional key that isn’t there', config({ optional: true, items: [{ key: 'none', path: 'x' }] }), null],
+  ['two sources of one path: the later counts', projected({ configMap: { name: 'there' } }, { configMap: { name: 'there', items: [{ key: 'b', path: 'a' }] } }), null],
+  [
+    'several things wrong in one projected volume',
+    projected({ configMap: { name: 'none' } }, { secret: { name: 'none' } }),
+    setUp('[configmaps "none" not found, secrets "none" not found]'),
+  ],
+  ['a disk that is full once', config({}), setUp('ENOSPC: no space left on device'), [full]],
+  ['a medium that doesn’t exist', { name: 'v', emptyDir: { medium: 'Tape' } }, setUp('unknown storage medium "Tape"')],
+  [
+    'huge pages that nobody asks for',
+    { name: 'v', emptyDir: { medium: 'HugePages' } },
+    setUp('medium HugePages: hugePages storage requested, but there is no resource request for huge pages'),
+  ],
+  [
+    'a path of the host that isn’t what its type says',
+    { name: 'v', hostPath: { path: '/srv/none', type: 'Directory' } },
+    setUp('hostPath type check failed: /srv/none is not a directory'),
+  ],
+];
+
+for (const [sentence, volume, message, faults = []] of rows) {
+  t.test(sentence, async (t) => {
+    const run = new VolumeRun({ faults });
+    run.admin.create('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'there', namespace: 'default' }, data: { a: '1', b: '2' } });
+    const uid = run.pod('bad', [volume]);
+    if (message === null || faults.length > 0) {
+      run.until('it runs', () => run.phase('bad') === 'Running');
+      t.strictSame(run.said('bad'), message === null ? [] : [message]);
+    } else {
+      run.until('it says so', () => run.said('bad').length > 0);
+      t.match(run.said('bad')[0], message);
+      const status = run.admin.get('pods', 'bad').body.status as { containerStatuses?: { state: { waiting?: object } }[] };
+      t.match(status.containerStatuses?.[0]?.state.waiting, { reason: 'ContainerCreating' });
+    }
+    const other = run.pod('good', [{ name: 'work', emptyDir: {} }]);
+    run.until('others run', () => run.phase('good') === 'Running', 10_000_000);
+    run.gone('bad', uid);
+    t.equal(run.phase('good'), 'Running');
+    run.gone('good', other);
+    t.strictSame(run.cluster.violations, []);
+  });
+}
+
+const escapes = ['../out', 'a/../../out', '/etc/passwd', '..data'];
+t.test('paths that lead out of their volume are refused by the API, or by the node', async (t) => {
+  for (const path of escapes) {
+    const run = new VolumeRun();
+    run.admin.create('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'there', namespace: 'default' }, data: { a: '1' } });
+    let refused = '';
+    try {
+      run.pod('bad', [config({ items: [{ key: 'a', path }] })]);
+      run.run(minute);
+      [refused = ''] = run.said('bad');
+    } catch (error) {
+      refused = String(error);
+    }
+    t.match(refused, /must not contain|must be (a )?relative|must not start with/, path);
+    t.not(run.phase('bad'), 'Running');
+  }
+});
