@@ -112,7 +112,10 @@ async function updates(t: Test, cluster: Cluster): Promise<void> {
   const data = (i: number) => ({ first: `${i}`, second: `${i}` });
   await admin.create('configmaps', 'default', { apiVersion: 'v1', kind: 'ConfigMap', ...meta('turning'), data: data(0) } as never);
   // The data link is read once a turn, so that both files are of one generation as a careful reader opens them.
-  const script = `trap "exit 0" TERM; n=0; while :; do d=$(readlink /turning/..data); a=$(cat /turning/$d/first 2>/dev/null) && b=$(cat /turning/$d/second 2>/dev/null) && { [ "$a" = "$b" ] || echo "$a $b" >> /out/torn; echo "$a" > /out/last; n=$((n+1)); echo $n > /out/turns; }; cat /turning/first > /out/link || echo missing >> /out/torn; done`;
+  const reads = 'a=$(cat /turning/$d/first 2>/dev/null) && b=$(cat /turning/$d/second 2>/dev/null)';
+  const tells = '[ "$a" = "$b" ] || echo "$a $b" >> /out/torn; echo "$a" > /out/last; n=$((n+1)); echo $n > /out/turns';
+  const turn = `d=$(readlink /turning/..data); ${reads} && { ${tells}; }; cat /turning/first > /out/link || echo missing >> /out/torn`;
+  const script = `trap "exit 0" TERM; n=0; while :; do ${turn}; done`;
   await make('reader', script, [
     { name: 'turning', configMap: { name: 'turning' } },
     { name: 'out', emptyDir: {} },
@@ -207,7 +210,8 @@ async function attacks(t: Test, cluster: Cluster): Promise<void> {
   writeFileSync(join(prey, 'f'), 'the host’s own');
   const before = statSync('/etc/passwd').mtimeMs;
   // One container exchanges a directory for a link to the host as fast as it can; others are started with a sub path of it meanwhile.
-  const exchange = `mkdir -p /work/a; ln -s ${prey} /work/b; touch /work/ready; trap "exit 0" TERM; while :; do mv -T /work/a /work/t; mv -T /work/b /work/a; mv -T /work/t /work/b; done`;
+  const turns = 'mv -T /work/a /work/t; mv -T /work/b /work/a; mv -T /work/t /work/b';
+  const exchange = `mkdir -p /work/a; ln -s ${prey} /work/b; touch /work/ready; trap "exit 0" TERM; while :; do ${turns}; done`;
   const steal = 'if [ -e /part/f ]; then cat /part/f > /work/stolen; echo owned > /part/f; fi';
   const whole = { name: 'work', mountPath: '/work' };
   const wait = scripted(containerd, 'wait', 'while [ ! -e /work/ready ]; do sleep 0.1; done', { volumeMounts: [whole] });

@@ -1,8 +1,8 @@
 // What pods write to the node's disk: logs, hosts files, volumes. Walks are slow, so they are done one after the other, away from answers,
 // and the last results are what answers show.
 //
-// Invariants: one walk at a time, but for those whose file system doesn't answer: each holds up its own pod's numbers alone; a pod's volumes are walked again at the earliest after their period, spread out over as long again; what is
-// known of pods that are gone is forgotten.
+// Invariants: one walk at a time, but for those whose file system doesn't answer, each of which holds up its own pod's numbers alone; a pod's
+// volumes are walked again at the earliest after their period, spread out over as long again; what is known of pods that are gone is forgotten.
 import type { Used } from '../../../domain/stats/filesystem-stats.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import type { MeasuredVolume } from '../../../domain/volume-manager/measured-volumes.js';
