@@ -1,6 +1,7 @@
 // What a stream through the kubelet's port costs: bytes a second from the runtime to the client and back, over TLS with an upgrade as port-forward
-// has it, against the same bytes through a plain TCP proxy, and through one that ends TLS. Each proxy is a process of its own; the client and the
-// runtime's side are here. Prints a line of JSON for each direction.
+// has it, against the same bytes through a plain TCP proxy, and through one that ends TLS. Each proxy and the runtime are processes of their own;
+// the client, which pays for its end of TLS, is here. Prints a line of JSON for each direction: ratios of bytes a second as they came about, and of
+// bytes for a second of the proxy's processor, which is what counts where there are cores enough for the others.
 import { type ChildProcess, fork } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -68,10 +69,20 @@ function runtimeSide(): Server {
       if (order === undefined) return;
       socket.off('data', begin);
       if (order === 'download') flood(socket, bytesEach);
-      else count(socket, bytesEach, () => socket.write('!'));
+      else {
+        count(socket, bytesEach, () => socket.write('!'));
+        socket.write('.');
+      }
     };
     socket.on('data', begin);
   });
+}
+
+async function beRuntime(): Promise<void> {
+  const server = runtimeSide().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  process.on('disconnect', () => process.exit(0));
+  process.send?.({ port: (server.address() as AddressInfo).port });
 }
 
 function flood(socket: Socket, bytes: number): void {
@@ -121,6 +132,8 @@ async function seconds(kind: Kind, direction: Direction, port: number): Promise<
   socket.write(`${direction}!`);
   if (direction === 'download') await new Promise<void>((resolve) => count(socket, bytesEach, resolve));
   else {
+    // Asked to begin.
+    await once(socket, 'data');
     flood(socket, bytesEach);
     await once(socket, 'data');
   }
@@ -163,20 +176,21 @@ const roundedAll = ({ mibPerSecond, cpuSecondsPerGib, rssMiB }: Figures) => ({
 });
 
 async function main(): Promise<void> {
-  const runtime = runtimeSide().listen(0, '127.0.0.1');
-  await once(runtime, 'listening');
-  const { port } = runtime.address() as AddressInfo;
+  const runtime = fork(fileURLToPath(import.meta.url), ['runtime', '0']);
+  const [{ port }] = (await once(runtime, 'message')) as [{ port: number }];
   for (const direction of ['download', 'upload'] as const) {
     const kubelet = await figures('kubelet', direction, port);
     const tls = await figures('tls', direction, port);
     const plain = await figures('plain', direction, port);
-    const ratios = { ofPlain: rounded(kubelet.mibPerSecond / plain.mibPerSecond), ofTls: rounded(kubelet.mibPerSecond / tls.mibPerSecond) };
+    const byProcessor = rounded(plain.cpuSecondsPerGib / kubelet.cpuSecondsPerGib);
+    const ratios = { ofPlain: rounded(kubelet.mibPerSecond / plain.mibPerSecond), ofPlainByProcessor: byProcessor, ofTls: rounded(kubelet.mibPerSecond / tls.mibPerSecond) };
     const shown = { kubelet: roundedAll(kubelet), tlsProxy: roundedAll(tls), plainProxy: roundedAll(plain) };
     process.stdout.write(`${JSON.stringify({ bench: 'port-forward', direction, mib: bytesEach / 1024 / 1024, ...ratios, ...shown })}\n`);
   }
-  runtime.close();
+  runtime.disconnect();
 }
 
 const [, , kind, targetPort] = process.argv;
 if (targetPort === undefined) await main();
+else if (kind === 'runtime') await beRuntime();
 else await beProxy(kind as Kind, Number(targetPort));
