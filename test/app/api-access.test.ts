@@ -80,6 +80,7 @@ const rows: readonly Row[] = [
   row('/portForward/default/none', streams, ['proxy'], 404, 405),
   row('/run/default/none/c?cmd=id', ['POST'], ['proxy'], 404, 405),
   row('/run', ['POST'], ['proxy'], 404, 405),
+  row('/debug/pprof/cmdline', ['GET'], ['proxy'], 200, 405),
   row('/debug/flags/v', 'any', ['proxy'], 406, 404),
 ];
 
