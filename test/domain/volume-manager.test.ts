@@ -1,0 +1,255 @@
+// The volume manager on its own: what it asks for, in which order, when it tries again, and what each end of an operation means.
+import t from 'tap';
+import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
+import type { Machine, Reply, Wake } from '../../src/domain/kernel/machine.js';
+import { claimReplied, refreshVolumes, wantVolumes } from '../../src/domain/volume-manager/desired-volumes.js';
+import { adoptVolume, beginSurvey, nodeSeen, surveyReplied } from '../../src/domain/volume-manager/found-volumes.js';
+import { reconcileVolumes } from '../../src/domain/volume-manager/reconcile-volumes.js';
+import { forgetRelease, releaseReplied, releaseVolumes, settleRelease } from '../../src/domain/volume-manager/release-volumes.js';
+import type { VolumeContext } from '../../src/domain/volume-manager/volume-kind.js';
+import { newVolumeManager, type VolumeManager } from '../../src/domain/volume-manager/volume-manager-state.js';
+import { volumeReplied, volumeWoken } from '../../src/domain/volume-manager/volume-operations.js';
+import { mountedVolumesOf, releaseState, volumesInUse, volumesState } from '../../src/domain/volume-manager/volume-waiting.js';
+import type { Node } from '../../src/ports/model/node.js';
+import type { Pod } from '../../src/ports/model/pod.js';
+import type { Volume } from '../../src/ports/model/volume.js';
+import type { AgentOperations } from '../../src/ports/outbound/outbound-ports.js';
+import { failure, MachineRun, ok } from './machine-run.js';
+
+const second = 1_000_000;
+type Doing = (manager: VolumeManager, context: VolumeContext) => void;
+interface Do {
+  readonly type: 'do';
+  readonly work: Doing;
+}
+
+class Manager {
+  readonly state = newVolumeManager();
+  readonly told: string[] = [];
+  readonly worked: string[] = [];
+  node: Node | null = null;
+  readonly run: MachineRun<VolumeManager, Do, AgentOperations>;
+  /** Operations that fail, with their message. */
+  readonly failing = new Map<string, string>();
+  /** Operations that are not answered. */
+  readonly silent = new Set<string>();
+  readonly left: { plugin: string; volume: string; data: string | null }[] = [];
+
+  constructor() {
+    const machine: Machine<VolumeManager, Do, AgentOperations> = { step: (_state, input, turn) => this.step(input, turn) };
+    this.run = new MachineRun(machine, this.state, ({ op }) => {
+      if (this.silent.has(op)) return null;
+      const message = this.failing.get(op);
+      if (message !== undefined) return failure('unavailable', message);
+      if (op === 'podVolumes.list') return ok({ volumes: this.left.splice(0), subPaths: [] });
+      return op === 'volumeMounts.mount' ? ok('mounted') : ok(null);
+    });
+  }
+
+  private step(input: Do | Reply<AgentOperations> | Wake, turn: VolumeContext['turn']): void {
+    const context: VolumeContext = {
+      turn,
+      ...{ nodeFacts: nodeFacts({}), nodeName: 'n', node: this.node, apiData: null },
+      event: (pod, _container, type, reason, message) => this.told.push(`${pod.metadata.name} ${type} ${reason} ${message}`),
+      volumesChanged: (uid) => settleRelease(this.state, uid),
+      volumesWorkedOn: (uid, _pod, outdated) => this.worked.push(`${uid} ${outdated}`),
+    };
+    if (input.type === 'do') input.work(this.state, context);
+    else if (input.type === 'wake' && input.address.machine === 'volume') volumeWoken(this.state, input.address.key, context);
+    else if (input.type === 'wake') return;
+    else if (input.address.machine === 'volume') volumeReplied(this.state, input.address.key, input, context);
+    else if (input.address.machine === 'volume-claim') claimReplied(this.state, input.address.key, input, context);
+    else if (input.address.machine === 'volume-survey') surveyReplied(this.state, input, context);
+    else releaseReplied(this.state, input.address.key, input, context);
+    reconcileVolumes(this.state, context);
+    for (const uid of this.state.releases.keys()) settleRelease(this.state, uid);
+  }
+
+  do(work: Doing): this {
+    this.run.feed({ type: 'do', work });
+    return this;
+  }
+
+  want(uid: string, ...volumes: readonly Volume[]): this {
+    return this.do((manager, context) => wantVolumes(manager, uid, podOf(uid, volumes), context));
+  }
+
+  release(uid: string): this {
+    return this.do((manager, context) => releaseVolumes(manager, uid, context));
+  }
+
+  asked(): string[] {
+    return this.run.asked.splice(0);
+  }
+
+  times(op: string): number[] {
+    const all = this.run.commands.filter(({ command }) => command.op === op).map(({ at }) => at);
+    return all.slice(1).map((at, i) => (at - (all[i] ?? 0)) / second);
+  }
+}
+
+function podOf(uid: string, volumes: readonly Volume[]): Pod {
+  const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
+  return { metadata: { name: uid, namespace: 'ns', uid }, spec: { containers: [{ name: 'c', image: 'i', volumeMounts }], volumes } };
+}
+
+const work: Volume = { name: 'work', emptyDir: {} };
+const share: Volume = { name: 'share', nfs: { server: 's', path: '/p' } };
+const info: Volume = { name: 'info', downwardAPI: { defaultMode: 0o644, items: [{ path: 'n', fieldRef: { fieldPath: 'metadata.name' } }] } };
+
+t.test('a pod’s volumes side by side, each once; containers see them when they are mounted', async (t) => {
+  const manager = new Manager();
+  manager.silent.add('volumeMounts.mount');
+  manager.want('a', work, share);
+  t.strictSame(manager.run.asked, ['podVolumes.setUp', 'volumeMounts.mount']);
+  t.strictSame(volumesState(manager.state, 'a', 0), { kind: 'waiting' });
+  t.strictSame(Object.keys(mountedVolumesOf(manager.state, 'a', '/r')), ['work']);
+  manager.run.reply(ok('mounted'));
+  t.strictSame(volumesState(manager.state, 'a', 0), { kind: 'mounted' });
+  t.match(mountedVolumesOf(manager.state, 'a', '/r'), { share: { hostPath: '/r/pods/a/volumes/kubernetes.io~nfs/share', readOnly: false } });
+  manager.want('a', work, share);
+  t.equal(manager.run.asked.length, 2, 'nothing is mounted twice');
+  t.strictSame(volumesState(manager.state, 'nobody', 0), { kind: 'waiting' });
+});
+
+t.test('what fails is told, and tried after 0.5 s, 1 s, ... up to 122 s; then no more is heard of it', async (t) => {
+  const manager = new Manager();
+  manager.failing.set('volumeMounts.mount', 'no route to host');
+  manager.want('a', share);
+  t.strictSame(manager.told, ['a Warning FailedMount MountVolume.SetUp failed for volume "share" : no route to host']);
+  t.match(
+    manager.run.log[0],
+    /^error Operation for "kubernetes\.io\/nfs\/a-share" failed\. No retries permitted until \S+Z \(durationBeforeRetry 500ms\)\. Error: no route to host$/,
+  );
+  manager.run.pass(600 * second);
+  t.strictSame(manager.times('volumeMounts.mount'), [0.5, 1, 2, 4, 8, 16, 32, 64, 122, 122, 122]);
+  t.strictSame(volumesState(manager.state, 'a', 122 * second), { kind: 'waiting' });
+  const message = 'unmounted volumes=[share], unattached volumes=[], failed to process volumes=[]: context deadline exceeded';
+  t.strictSame(volumesState(manager.state, 'a', 123 * second), { kind: 'failed', message, told: false });
+  manager.failing.clear();
+  manager.run.pass(122 * second);
+  t.strictSame(volumesState(manager.state, 'a', 0), { kind: 'mounted' });
+  t.equal(manager.state.backoffs.size, 0);
+});
+
+t.test('a mount that may have happened is taken down, at once, whatever failed before', async (t) => {
+  const manager = new Manager();
+  manager.failing.set('volumeMounts.mount', 'deadline exceeded');
+  manager.want('a', share);
+  t.equal(manager.state.actual.get('kubernetes.io/nfs/a-share')?.pods.get('a')?.state, 'uncertain');
+  t.strictSame(Object.keys(mountedVolumesOf(manager.state, 'a', '/r')), [], 'containers don’t get it');
+  manager.release('a');
+  t.strictSame(manager.run.asked.slice(1), ['podVolumes.list', 'volumeMounts.unmount']);
+  t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'mounted' }, 'nothing is left');
+  t.equal(manager.state.actual.size + manager.state.held.size, 0);
+});
+
+t.test('what is being mounted when its pod ends is taken down when it has come', async (t) => {
+  const manager = new Manager();
+  manager.silent.add('volumeMounts.mount');
+  manager.want('a', share).release('a');
+  t.strictSame(manager.run.asked, ['volumeMounts.mount', 'podVolumes.list']);
+  t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'waiting' });
+  t.strictSame(releaseState(manager.state, 'a', 123 * second), { kind: 'failed', message: 'mounted volumes=[kubernetes.io/nfs/a-share]: context deadline exceeded', told: false });
+  manager.run.reply(ok('mounted'));
+  t.equal(manager.run.asked.at(-1), 'volumeMounts.unmount');
+  t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'mounted' });
+});
+
+t.test('taking down never gives up, says nothing to users, and fails each for itself', async (t) => {
+  const manager = new Manager();
+  manager.want('a', share, work);
+  manager.failing.set('volumeMounts.unmount', 'busy');
+  manager.release('a');
+  manager.run.pass(10 * second);
+  t.strictSame(manager.told, []);
+  t.strictSame(manager.times('volumeMounts.unmount'), [0.5, 1, 2, 4]);
+  t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'waiting' });
+  t.strictSame([...(manager.state.held.get('a') ?? [])], ['kubernetes.io/nfs/a-share'], 'the other one is gone');
+  manager.failing.clear();
+  manager.run.pass(10 * second);
+  t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'mounted' });
+  manager.do((state, context) => forgetRelease(state, 'a', context));
+  t.equal(manager.state.releases.size, 0);
+});
+
+t.test('only a pod that was released loses its volumes, and only its own', async (t) => {
+  const manager = new Manager();
+  manager.want('a', work).want('b', work).release('a');
+  t.strictSame([...manager.state.actual.keys()], ['kubernetes.io/empty-dir/b-work']);
+  manager.do((state) => adoptVolume(state, { uid: 'c', plugin: 'kubernetes.io/nfs', name: 'old', data: null }));
+  manager.run.pass(1000 * second);
+  t.ok(manager.state.actual.has('kubernetes.io/nfs/c-old'), 'what was found of a pod that may come is left');
+  t.strictSame(
+    manager.run.asked.filter((op) => op === 'volumeMounts.unmount'),
+    [],
+  );
+});
+
+t.test('what is found on disk when a pod has ended is taken down, and what no kind knows is told', async (t) => {
+  const manager = new Manager();
+  manager.left.push(
+    { plugin: 'kubernetes.io~nfs', volume: 'old', data: null },
+    { plugin: 'kubernetes.io~secret', volume: 's', data: null },
+    { plugin: 'vendor~x', volume: 'v', data: null },
+  );
+  manager.release('a');
+  t.strictSame(manager.run.asked.toSorted(), ['podVolumes.list', 'podVolumes.tearDown', 'volumeMounts.unmount']);
+  t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'failed', message: 'mounted volumes are left: no plugin of this kubelet takes down vendor~x/v', told: false });
+  manager.failing.set('podVolumes.list', 'input/output error');
+  manager.release('b');
+  t.match(releaseState(manager.state, 'b', 0), { kind: 'failed', message: 'mounted volumes are left: input/output error' });
+});
+
+t.test('data that is to be shown anew: at once, once more when it changes meanwhile, and told when all is done', async (t) => {
+  const manager = new Manager();
+  manager.silent.add('podVolumes.setUp');
+  manager.want('a', info);
+  manager.do((state) => refreshVolumes(state, 'a'));
+  t.strictSame(manager.worked, []);
+  const content = { entries: [], generationPaths: null, readings: [['n', { kind: 'absent' }]] };
+  manager.run.answer = ({ op }) => ok(op === 'podVolumes.read' ? content : null);
+  manager.run.reply(ok(null));
+  const once = ['podVolumes.setUp', 'podVolumes.read', 'podVolumes.write'];
+  t.strictSame(manager.run.asked, [...once, ...once]);
+  t.strictSame(manager.worked, ['a true', 'a false']);
+  t.strictSame(volumesState(manager.state, 'a', 0), { kind: 'mounted' });
+});
+
+t.test('a volume that has to be attached: not before the Node says that it is in use, and then that it is there', async (t) => {
+  const manager = new Manager();
+  const name = 'kubernetes.io/nfs/a-share';
+  manager.want('a').do((state) => {
+    const spec = { kind: 'inline', volume: share } as const;
+    state.pods.get('a')?.names.set('share', name);
+    state.desired.set(name, { name, plugin: 'kubernetes.io/nfs', attachable: true, pods: new Map([['a', { uid: 'a', spec }]]) });
+    state.dirty.add(name);
+    Object.assign(state.pods.get('a') ?? {}, { pod: podOf('a', [share]) });
+  });
+  const seen = (status: Node['status']) => {
+    manager.node = { metadata: { name: 'n' }, status } as Node;
+    manager.do((state, context) => nodeSeen(state, context));
+  };
+  t.equal(volumesInUse(manager.state), null, 'before it is known what is there nothing is said');
+  const survey = (answer: unknown) => {
+    manager.run.answer = ({ op }) => (op !== 'volumeMounts.survey' ? ok('mounted') : answer === null ? failure('unavailable', 'not now') : ok(answer));
+    manager.do((state, context) => beginSurvey(state, context));
+  };
+  survey(null);
+  t.equal(volumesInUse(manager.state), null, 'nor when it can’t be told');
+  survey([]);
+  t.strictSame(volumesInUse(manager.state), [name]);
+  seen({});
+  seen({ volumesAttached: [{ name, devicePath: '/dev/x' }] });
+  t.notOk(manager.run.asked.includes('volumeMounts.mount'));
+  t.match(volumesState(manager.state, 'a', 123 * second), {
+    kind: 'failed',
+    message: 'unmounted volumes=[share], unattached volumes=[share], failed to process volumes=[]: context deadline exceeded',
+  });
+  seen({ volumesInUse: [name] });
+  t.notOk(manager.run.asked.includes('volumeMounts.mount'));
+  seen({ volumesInUse: [name], volumesAttached: [{ name, devicePath: '/dev/x' }] });
+  t.ok(manager.run.asked.includes('volumeMounts.mount'));
+  t.match(manager.state.actual.get(name), { attached: 'yes', devicePath: '/dev/x', attachable: true });
+  t.strictSame(volumesState(manager.state, 'a', 0), { kind: 'mounted' });
+});
