@@ -85,6 +85,31 @@ for (const [what, make] of [
 t.test('the model: sub paths', (t) => subPathsContract(t, simulated()));
 t.test('files: sub paths', { skip: asRoot }, (t) => subPathsContract(t, real(t)));
 
+t.test('what is bound is known again also where a link leads to the root directory', { skip: asRoot }, async (t) => {
+  const { base, directories, rootDirectory, pathOf, volumes } = real(t);
+  await directories.prepare({ uid: 'u1' }, quietCall);
+  await volumes.setUp(disk, quietCall);
+  symlinkSync(rootDirectory, join(base, 'link'));
+  const linked = FileSubPaths.open({ rootDirectory: join(base, 'link') }, native.mounts, native.trees);
+  t.teardown(() => linked.close());
+  const target = join(base, 'link/pods/u1/volume-subpaths/work/c/0');
+  const source = pathOf('work');
+  t.equal(await linked.compare({ source, target }, quietCall), 'none');
+  const steps = [
+    { operation: 'ensure-directory', path: target, mode: 0o750 },
+    { operation: 'bind', root: source, source, target },
+  ] as const;
+  await linked.carryOut({ uid: 'u1', steps }, quietCall);
+  t.equal(await linked.compare({ source, target }, quietCall), 'same-file');
+  t.match(await volumes.list({ uid: 'u1' }, quietCall), { subPaths: [{ volume: 'work', containers: [{ name: 'c', entries: [{ name: '0', isMounted: true }] }] }] });
+  const undo = [
+    { operation: 'unmount', path: target },
+    { operation: 'remove', path: target },
+  ] as const;
+  await linked.carryOut({ uid: 'u1', steps: undo }, quietCall);
+  t.equal(await linked.compare({ source, target }, quietCall), 'none');
+});
+
 t.test('a link that turns up in a volume leads nowhere', { skip: asRoot }, async (t) => {
   const { volumes, subPaths, pathOf, preparePod, rootDirectory, base } = real(t);
   await preparePod('u1');

@@ -9,7 +9,7 @@ import type { PayloadWrite, PodVolumeOperations, VolumeAddress, VolumeContent, V
 import { type OpenBeneath, parseMountinfo } from '../native-linux/index.js';
 import { checkName, DirectoryHandle, making, using, walking } from './directory-handle.js';
 import { carryOut, FileRefusal } from './file-errors.js';
-import { isMountPoint as isMounted } from './file-sub-paths.js';
+import { mountPoints } from './file-sub-paths.js';
 import { leftVolumes } from './left-volumes.js';
 import { carryOutPayloadSteps, readPayload } from './payload-files.js';
 import { mountAtOrBelow, removeEverything, removeTree } from './remove-tree.js';
@@ -166,7 +166,10 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
   list({ uid }: { readonly uid: string }, call: Call): Promise<VolumeLeftovers> {
     return carryOut('podVolumes.list', uid, call, () => {
       checkName(uid);
-      return { volumes: walking(this.pods, [uid, 'volumes'], leftVolumes) ?? [], subPaths: walking(this.pods, [uid, 'volume-subpaths'], subPathsIn) ?? [] };
+      return {
+        volumes: walking(this.pods, [uid, 'volumes'], leftVolumes) ?? [],
+        subPaths: walking(this.pods, [uid, 'volume-subpaths'], (directory) => subPathsIn(directory, mountPoints())) ?? [],
+      };
     });
   }
 }
@@ -206,15 +209,15 @@ function mark(pod: DirectoryHandle, marker: string): void {
   making(pod, [...markerDirectory, marker], directoryMode, (directory) => writeFileSync(directory.at(markerFile), '', { mode: markerMode }));
 }
 
-function subPathsIn(directory: DirectoryHandle): VolumeLeftovers['subPaths'] {
-  return directory.directoryNames().map((volume) => ({ volume, containers: walking(directory, [volume], containersIn) ?? [] }));
+function subPathsIn(directory: DirectoryHandle, mounted: ReadonlySet<string>): VolumeLeftovers['subPaths'] {
+  return directory.directoryNames().map((volume) => ({ volume, containers: walking(directory, [volume], (inside) => containersIn(inside, mounted)) ?? [] }));
 }
 
-function containersIn(volume: DirectoryHandle): VolumeLeftovers['subPaths'][number]['containers'] {
+function containersIn(volume: DirectoryHandle, mounted: ReadonlySet<string>): VolumeLeftovers['subPaths'][number]['containers'] {
   return volume.entries().map((entry) => {
     const { name } = entry;
     const entries = entry.isDirectory()
-      ? walking(volume, [name], (container) => container.entries().map((found) => ({ name: found.name, isMounted: isMounted(`${container.where()}/${found.name}`) })))
+      ? walking(volume, [name], (container) => container.entries().map((found) => ({ name: found.name, isMounted: mounted.has(`${container.where()}/${found.name}`) })))
       : null;
     return { name, isDirectory: entry.isDirectory(), entries: entries ?? [] };
   });

@@ -5,7 +5,7 @@ import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readFi
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { MountOperations } from '../../ports/outbound/mounts.js';
 import type { PathEntry, SubPathOperations, SubPathStep } from '../../ports/outbound/pod-volumes.js';
-import { openPathFlag, type Trees } from '../native-linux/index.js';
+import { openPathFlag, parseMountinfo, type Trees } from '../native-linux/index.js';
 import { checkName, DirectoryHandle, making, using, walking } from './directory-handle.js';
 import { carryOut, errnoName, FileRefusal } from './file-errors.js';
 
@@ -38,17 +38,21 @@ export class FileSubPaths implements PortOf<SubPathOperations> {
   }
 
   compare({ source, target }: SubPathOperations['compare']['request'], call: Call): Promise<SubPathOperations['compare']['reply']> {
-    return carryOut('subPaths.compare', target, call, () => {
-      if (!isMountPoint(target)) return 'none';
-      const [wanted, mounted] = [source, target].map((path) => lstatSync(path, { bigint: true, throwIfNoEntry: false }));
-      return wanted !== undefined && wanted.dev === mounted?.dev && wanted.ino === mounted.ino ? 'same-file' : 'other-file';
+    return carryOut('subPaths.compare', target, call, async () => {
+      if (!mountPoints().has(this.asTheKernelNames(target))) return 'none';
+      const [wanted, mounted] = await Promise.all([source, target].map((path) => this.trees.status(path, false)));
+      return wanted != null && mounted != null && wanted.device === mounted.device && wanted.inode === mounted.inode ? 'same-file' : 'other-file';
     });
   }
 
   carryOut({ uid, steps }: SubPathOperations['carryOut']['request'], call: Call): Promise<null> {
     return carryOut('subPaths.carryOut', uid, call, async () => {
       checkName(uid);
-      for (const step of steps) await this.step(uid, step, call);
+      for (const step of steps) {
+        // Where a server doesn't answer this waits on a thread of its own, and not what follows on the loop.
+        if ('root' in step) await this.trees.status(step.root, true);
+        await this.step(uid, step, call);
+      }
       return null;
     });
   }
@@ -110,6 +114,11 @@ export class FileSubPaths implements PortOf<SubPathOperations> {
     }
   }
 
+  /** The table of mounts knows no links, and there may be some above the pods' directory. */
+  private asTheKernelNames(path: string): string {
+    return path.startsWith(`${this.podsPath}/`) ? `${this.pods.where()}${path.slice(this.podsPath.length)}` : path;
+  }
+
   private inParent(uid: string, path: string, work: (parent: DirectoryHandle, name: string) => void): void {
     const elements = this.below(uid, path);
     walking(this.pods, [uid, ...elements.slice(0, -1)], (parent) => work(parent, elements.at(-1) ?? ''));
@@ -151,22 +160,7 @@ function inVolume<T>(root: string, path: string, work: (parent: DirectoryHandle,
   });
 }
 
-/** Also of a file. The path is the kubelet's own. */
-export function isMountPoint(path: string): boolean {
-  const [own, above] = [path, path.slice(0, path.lastIndexOf('/'))].map(mountIdOf);
-  return own !== null && above !== null && own !== above;
-}
-
-function mountIdOf(path: string): number | null {
-  try {
-    const fd = openSync(path, openPathFlag | constants.O_NOFOLLOW);
-    try {
-      return Number(/^mnt_id:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1'))?.[1]);
-    } finally {
-      closeSync(fd);
-    }
-  } catch (error) {
-    if (errnoName(error) === 'ENOENT') return null;
-    throw error;
-  }
+/** All of them, from the kernel's table: none is touched, since its file system may not answer. */
+export function mountPoints(): ReadonlySet<string> {
+  return new Set(parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')).map(({ mountPoint }) => mountPoint));
 }
