@@ -148,6 +148,26 @@ t.test('the pod’s wait for a claim ends by itself: bound later, it runs', asyn
   t.ok(run.until('it runs', () => run.phase('a') === 'Running'));
 });
 
+t.test('the group that a volume is annotated with is the pod’s processes’, unless the pod has it anyway, or it is no number', async (t) => {
+  const rows: readonly (readonly [gid: string, own: number[], wanted: number[]])[] = [
+    ['5000', [7], [7, 5000]],
+    ['7', [7], [7]],
+    ['users', [], []],
+  ];
+  for (const [gid, supplementalGroups, wanted] of rows) {
+    const run = new VolumeRun();
+    run.host.volumes.putHostPath('/mnt/disk', 'directory');
+    run.volume('pv', local, bound(run), {}, { 'pv.beta.kubernetes.io/gid': gid });
+    const uid = run.pod('a', claimed(), { securityContext: { supplementalGroups } });
+    run.until('it runs', () => run.phase('a') === 'Running');
+    const [container] = run.cluster.node().containers(uid);
+    const [sandbox] = run.cluster.node().sandboxes(uid);
+    const sorted = (groups: readonly (number | bigint)[] | undefined) => [...(groups ?? [])].map(Number).sort((a, b) => a - b);
+    t.strictSame(sorted(container?.config.linux?.securityContext?.supplementalGroups), wanted, gid);
+    t.strictSame(sorted(sandbox?.config.linux?.securityContext?.supplementalGroups), wanted, gid);
+  }
+});
+
 t.test('an ephemeral claim is its pod’s, or refused', async (t) => {
   const run = new VolumeRun();
   run.host.volumes.putHostPath('/mnt/disk', 'directory');

@@ -7,6 +7,7 @@ import { claimReplied, refreshVolumes, wantVolumes } from '../volume-manager/des
 import { nodeSeen, surveyReplied } from '../volume-manager/found-volumes.js';
 import { reconcileVolumes } from '../volume-manager/reconcile-volumes.js';
 import { releaseReplied, releaseVolumes, settleRelease } from '../volume-manager/release-volumes.js';
+import { volumeGroups } from '../volume-manager/volume-groups.js';
 import { claimMachine, releaseMachine, surveyMachine, volumeMachine } from '../volume-manager/volume-manager-state.js';
 import { volumeReplied } from '../volume-manager/volume-operations.js';
 import { mountedVolumesOf, releaseState, volumesState } from '../volume-manager/volume-waiting.js';
@@ -22,6 +23,7 @@ export function volumesOfPods(context: AgentContext): VolumesOfPods {
     state: (uid, waited) => volumesState(volumes, uid, waited),
     refresh: (uid) => refreshVolumes(volumes, uid),
     mounted: (uid) => mountedVolumesOf(volumes, uid, context.nodeFacts.rootDirectory),
+    groups: (uid) => volumeGroups(volumes, uid),
     release: (uid) => releaseVolumes(volumes, uid, context),
     releaseState: (uid, waited) => releaseState(volumes, uid, waited),
   };

@@ -162,7 +162,7 @@ function begin(start: ContainerStart, run: SyncRun, context: SyncContext): void 
 function askForImage(start: ContainerStart, run: SyncRun, context: SyncContext): void {
   const { container } = start;
   const image = container.image ?? '';
-  const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt, sandboxInputs(run));
+  const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt, sandboxInputs(run, context));
   const pullPolicy = container.imagePullPolicy ?? defaultPullPolicy(image);
   start.imageRun = context.ensureImage({ pod: run.pod, containerName: container.name, image, pullPolicy, sandboxConfig: sandbox.ok ? sandbox.value.config : null });
   start.phase = 'image';
@@ -233,12 +233,12 @@ function requestOf(start: ContainerStart, run: SyncRun, context: SyncContext): C
   const envSources = { ...context.envSources(run), ...envFileSources(start, run, context), objects: envObjectsOf(start, context) };
   const of = { pod, container, restartCount, podIps: status.ips, status, envSources };
   const imageVolumes = imageVolumesOf(run);
-  return { ...of, ...sandboxInputs(run), imageRef, image: imageStatus, terminationFile, volumes, imageVolumes, subPathMounts: subPaths.targets };
+  return { ...of, ...sandboxInputs(run, context), imageRef, image: imageStatus, terminationFile, volumes, imageVolumes, subPathMounts: subPaths.targets };
 }
 
 function create(start: ContainerStart, run: SyncRun, context: SyncContext): number {
   const config = context.configs.container(requestOf(start, run, context));
-  const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt, sandboxInputs(run));
+  const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt, sandboxInputs(run, context));
   if (!config.ok || !sandbox.ok) {
     fail(start, run, 'CreateContainerConfigError', config.ok ? (sandbox as { message: string }).message : config.message, context);
     return 0;

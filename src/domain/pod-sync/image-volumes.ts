@@ -22,7 +22,7 @@ export function newImageVolumePulls(pod: Pod, starts: readonly SyncStep[]): Imag
 export function decideImageVolumes(pulls: ImageVolumePulls, run: SyncRun, context: SyncContext): StepOutcome {
   if (pulls.volumes.length > 0 && !arePullSecretsRead(run, context)) return 'waiting';
   const { pod } = run;
-  const sandbox = context.configs.sandbox(pod, run.sandboxAttempt, sandboxInputs(run));
+  const sandbox = context.configs.sandbox(pod, run.sandboxAttempt, sandboxInputs(run, context));
   const sandboxConfig = sandbox.ok ? sandbox.value.config : null;
   for (const { name, image: { reference = '', pullPolicy = defaultPullPolicy(reference) } = {} } of pulls.volumes) {
     pulls.pending.set(name, context.ensureImage({ pod, containerName: null, image: reference, pullPolicy, sandboxConfig }));

@@ -38,6 +38,8 @@ export interface VolumesOfPods {
   refresh(uid: string): void;
   /** By their names in the pod, as containers see them. */
   mounted(uid: string): Readonly<Record<string, MountedVolume>>;
+  /** Groups that own the pod's persistent volumes. */
+  groups(uid: string): readonly number[];
   /** The pod's containers are dead: all that is there of its volumes is taken down. */
   release(uid: string): void;
   /** `mounted`: nothing is left. */

@@ -207,7 +207,7 @@ function decideSandbox(step: SandboxStep, run: SyncRun, context: SyncContext): S
   if (step.phase === 'inspect') {
     return asked(run, () => turn.ask('runtime.inspectPod', podAddress(run.uid), 'inspect', { uid: run.uid }, settings.runtimeRequestTimeout));
   }
-  const config = configs.sandbox(run.pod, step.attempt, sandboxInputs(run));
+  const config = configs.sandbox(run.pod, step.attempt, sandboxInputs(run, context));
   if (!config.ok) {
     sandboxFailed(run, config.message, context);
     return 'ended';

@@ -52,6 +52,11 @@ export function applyUserNamespace(run: SyncRun, reply: Reply<AgentOperations>, 
 }
 
 /** What the configurations of the pod's sandbox and containers depend on beside its object; undefined for nothing. */
-export function sandboxInputs({ hostIds }: SyncRun): PodInputs | undefined {
-  return hostIds === null ? undefined : { userNamespaceMapping: { hostId: hostIds.hostId, length: hostIds.length } };
+export function sandboxInputs({ hostIds, uid }: SyncRun, { volumes }: SyncContext): PodInputs | undefined {
+  const groups = volumes.groups(uid);
+  if (hostIds === null && groups.length === 0) return undefined;
+  return {
+    ...(hostIds === null ? {} : { userNamespaceMapping: { hostId: hostIds.hostId, length: hostIds.length } }),
+    ...(groups.length === 0 ? {} : { volumeSupplementalGroups: groups }),
+  };
 }
