@@ -36,8 +36,14 @@ const round = (value: number): number => Number(value.toPrecision(3));
 const asked = (what: (verb: string, resource: string) => boolean): number =>
   server.api.audit.entries.filter(({ user, verb, resource }) => user === `system:node:${nodeName}` && what(verb, resource)).length;
 
+/** Interrupted it still takes down what it mounted. */
+let interrupted = false;
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (interrupted = true));
+
 async function until(what: string, holds: () => boolean | Promise<boolean>, everyMs = 20): Promise<void> {
-  for (const end = Date.now() + untilMs; !(await holds()); await delay(everyMs)) if (Date.now() > end) throw new Error(`it did not come about: ${what}`);
+  for (const end = Date.now() + untilMs; !(await holds()); await delay(everyMs)) {
+    if (interrupted || Date.now() > end) throw new Error(`it did not come about: ${what}`);
+  }
 }
 
 function create(name: string, volumes: Pod['spec']['volumes']): Promise<unknown> {

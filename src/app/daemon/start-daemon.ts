@@ -35,6 +35,7 @@ import { OwnedPods } from './owned-pods.js';
 import { type LivePage, openLivePage } from './page/open-live-page.js';
 import { watchPassingFacts } from './passing-facts.js';
 import { holdLockFile, lockRootDirectory } from './process-locks.js';
+import { tellRootPropagation } from './root-propagation.js';
 import { checkConfiguration, checkHost, logNotes } from './start-checks.js';
 import { asRefusal, StartRefusal } from './start-refusal.js';
 import { type NodeNumbers, openNodeStats } from './stats/open-node-stats.js';
@@ -115,6 +116,7 @@ class DaemonStart {
     const host = readHost();
     const startup = checkConfiguration(loaded, host, environment);
     logNotes(loaded, logger);
+    if (profile.ownsNode) tellRootPropagation(options.rootDir, logger);
     for (const degradation of native.degradations) logger.log('warn', 'Running without the native addon', { reason: native.reason, degradation });
     if (options.lockFile !== '') {
       const onContention = options.exitOnLockContention ? () => this.end({ kind: 'contended' }) : null;
