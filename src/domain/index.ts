@@ -148,4 +148,5 @@ export type { ApiDataFacts, TokenLookup } from './volumes/api-data-volume.js';
 export type { AtomicWritePlan, AtomicWriteStep, FileReading, VolumeDirectory, VolumeEntry } from './volumes/atomic-writer.js';
 export type { HostPathCheck, HostPathEntry } from './volumes/host-path-type.js';
 export type { Lookup } from './volumes/object-payload.js';
+export type { ClusterTrustBundle } from './volumes/trust-bundles.js';
 export type { PayloadFile, PayloadResult, VolumePayload } from './volumes/volume-payload.js';

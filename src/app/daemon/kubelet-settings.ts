@@ -41,6 +41,7 @@ export function kubeletSettings(
     agent: {
       nodeName,
       apiserver: node !== null,
+      trustBundleProjection: featureEnabled(gates, 'ClusterTrustBundleProjection'),
       objectChangeDetection: changeDetection(c.configMapAndSecretChangeDetectionStrategy, node !== null),
       nodeIps: nodeIpsOf(options.nodeIp),
       podLogsDirectory: c.podLogsDir,

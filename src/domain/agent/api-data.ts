@@ -13,14 +13,15 @@ import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
-import type { ApiData } from '../api-data/api-data.js';
+import type { ApiData, TrustBundlesAnswer } from '../api-data/api-data.js';
 import { defaultObjectTtl, isShown, lookUpObject, type ObjectReading, objectFetched, podsOf, registerPod, releaseIdle, unregisterPod } from '../api-data/object-manager.js';
 import { forgetTokens, lookUpToken, nextTokenRefresh, type TokenAsking, tokenAnswered, tokenRequestBody } from '../api-data/token-cache.js';
 import type { Address, Reply } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import { volumeDataArrived } from '../volume-manager/volume-operations.js';
-import { apiDataSource } from '../volumes/api-data-volume.js';
+import { apiDataSource, showsTrustBundles } from '../volumes/api-data-volume.js';
 import { usedVolumes } from '../volumes/node-volumes.js';
+import { type ClusterTrustBundle, noTrustBundles, trustBundlesNotSynced } from '../volumes/trust-bundles.js';
 import type { AgentContext } from './agent-context.js';
 import { unwatchObjects, watchObjects } from './api-objects.js';
 import { type ApiState, ownNode } from './api-state.js';
@@ -33,6 +34,8 @@ export const idleObjects: Address = { machine: 'idle-objects', key: '' };
 export const tokenMachine = 'token';
 export const tokenRefreshMachine = 'token-refresh';
 const ttlAnnotation = 'node.alpha.kubernetes.io/ttl';
+export const trustBundleReflector = 'clustertrustbundles';
+const trustBundlePatience: Micros = 10 * microsPerSecond;
 const requestTimeout: Micros = 30 * microsPerSecond;
 
 /** What pods of an agent with an apiserver are given; null: standalone. */
@@ -42,8 +45,28 @@ export function apiDataOf(context: AgentContext): ApiData | null {
   return {
     object: (kind, namespace, name, since) => lookUpObject(api.objects, kind, namespace, name, since, readingOf(context, api)),
     token: (request, since) => lookUpToken(api.tokens, request, since, askingOf(context)),
+    trustBundles: (since) => trustBundlesOf(context, api, since),
     takeChanged: (uid) => api.outdated.delete(uid),
   };
+}
+
+/** Read from the first pod on that shows them. */
+function trustBundlesOf(context: AgentContext, api: ApiState, since: Micros): TrustBundlesAnswer {
+  if (!context.state.settings.trustBundleProjection) return { kind: 'failed', message: noTrustBundles };
+  const resource = { group: 'certificates.k8s.io', version: 'v1beta1', plural: trustBundleReflector };
+  if (!api.reflectors.has(trustBundleReflector)) watchObjects(context, trustBundleReflector, { resource, namespace: null, fieldSelector: null, labelSelector: null });
+  const reflector = api.reflectors.get(trustBundleReflector);
+  if (reflector?.synced === true) return { kind: 'found', bundles: [...reflector.objects.values()] as ClusterTrustBundle[] };
+  const until = since + trustBundlePatience;
+  return context.turn.now < until ? { kind: 'pending', until } : { kind: 'failed', message: trustBundlesNotSynced };
+}
+
+/** Whoever shows them looks again. */
+export function trustBundlesChanged(context: AgentContext): void {
+  const { api, volumes } = context.state;
+  if (api === null) return;
+  const uids = [...volumes.pods.values()].flatMap(({ uid, pod }) => (usedVolumes(pod).some(showsTrustBundles) ? [uid] : []));
+  tell(context, api, uids, true);
 }
 
 /** A pod is to run: what it refers to is read. */

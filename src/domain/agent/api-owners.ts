@@ -1,7 +1,7 @@
 // Who is told of changes in the copies of the API's objects, and what the other parts get of them: the one place that sees both.
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
 import type { AgentContext, ApiParts } from './agent-context.js';
-import { apiDataOf, objectChanged, registerObjects, unregisterObjects, volumesWorkedOn } from './api-data.js';
+import { apiDataOf, objectChanged, registerObjects, trustBundleReflector, trustBundlesChanged, unregisterObjects, volumesWorkedOn } from './api-data.js';
 import { watchObjects } from './api-objects.js';
 import { apiPodsChanged } from './api-pods.js';
 import { reconcileAllMirrors } from './mirror-pods.js';
@@ -19,6 +19,7 @@ const owners: Readonly<Record<string, Owner>> = {
   secrets: objectChanged,
   configmaps: objectChanged,
   runtimeclasses: runtimeClassesChanged,
+  [trustBundleReflector]: trustBundlesChanged,
 };
 
 export const apiParts: ApiParts = {

@@ -20,6 +20,8 @@ export interface AgentSettings {
   readonly apiserver: boolean;
   /** How changes of secrets and config maps are noticed. */
   readonly objectChangeDetection: ChangeDetection;
+  /** Projected volumes may show the cluster's trust bundles (`ClusterTrustBundleProjection`). */
+  readonly trustBundleProjection: boolean;
   /** Pod sources that are configured; nothing is cleaned up before each has reported. */
   readonly sources: readonly PodSource[];
   readonly runtimeRequestTimeout: Micros;
@@ -53,6 +55,7 @@ export const defaultSettings: AgentSettings = {
   containerLogLinks: '/var/log/containers',
   apiserver: false,
   objectChangeDetection: 'Watch',
+  trustBundleProjection: false,
   sources: ['file'],
   runtimeRequestTimeout: 120_000_000,
   relistPeriod: 1_000_000,

@@ -1,14 +1,22 @@
 // Data of the API as those who work for a pod see it.
 import type { Micros } from '../../ports/micros.js';
 import type { TokenRequest } from '../volumes/api-data-volume.js';
+import type { ClusterTrustBundle } from '../volumes/trust-bundles.js';
 import type { ObjectAnswer, ObjectKind } from './object-manager.js';
 import type { TokenAnswer } from './token-cache.js';
+
+export type TrustBundlesAnswer =
+  | { readonly kind: 'found'; readonly bundles: readonly ClusterTrustBundle[] }
+  | { readonly kind: 'pending'; readonly until: Micros }
+  | { readonly kind: 'failed'; readonly message: string };
 
 /** Data of the API as far as the agent has it. */
 export interface ApiData {
   /** @param since when the one who wants it began to look */
   object(kind: ObjectKind, namespace: string, name: string, since: Micros): ObjectAnswer;
   token(request: TokenRequest, since: Micros): TokenAnswer;
+  /** All of the cluster. @param since as above */
+  trustBundles(since: Micros): TrustBundlesAnswer;
   /** Whether what the pod refers to has changed since this was last asked. */
   takeChanged(uid: string): boolean;
 }

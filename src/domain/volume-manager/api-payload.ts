@@ -6,7 +6,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { Volume } from '../../ports/model/volume.js';
 import type { ApiData } from '../api-data/api-data.js';
 import type { ObjectAnswer, ObjectKind } from '../api-data/object-manager.js';
-import { apiDataPayload, apiDataSource, objectsOfVolume, podFsUser, type TokenLookup, tokenRequests } from '../volumes/api-data-volume.js';
+import { apiDataPayload, apiDataSource, objectsOfVolume, podFsUser, showsTrustBundles, type TokenLookup, tokenRequests } from '../volumes/api-data-volume.js';
 import type { Lookup } from '../volumes/object-payload.js';
 import type { PayloadResult } from '../volumes/volume-payload.js';
 import type { VolumeContext } from './volume-kind.js';
@@ -37,9 +37,13 @@ export function payloadOf(pod: Pod, volume: Volume, since: Micros, { apiData, no
       return answer.kind === 'found' ? { ok: true, token: answer.token } : { ok: false, message: answer.kind === 'failed' ? answer.message : '' };
     }),
   };
+  const bundles = showsTrustBundles(volume) ? (apiData?.trustBundles(since) ?? null) : null;
+  if (bundles?.kind === 'pending') waits.add(bundles.until);
   if (waits.any) return { pending: true, until: waits.until };
+  if (bundles?.kind === 'failed') return { ok: false, message: bundles.message };
+  const trustBundles = bundles?.kind === 'found' ? bundles.bundles : null;
   const fsGroup = pod.spec.securityContext?.fsGroup ?? null;
-  return apiDataPayload(volume, pod, { ...facts, nodeAllocatable: nodeFacts.allocatable, fsGroup, fsUser: podFsUser(pod) });
+  return apiDataPayload(volume, pod, { ...facts, trustBundles, nodeAllocatable: nodeFacts.allocatable, fsGroup, fsUser: podFsUser(pod) });
 }
 
 function lookupOf<T>(answer: ObjectAnswer): Lookup<T> {

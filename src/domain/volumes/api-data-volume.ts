@@ -7,6 +7,7 @@ import type { Volume, VolumeProjection } from '../../ports/model/volume.js';
 import { assert } from '../kernel/assert.js';
 import { utf8Encode } from '../values/utf8.js';
 import { type Collected, configMapFiles, downwardFiles, file, type Lookup, noDefaultMode, type ObjectSource, secretFiles } from './object-payload.js';
+import { type ClusterTrustBundle, noTrustBundles, type TrustBundleSource, trustBundleText } from './trust-bundles.js';
 import type { PayloadResult } from './volume-payload.js';
 
 /** A service account token to be asked for, bound to the pod. */
@@ -29,6 +30,8 @@ export interface ApiDataFacts {
   readonly configMaps: ReadonlyMap<string, Lookup<ConfigMap>>;
   /** Answers to `tokenRequests`, in its order. */
   readonly tokens: readonly TokenLookup[];
+  /** All of the cluster; absent or null: the node is not to look at them. */
+  readonly trustBundles?: readonly ClusterTrustBundle[] | null;
   readonly nodeAllocatable: ResourceList;
   readonly fsGroup: number | null;
   /** The one user that all containers run as; null when there is none (`podFsUser`). */
@@ -130,13 +133,25 @@ function sourceFiles(source: VolumeProjection, defaultMode: number, pod: Pod, fa
       return { files: [[source.serviceAccountToken!.path, file(utf8Encode(token.token), mode, facts.fsUser)]], errors: [] };
     }
     case 'clusterTrustBundle':
-      // Both are behind gates that are off by default.
-      return { files: [], errors: ['ClusterTrustBundle projection is not supported in static kubelet mode'] };
+      return trustBundleFiles(source.clusterTrustBundle as unknown as TrustBundleSource, defaultMode, facts);
     case 'podCertificate':
+      // Behind a gate that is off by default.
       return { files: [], errors: ['PodCertificate projection is not supported'] };
     default:
       return { files: [], errors: [] };
   }
+}
+
+function trustBundleFiles(source: TrustBundleSource, defaultMode: number, { trustBundles = null, fsUser, fsGroup }: ApiDataFacts): Collected {
+  const made = trustBundles === null ? { ok: false as const, message: noTrustBundles } : trustBundleText(source, trustBundles);
+  if (!made.ok) return { files: [], errors: [made.message] };
+  const mode = fsUser === null && fsGroup === null ? defaultMode : restrictedTokenMode;
+  return { files: [[source.path, file(utf8Encode(made.text), mode, fsUser)]], errors: [] };
+}
+
+/** Whether the volume shows the cluster's trust bundles. */
+export function showsTrustBundles(volume: Volume): boolean {
+  return (volume.projected?.sources ?? []).some((source) => sourceKind(source) === 'clusterTrustBundle');
 }
 
 function found<T>(objects: ReadonlyMap<string, Lookup<T>>, name: string): Lookup<T> {

@@ -45,12 +45,13 @@ interface Row {
   readonly conditional?: boolean;
   readonly upsert?: boolean;
   readonly categories?: readonly string[];
+  readonly version?: string;
 }
 
 function resourceType(group: string, kind: string, plural: string, namespaced: boolean, row: Row = {}): ResourceType {
   return {
     group,
-    version: 'v1',
+    version: row.version ?? 'v1',
     kind,
     plural,
     singular: kind.toLowerCase(),
@@ -104,6 +105,7 @@ export const resourceTypes: readonly ResourceType[] = [
     sub: ['status', 'approval'],
     fields: ['spec.signerName'],
   }),
+  resourceType('certificates.k8s.io', 'ClusterTrustBundle', 'clustertrustbundles', false, { fields: ['spec.signerName'], version: 'v1beta1' }),
   resourceType('resource.k8s.io', 'ResourceClaim', 'resourceclaims', true, { sub: ['status'] }),
   resourceType('resource.k8s.io', 'ResourceClaimTemplate', 'resourceclaimtemplates', true),
   resourceType('resource.k8s.io', 'ResourceSlice', 'resourceslices', false, { fields: ['spec.nodeName', 'spec.driver'], generation: true }),

@@ -32,6 +32,7 @@ const freeForNodes: Readonly<Record<string, readonly string[]>> = {
   services: reads,
   'csidrivers.storage.k8s.io': reads,
   'runtimeclasses.node.k8s.io': reads,
+  'clustertrustbundles.certificates.k8s.io': reads,
   events: ['create', 'patch', 'update'],
   [certificates]: ['create', 'get', 'list', 'watch'],
   'tokenreviews.authentication.k8s.io': ['create'],

@@ -19,6 +19,8 @@ const schedulingAndCertificates: StructTable = {
   RuntimeClassOverhead: { podFixed: 'map:quantity' },
   RuntimeClassScheduling: { nodeSelector: 'map:string', tolerations: '[]Toleration' },
   PriorityClass: { metadata: 'ObjectMeta', value: '*int32', globalDefault: 'bool', description: 'string', preemptionPolicy: '*string' },
+  ClusterTrustBundle: { metadata: 'ObjectMeta', spec: 'ClusterTrustBundleSpec' },
+  ClusterTrustBundleSpec: { signerName: 'string', trustBundle: 'string!' },
   CertificateSigningRequest: { metadata: 'ObjectMeta', spec: 'CertificateSigningRequestSpec', status: 'CertificateSigningRequestStatus' },
   CertificateSigningRequestSpec: {
     request: 'bytes!',
