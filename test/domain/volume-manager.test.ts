@@ -173,6 +173,23 @@ t.test('taking down never gives up, says nothing to users, and fails each for it
   t.equal(manager.state.releases.size, 0);
 });
 
+t.test('a pod that comes back while it is taken down has its volumes again', async (t) => {
+  const manager = new Manager();
+  manager.want('a', share, work);
+  manager.failing.set('podVolumes.tearDown', 'busy');
+  manager.silent.add('volumeMounts.unmount');
+  manager.release('a').want('a', share, work);
+  t.strictSame(volumesState(manager.state, 'a', 0), { kind: 'waiting' }, 'the one is on its way out, the other may be half gone');
+  manager.run.reply(ok(null));
+  t.strictSame(volumesState(manager.state, 'a', 0), { kind: 'mounted' });
+  manager.run.pass(600 * second);
+  t.equal(manager.run.asked.filter((op) => op === 'volumeMounts.unmount').length, 1);
+  t.strictSame(
+    manager.run.asked.filter((op) => op === 'podVolumes.tearDown' || op === 'podVolumes.setUp'),
+    ['podVolumes.setUp', 'podVolumes.tearDown', 'podVolumes.setUp'],
+  );
+});
+
 t.test('only a pod that was released loses its volumes, and only its own', async (t) => {
   const manager = new Manager();
   manager.want('a', work).want('b', work).release('a');

@@ -22,6 +22,8 @@ const protection = 'kubernetes.io/pvc-protection';
 
 /** The pod is to have its volumes. Those that it has already show what its object says now. */
 export function wantVolumes(manager: VolumeManager, uid: string, pod: Pod, context: VolumeContext): void {
+  // Whatever was left over of an earlier life: what is wanted is not taken down.
+  manager.releases.delete(uid);
   let wanted = manager.pods.get(uid);
   if (wanted === undefined) {
     wanted = { uid, pod, resolving: new Map(), names: new Map(), errors: new Map() };

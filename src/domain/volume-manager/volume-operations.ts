@@ -52,6 +52,8 @@ export function beginOperation(manager: VolumeManager, volumeName: string, kind:
   if (kind === 'mount' && actual.device === 'mounted') stages.shift();
   // What changes from here on makes it be mounted anew.
   if (mount !== undefined && kind === 'mount') mount.remountRequired = false;
+  // A pod that comes anew sets it up again, rather than to trust what may be half gone.
+  if (mount !== undefined && kind === 'unmount') mount.state = 'uncertain';
   const pod = kind === 'mount' ? (manager.pods.get(uid)?.pod ?? null) : null;
   const operation: VolumeOperation = { kind, volumeName, uid, pod, spec, isRemount, stages, work: null, waiting: false, again: false };
   manager.operations.set(volumeName, operation);
@@ -218,11 +220,7 @@ function spoiled(actual: ActualVolume, { kind, uid, spec, stages, isRemount }: V
     actual.device = 'uncertain';
     return;
   }
-  if (kind === 'unmount') {
-    // A pod that comes anew sets it up again, rather than to trust what may be half gone.
-    if (mount !== undefined) mount.state = 'uncertain';
-    return;
-  }
+  if (kind === 'unmount') return;
   if (mount !== undefined && isRemount) mount.remountRequired = true;
   if (stages[0] === 'mountDevice') {
     if (severity === 'uncertain' && actual.device === 'none') actual.device = 'uncertain';
