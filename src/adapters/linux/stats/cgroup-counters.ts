@@ -278,11 +278,33 @@ export function parsePressure(text: string): Pressure {
 
 /** Reads `key value` lines; a key that is not there is 0. */
 function keyed(text: string | null): (key: string) => number {
-  const searched = `\n${text ?? ''}`;
   return (key) => {
-    const at = searched.indexOf(`\n${key} `);
-    return at < 0 ? 0 : Number.parseInt(searched.slice(at + key.length + 2, at + key.length + 24), 10) || 0;
+    if (text === null) return 0;
+    // Searched in the text as it is: to copy it, or to cut numbers out, costs more than all else here.
+    let at = text.indexOf(key);
+    while (at >= 0 && !((at === 0 || text.charCodeAt(at - 1) === lineBreak) && text.charCodeAt(at + key.length) === space)) at = text.indexOf(key, at + 1);
+    return at < 0 ? 0 : leadingNumber(text, at + key.length + 1);
   };
+}
+
+const [lineBreak, space, zero, nine, minus] = ['\n', ' ', '0', '9', '-'].map((character) => character.charCodeAt(0)) as [number, number, number, number, number];
+
+/** Digits of 64 bits, and a sign. */
+const longestNumber = 21;
+
+/** 0 where there is none. */
+function leadingNumber(text: string, from: number): number {
+  let value = 0;
+  const negative = text.charCodeAt(from) === minus;
+  for (let at = negative ? from + 1 : from; ; at++) {
+    const digit = text.charCodeAt(at);
+    // Beyond the end it is not a number, which is no digit either.
+    if (!(digit >= zero && digit <= nine)) break;
+    value = value * 10 + (digit - zero);
+  }
+  // Beyond what is exact, rounded once and not at each digit.
+  if (value > Number.MAX_SAFE_INTEGER) return Number.parseInt(text.slice(from, from + longestNumber), 10);
+  return negative && value !== 0 ? -value : value;
 }
 
 /** null for `max`, an empty or a missing file, and anything else that is no number. */

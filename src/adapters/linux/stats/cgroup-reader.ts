@@ -2,12 +2,12 @@
 //
 // Invariants: what a walk finds and a batch holds is bounded; a cgroup that vanishes between walk and read is left out; texts are decoded
 // in slices, so that no slice holds the event loop for long.
-import { readdirSync, statSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { NativeLinux } from '../../native-linux/index.js';
 import { LoopShare } from '../../time/index.js';
 import type { CgroupLayout } from '../cgroups/cgroup-layout.js';
 import { type CgroupCounters, countersV1, countersV2, filesV1, filesV2 } from './cgroup-counters.js';
+import { CgroupWalk } from './cgroup-walk.js';
 
 export interface ReadCgroup {
   /** From the root of the trees: `/`, `/kubepods/besteffort/pod<uid>`. */
@@ -57,14 +57,17 @@ export class CgroupReader {
   private readonly batch: Batch;
   private readonly known = new Map<string, Registered>();
   private readonly files: Files;
+  private readonly tree: CgroupWalk;
 
   constructor(private readonly options: CgroupReaderOptions) {
     this.batch = options.native.openFileBatch({ descriptorsMax: options.descriptorsMax ?? 512, itemBytesMax });
     this.files = filesOf(options.layout);
+    this.tree = new CgroupWalk({ directoryOf: (path) => this.directory(path), cgroupsMax: cgroupsReadMax, levelsMax });
   }
 
   close(): void {
     this.known.clear();
+    this.tree.forget();
     this.batch.close();
   }
 
@@ -72,27 +75,12 @@ export class CgroupReader {
   rest(): void {
     for (const { slots } of this.known.values()) for (const slot of slots) this.batch.remove(slot);
     this.known.clear();
+    this.tree.forget();
   }
 
   /** The cgroup and all below it, in no order, within the bounds; none when it is absent. */
-  async walk(top: string): Promise<string[]> {
-    const share = new LoopShare();
-    const found: string[] = [];
-    let level = [top];
-    for (let depth = 0; depth <= levelsMax && level.length > 0; depth++) {
-      const below: string[] = [];
-      for (const path of level) {
-        if (found.length >= cgroupsReadMax) return found;
-        // Such a tree is in memory: to ask the pool of threads would cost several times what it takes.
-        const names = directoriesIn(this.directory(path));
-        if (names === null) continue;
-        found.push(path);
-        for (const name of names) below.push(path === '/' ? `/${name}` : `${path}/${name}`);
-        await (share.pause() ?? undefined);
-      }
-      level = below;
-    }
-    return found;
+  walk(top: string): Promise<string[]> {
+    return this.tree.walk(top);
   }
 
   /** Reads the cgroups that are there. With `detail` all that can be told, else what the stats summary needs. Forgets all others. */
@@ -188,15 +176,4 @@ function filesOf({ version, hierarchies }: CgroupLayout): Files {
   const small = rows.filter(({ detail }) => !detail);
   const all = [...small, ...rows.filter(({ detail }) => detail)];
   return { all, small: small.length, positions: new Map(all.map(({ file }, i) => [file, i])) };
-}
-
-/** null: no such directory. */
-function directoriesIn(path: string): string[] | null {
-  try {
-    // The kernel counts two links of a directory and one of each directory in it; file systems that don't count have another number.
-    if (statSync(path).nlink === 2) return [];
-    return readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
-  } catch {
-    return null;
-  }
 }
