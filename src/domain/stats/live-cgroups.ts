@@ -26,8 +26,11 @@ export function liveCgroups(cgroups: Cgroups): ReadonlyMap<string, CgroupSample>
     const { labels } = sample;
     // systemd makes a mount unit, with the container's labels, of each mount in it.
     if (path.endsWith('.mount') || (labels[podName] ?? '') === '' || (labels[podNamespace] ?? '') === '') continue;
-    const key = JSON.stringify([labels[podNamespace], labels[podName], labels[podUid], labels[containerName]]);
-    sameLabels.set(key, [...(sameLabels.get(key) ?? []), [path, sample]]);
+    // A line each: no name has a line break.
+    const key = `${labels[podNamespace]}\n${labels[podName]}\n${labels[podUid]}\n${labels[containerName] ?? ''}`;
+    const same = sameLabels.get(key);
+    if (same === undefined) sameLabels.set(key, [[path, sample]]);
+    else same.push([path, sample]);
   }
   const live = new Map<string, CgroupSample>();
   for (const candidates of sameLabels.values()) {
@@ -56,7 +59,9 @@ function isLive({ hasCpu, hasMemory, hasNetwork, reading }: CgroupSample): boole
 
 /** The pods' own cgroups, by `pod<uid>`; systemd's names are undone. */
 export function podCgroups(cgroups: Cgroups): ReadonlyMap<string, CgroupSample> {
-  return new Map(Object.entries(cgroups).map(([path, sample]) => [podKeyOfCgroup(path), sample]));
+  const found = new Map<string, CgroupSample>();
+  for (const path of Object.keys(cgroups)) found.set(podKeyOfCgroup(path), cgroups[path] as CgroupSample);
+  return found;
 }
 
 export function podCgroupKey(uid: string): string {

@@ -45,9 +45,15 @@ export interface PodStatsFacts {
   readonly persistentVolumes: (uid: string) => readonly VolumeStats[];
 }
 
+interface GatheredContainer {
+  readonly container: StatsContainer;
+  readonly reading: RuntimeContainerReading;
+  readonly cgroup: CgroupSample | null;
+}
+
 interface Gathered {
   readonly sandbox: StatsSandbox;
-  readonly containers: { readonly container: StatsContainer; readonly reading: RuntimeContainerReading; readonly cgroup: CgroupSample | null }[];
+  readonly containers: GatheredContainer[];
 }
 
 /** With everything that is known. */
@@ -61,15 +67,12 @@ export function* eachPodStats(facts: PodStatsFacts, now: Micros): Generator<PodS
   const ofPods = podCgroups(facts.cgroups);
   for (const { sandbox, containers } of gathered(facts, live)) {
     const { uid } = sandbox;
-    const fromRuntime = containers.map(({ container, reading }) => runtimeStats(container.name, container.createdAt, reading, now));
-    const all = containers.map(({ container, reading, cgroup }, i): ContainerStats => {
+    const fromRuntime = () => containers.map(({ container, reading }) => runtimeStats(container.name, container.createdAt, reading, now));
+    const all = containers.map((one): ContainerStats => {
+      const { container, reading } = one;
       const logs = facts.containerLogs(uid, container.name);
-      return {
-        ...(fromRuntime[i] as ContainerStats),
-        ...(cgroup === null ? {} : cgroupStats(cgroup)),
-        rootfs: writableLayerStats(reading, facts.filesystems),
-        ...(logs === null ? {} : { logs: onRootFilesystem(facts.root, logs) }),
-      };
+      const files = { rootfs: writableLayerStats(reading, facts.filesystems), ...(logs === null ? {} : { logs: onRootFilesystem(facts.root, logs) }) };
+      return Object.assign(containerNumbers(one, now), files);
     });
     const volumes = facts.ephemeralVolumes(uid);
     const listedVolumes = [...volumes, ...facts.persistentVolumes(uid)];
@@ -96,8 +99,8 @@ export function podCpuAndMemoryStats(facts: CpuAndMemoryFacts, now: Micros): rea
 export function* eachPodCpuAndMemoryStats(facts: CpuAndMemoryFacts, now: Micros): Generator<PodStats> {
   const ofPods = podCgroups(facts.cgroups);
   for (const { sandbox, containers } of gathered(facts, liveCgroups(facts.cgroups))) {
-    const fromRuntime = containers.map(({ container, reading }) => runtimeCpuAndMemory(container.name, container.createdAt, reading, now));
-    const all = containers.map(({ cgroup }, i): ContainerStats => ({ ...(fromRuntime[i] as ContainerStats), ...(cgroup === null ? {} : withoutIo(cgroupStats(cgroup))) }));
+    const fromRuntime = () => containers.map(({ container, reading }) => runtimeCpuAndMemory(container.name, container.createdAt, reading, now));
+    const all = containers.map((one) => containerCpuAndMemory(one, now));
     yield { ...podIdentity(sandbox), containers: all, ...withoutIo(podNumbers(ofPods.get(podCgroupKey(sandbox.uid)) ?? null, fromRuntime)) };
   }
 }
@@ -138,8 +141,27 @@ function podIdentity({ name, namespace, uid, createdAt }: StatsSandbox): Pick<Po
   return { podRef: { name, namespace, uid }, startTime: formatRfc3339(createdAt) };
 }
 
-function podNumbers(cgroup: CgroupSample | null, containers: readonly ContainerStats[]): CgroupStats {
-  return cgroup === null ? summed(containers) : cgroupStats(cgroup);
+/** The runtime's numbers are made only where the cgroup lacks some: most often it has them all. */
+function containerNumbers({ container, reading, cgroup }: GatheredContainer, now: Micros): ContainerStats {
+  const own = cgroup === null ? {} : cgroupStats(cgroup);
+  const { cpu, memory, swap, io } = own;
+  if (cpu === undefined || memory === undefined || swap === undefined || io === undefined) {
+    return { ...runtimeStats(container.name, container.createdAt, reading, now), ...own };
+  }
+  return { name: container.name, startTime: formatRfc3339(container.createdAt), cpu, swap, memory, io };
+}
+
+function containerCpuAndMemory({ container, reading, cgroup }: GatheredContainer, now: Micros): ContainerStats {
+  const own = cgroup === null ? {} : withoutIo(cgroupStats(cgroup));
+  const { cpu, memory, swap } = own;
+  if (cpu === undefined || memory === undefined || swap === undefined) {
+    return { ...runtimeCpuAndMemory(container.name, container.createdAt, reading, now), ...own };
+  }
+  return { name: container.name, startTime: formatRfc3339(container.createdAt), cpu, swap, memory };
+}
+
+function podNumbers(cgroup: CgroupSample | null, containers: () => readonly ContainerStats[]): CgroupStats {
+  return cgroup === null ? summed(containers()) : cgroupStats(cgroup);
 }
 
 /** Missing numbers count as 0, and so they show. Pressure can't be added. */

@@ -21,7 +21,9 @@ export const emptyWindow: SampleWindow = { reading: null, interval: shortestInte
 /** Takes a reading in. One that is not newer than the last, such as a forced one at the same moment, keeps its rate. */
 export function sampled(window: SampleWindow, raw: RawCgroupReading): SampleWindow {
   const last = window.reading;
-  const reading: CgroupReading = { ...raw, cpu: raw.cpu === null ? null : { ...raw.cpu, usageNanoCores: rateOf(last, raw) } };
+  const { time, cpu, memory, network, processCount, diskIo, pressure } = raw;
+  const rated = cpu === null ? null : { usageCoreNanoSeconds: cpu.usageCoreNanoSeconds, usageNanoCores: rateOf(last, raw) };
+  const reading: CgroupReading = { time, cpu: rated, memory, network, processCount, diskIo, pressure };
   const unchanged = last !== null && isSame(last, reading);
   return { reading, interval: unchanged ? Math.min(window.interval * 2, longestInterval) : shortestInterval };
 }

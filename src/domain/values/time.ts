@@ -37,10 +37,16 @@ export function formatRfc3339Micros(time: Micros): Timestamp {
   return `${formatSeconds(seconds)}.${String(time - seconds * microsPerSecond).padStart(6, '0')}Z`;
 }
 
+/** The second asked for last: what is told of one moment has its time in many places. */
+let lastSecond = { seconds: Number.NaN, text: '' };
+
 function formatSeconds(seconds: number): string {
+  if (lastSecond.seconds === seconds) return lastSecond.text;
   const days = Math.floor(seconds / secondsPerDay);
   const rest = seconds - days * secondsPerDay;
-  return `${dateText(days)}T${two(Math.floor(rest / 3600))}:${two(Math.floor((rest % 3600) / 60))}:${two(rest % 60)}`;
+  const text = `${dateText(days)}T${two(Math.floor(rest / 3600))}:${two(Math.floor((rest % 3600) / 60))}:${two(rest % 60)}`;
+  lastSecond = { seconds, text };
+  return text;
 }
 
 /** The date asked for last: most times of a node are of one day. */

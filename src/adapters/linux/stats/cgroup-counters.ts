@@ -309,7 +309,23 @@ function leadingNumber(text: string, from: number): number {
 
 /** null for `max`, an empty or a missing file, and anything else that is no number. */
 function numberOf(text: string | null): number | null {
-  const trimmed = text?.trim() ?? '';
+  if (text === null) return null;
+  // Nearly all are digits and a line break.
+  let value = 0;
+  const end = text.length - 1;
+  for (let at = 0; at < end; at++) {
+    const digit = text.charCodeAt(at);
+    if (!(digit >= zero && digit <= nine)) return unusualNumber(text);
+    value = value * 10 + (digit - zero);
+  }
+  return end > 0 && end < exactDigits && text.charCodeAt(end) === lineBreak ? value : unusualNumber(text);
+}
+
+/** Numbers of fewer digits are exact. */
+const exactDigits = 16;
+
+function unusualNumber(text: string): number | null {
+  const trimmed = text.trim();
   return /^-?\d+$/.test(trimmed) ? Number(trimmed) : null;
 }
 

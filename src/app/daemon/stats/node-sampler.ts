@@ -70,18 +70,20 @@ export class NodeSampler {
     if (this.resting !== null) clearTimeout(this.resting);
     const paths = await this.paths();
     let read = await this.options.reader.read(paths, detail);
-    this.take(read);
+    let raws = read.map(rawReading);
+    this.take(read, raws);
     if (read.some(({ path }) => this.isRateless(path))) {
       await (this.options.pause ?? delay)(firstWindow / 1_000);
       read = await this.options.reader.read(paths, detail);
-      this.take(read);
+      raws = read.map(rawReading);
+      this.take(read, raws);
     }
     const found = new Set(read.map(({ path }) => path));
     for (const path of this.kept.keys()) if (!found.has(path)) this.kept.delete(path);
     const share = new LoopShare();
     const sampledCgroups: SampledCgroup[] = [];
-    for (const one of read) {
-      sampledCgroups.push(this.sampledCgroup(one, known));
+    for (const [i, one] of read.entries()) {
+      sampledCgroups.push(this.sampledCgroup(one, raws[i] as RawCgroupReading, known));
       await (share.pause() ?? undefined);
     }
     this.resting = setTimeout(() => this.options.reader.rest(), restAfterMillis);
@@ -103,10 +105,10 @@ export class NodeSampler {
     return reading?.cpu != null && reading.cpu.usageNanoCores === null;
   }
 
-  private take(read: readonly ReadCgroup[]): void {
-    for (const one of read) {
+  private take(read: readonly ReadCgroup[], raws: readonly RawCgroupReading[]): void {
+    for (const [i, one] of read.entries()) {
       const kept = this.keptOf(one);
-      const raw = rawReading(one);
+      const raw = raws[i] as RawCgroupReading;
       const last = kept.window.reading;
       const age = last === null ? 0 : raw.time - last.time;
       if (last === null || age > longestWindow) kept.window = sampled(emptyWindow, raw);
@@ -122,13 +124,13 @@ export class NodeSampler {
     return fresh;
   }
 
-  private sampledCgroup(read: ReadCgroup, known: ReadonlyMap<string, KnownContainer>): SampledCgroup {
+  private sampledCgroup(read: ReadCgroup, raw: RawCgroupReading, known: ReadonlyMap<string, KnownContainer>): SampledCgroup {
     const { path, counters } = read;
     const container = path === '/' ? null : (known.get(containerIdOfCgroup(path)) ?? null);
     const hasNetwork = path === '/' || container?.isSandbox === true;
     const interfaces = hasNetwork ? this.interfaces(path === '/' ? ['self'] : (counters.pids ?? []).slice(0, networkProcessesMax).map(String)) : [];
     const rate = this.kept.get(path)?.window.reading?.cpu?.usageNanoCores ?? null;
-    return { path, container, read, interfaces, sample: sampleOf(read, container, interfaces, rate, hasNetwork) };
+    return { path, container, read, interfaces, sample: sampleOf(read, raw, container, interfaces, rate, hasNetwork) };
   }
 
   private interfaces(pids: readonly string[]): readonly InterfaceCounters[] {
@@ -140,12 +142,21 @@ export class NodeSampler {
   }
 }
 
-function sampleOf(read: ReadCgroup, container: KnownContainer | null, interfaces: readonly InterfaceCounters[], rate: number | null, hasNetwork: boolean): CgroupSample {
-  const { counters, createdAtMillis } = read;
-  const raw = rawReading(read);
+function sampleOf(
+  { counters, createdAtMillis }: ReadCgroup,
+  { time, cpu, memory, processCount, diskIo, pressure }: RawCgroupReading,
+  container: KnownContainer | null,
+  interfaces: readonly InterfaceCounters[],
+  rate: number | null,
+  hasNetwork: boolean,
+): CgroupSample {
   const reading: CgroupReading = {
-    ...raw,
-    cpu: raw.cpu === null ? null : { ...raw.cpu, usageNanoCores: rate },
+    time,
+    memory,
+    processCount,
+    diskIo,
+    pressure,
+    cpu: cpu === null ? null : { usageCoreNanoSeconds: cpu.usageCoreNanoSeconds, usageNanoCores: rate },
     network: interfaces.map(({ name, rxBytes, rxErrors, txBytes, txErrors }) => ({ name, rxBytes, rxErrors, txBytes, txErrors })),
   };
   return {

@@ -4,7 +4,7 @@ import { LoopShare } from '../../../adapters/time/index.js';
 import type { CgroupSample } from '../../../domain/stats/cgroup-sample.js';
 import { liveCgroups, podCgroupKey, podCgroups } from '../../../domain/stats/live-cgroups.js';
 import { cpuAndMemorySummary, type Part, type SummaryFacts, statsSummary } from '../../../domain/stats/node-summary.js';
-import { eachPodCpuAndMemoryStats, eachPodStats } from '../../../domain/stats/pod-stats.js';
+import { eachPodCpuAndMemoryStats, eachPodStats, type StatsContainer } from '../../../domain/stats/pod-stats.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { ContainerStats, PodStats, StatsSummary } from '../../../ports/model/stats-summary.js';
 import type { NodeStats, Snapshot } from './node-stats.js';
@@ -58,7 +58,8 @@ export async function resourcesOf(stats: NodeStats): Promise<NodeResources> {
   const live = liveCgroups(facts.cgroups);
   const uids = new Map(facts.sandboxes.map(({ id, uid }) => [id, uid]));
   // Of those that were restarted the one that runs is it.
-  const running = new Map(facts.containers.filter(({ isRunning }) => isRunning).map((container) => [`${uids.get(container.sandboxId)}/${container.name}`, container]));
+  const running = new Map<string, StatsContainer>();
+  for (const container of facts.containers) if (container.isRunning) running.set(`${uids.get(container.sandboxId)}/${container.name}`, container);
   const pods = snapshot.podsError === null ? await inShares(eachPodCpuAndMemoryStats(facts, at)) : [];
   return {
     node,
@@ -67,9 +68,9 @@ export async function resourcesOf(stats: NodeStats): Promise<NodeResources> {
       const { name, namespace, uid } = pod.podRef;
       const containers = (pod.containers ?? []).map((container): ResourceContainer => {
         const found = running.get(`${uid}/${container.name}`);
-        return { ...numbersOf(container, millisOf(live.get(found?.id ?? ''), at)), name: container.name, startedAtSeconds: (found?.createdAt ?? 0) / 1e6 };
+        return { name: container.name, startedAtSeconds: (found?.createdAt ?? 0) / 1e6, ...numbersOf(container, millisOf(live.get(found?.id ?? ''), at)) };
       });
-      return { ...numbersOf(pod, millisOf(ofPods.get(podCgroupKey(uid)), at)), name, namespace, containers };
+      return { name, namespace, containers, ...numbersOf(pod, millisOf(ofPods.get(podCgroupKey(uid)), at)) };
     }),
   };
 }
