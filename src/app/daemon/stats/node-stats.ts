@@ -218,8 +218,7 @@ function rootCgroupOf(cgroups: readonly SampledCgroup[]): Part<SampledCgroup> {
 export function knownContainers(listing: RuntimeListing): Map<string, KnownContainer> {
   const known = new Map<string, KnownContainer>();
   for (const { uid, name, namespace, sandboxes, containers } of listing.pods) {
-    const add = (id: string, containerName: string, isSandbox: boolean) =>
-      known.set(id, { id, podName: name, podNamespace: namespace, podUid: uid, containerName, isSandbox });
+    const add = (id: string, containerName: string, isSandbox: boolean) => known.set(id, { id, podName: name, podNamespace: namespace, podUid: uid, containerName, isSandbox });
     for (const { id } of sandboxes) add(id, '', true);
     for (const container of containers) add(container.id, container.name, false);
   }
