@@ -108,6 +108,7 @@ t.test('the settings of our own are as strict', async (t) => {
     ['livePage: yes\n', 'livePage: must be a map'],
     ['flightRecorder: {file: x}\n', 'flightRecorder.file: must be an absolute path'],
     ['nativeAddon: maybe\n', 'nativeAddon: must be optional or required'],
+    ['images: mine\n', 'images: must be own or shared'],
     ['a: [\n', 'own.yaml: line'],
   ] as const;
   for (const [text, expected] of rows) {

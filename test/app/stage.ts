@@ -132,6 +132,7 @@ ${more}`;
     const full: DaemonProfile = {
       containerLogLinks: join(this.directory, 'links'),
       ownsNode: false,
+      ownsImages: false,
       takeOver: false,
       adoptsByManifest: true,
       takeOverAdvice: 'Advice.',

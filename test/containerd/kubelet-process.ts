@@ -38,6 +38,8 @@ export class KubeletProcess {
   readonly podLogs: string;
   /** More words for its command line, from its next start on. */
   readonly flags: string[] = [];
+  /** More variables of its environment, from its next start on. */
+  readonly environment: Record<string, string> = {};
   private child: ChildProcess | null = null;
   private exited: Promise<Exit> = Promise.resolve(null);
   private staged = 0;
@@ -108,7 +110,7 @@ export class KubeletProcess {
   spawn(): void {
     const log = openSync(this.logPath, 'a');
     const args = ['--root-dir', this.root, '--config', join(this.base, 'config.yaml'), '--hostname-override', nodeName, ...this.flags];
-    const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', log, log] });
+    const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', log, log], env: { ...process.env, ...this.environment } });
     closeSync(log);
     this.child = child;
     this.exited = new Promise((resolve) => child.once('exit', (code) => resolve(code)));

@@ -165,3 +165,18 @@ scenario('the record of a pull goes with its image', options({ minAge: 0, lowThr
   t.equal(present(stage), 'pause');
   t.equal(node.host.state.pullRecords.pulled.size, 0);
 });
+
+scenario('a full disk at a start does not wait for the second round: the first begins once the containers are known', options({ minAge: 0, lowThresholdPercent: 0 }), (stage) => {
+  const { t, node } = stage;
+  node.put('p.yaml', podOf('p', { uid: 'p', image: 'r.io/b:1' }));
+  stage.untilPhase('p', 'Running', minute);
+  node.kill();
+  disk(stage, 950);
+  node.setFaults([{ operation: 'runtime.inspectPod', trigger: {}, action: { kind: 'error', moment: 'before', error: 'unavailable', message: 'busy' } }]);
+  node.start();
+  stage.run(30 * second);
+  t.equal(present(stage), 'a b c d pause', 'nobody knows what is in use');
+  node.setFaults([]);
+  const took = stage.until('what nothing uses is gone', () => present(stage) === 'b pause', 5 * minute);
+  t.ok(took <= minute, `${took / second} s after the containers could be looked at`);
+});

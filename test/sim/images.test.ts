@@ -159,6 +159,13 @@ scenario('KB025 a pull secret that is put right after six hours of ImagePullBack
   t.match(waiting(stage, 'p'), { reason: 'ImagePullBackOff', message: /401 Unauthorized$/ });
   const attempts = messages(stage, 'p', 'Pulling').length;
   t.ok(attempts >= 70 && attempts <= 80, `${attempts} attempts in six hours`);
+  const pulls = stage.node.events('p').filter(({ record }) => record.reason === 'Failed' && record.message.startsWith('Failed to pull image'));
+  const pauses = pulls.slice(1).map(({ at }, i) => Math.round((at - (pulls[i]?.at ?? 0)) / second));
+  t.ok(pauses.length >= 69, `${pauses.length} pauses`);
+  for (const [i, pause] of pauses.entries()) {
+    const least = Math.min(10 * 2 ** i, 300);
+    if (pause < least || pause > least + 10) t.fail(`pause ${i} is ${pause} s, not ${least} s`);
+  }
   tell(stage, pullSecret('s', 'right'));
   const took = stage.untilPhase('p', 'Running', 10 * minute);
   t.ok(took <= 5 * minute + 10 * second, `${took / second} s after the change`);

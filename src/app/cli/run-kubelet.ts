@@ -73,7 +73,7 @@ async function started(loaded: LoadedConfiguration, logger: PinoLogger, clock: W
   const own = readOwnSettings(process.env.KUBELET_TS_CONFIG);
   logger.log('info', 'Kubelet version', { kubeletVersion: reportedVersion(), node: process.version });
   const native = openNative(own.nativeAddonRequired);
-  const profile = kubeletProfile(loaded.options.rootDir, own.flightRecord, own.livePage);
+  const profile = kubeletProfile(loaded.options.rootDir, own);
   const setVerbosity = (level: number): void => logger.setVerbosity(level);
   const logFailure = (): string | null => logger.failure;
   const starting = startDaemon({ loaded, profile, logger, setVerbosity, logFailure, clock, native, environment: process.env });

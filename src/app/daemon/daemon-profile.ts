@@ -11,6 +11,11 @@ export interface DaemonProfile {
    * Any other agent shares the host, so it sets nothing of the kind and takes a runtime only if that holds no pod it doesn't know.
    */
   readonly ownsNode: boolean;
+  /**
+   * The runtime's images are this agent's: what no pod here uses is removed by the configured rules. Elsewhere it may be what another program
+   * of the host needs, so nothing is.
+   */
+  readonly ownsImages: boolean;
   /** Take the runtime with the pods it holds: those that nobody here wants are stopped. */
   readonly takeOver: boolean;
   /** A pod that is found counts as known also when a manifest asks for it: an agent whose root directory was lost finds its pods again. */
@@ -48,19 +53,20 @@ const nodeLogLinks = '/var/log/containers';
 const takeOverAdvice = `Only the kubelet of the node (--root-dir ${defaultRootDirectory}) takes over what it finds.`;
 
 /** As `kubelet-ts` runs: the node's kubelet with the default root directory, anything else beside it. */
-export function kubeletProfile(rootDirectory: string, flightRecord: FlightRecordSettings | null, livePage: LivePageSettings | null): DaemonProfile {
+export function kubeletProfile(rootDirectory: string, own: Pick<DaemonProfile, 'flightRecord' | 'livePage'> & { readonly ownsImages: boolean | null }): DaemonProfile {
   const ownsNode = rootDirectory === defaultRootDirectory;
   return {
     containerLogLinks: ownsNode ? nodeLogLinks : `${rootDirectory}/containers-log`,
     ownsNode,
+    ownsImages: own.ownsImages ?? ownsNode,
     takeOver: false,
     adoptsByManifest: true,
     takeOverAdvice,
     listenPort: null,
     apiPort: null,
     apiAddress: null,
-    flightRecord,
-    livePage,
+    flightRecord: own.flightRecord,
+    livePage: own.livePage,
     probing: null,
   };
 }

@@ -59,7 +59,7 @@ export function kubeletSettings(
       logRotation: logRotationOf(c),
       allowedSysctls: allowedSysctls(c.allowedUnsafeSysctls ?? []),
       images: imageSettings(loaded, credentialProviders),
-      imageGc: profile.ownsNode ? imageGcOf(c) : noImageGc,
+      imageGc: profile.ownsImages ? imageGcOf(c) : noImageGc,
       podCidr: c.podCIDR,
       userNamespaces,
       cgroupsPerQos: c.cgroupsPerQOS,

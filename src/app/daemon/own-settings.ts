@@ -7,6 +7,7 @@
 //   livePage:                       # off unless it is here
 //     address: 127.0.0.1            # of loopback (this is the default)
 //     port: 4194                    # (this is the default)
+//   images: own                     # or shared: whether unused images may be removed (default: own for the node's kubelet, else shared)
 //
 // Invariant: what is unknown or of the wrong type is an error that names the field.
 import { readFileSync } from 'node:fs';
@@ -19,9 +20,11 @@ export interface OwnSettings {
   readonly nativeAddonRequired: boolean;
   readonly flightRecord: FlightRecordSettings | null;
   readonly livePage: LivePageSettings | null;
+  /** Whether the runtime's images are this agent's to remove, as where the runtime serves it alone; null: by whose the node is. */
+  readonly ownsImages: boolean | null;
 }
 
-export const noOwnSettings: OwnSettings = { nativeAddonRequired: false, flightRecord: null, livePage: null };
+export const noOwnSettings: OwnSettings = { nativeAddonRequired: false, flightRecord: null, livePage: null, ownsImages: null };
 
 /** That of cAdvisor's page on nodes of old. */
 const defaultPagePort = 4194;
@@ -42,13 +45,15 @@ export function readOwnSettings(path: string | undefined): OwnSettings {
   const repeated = document.duplicateKeys[0];
   if (repeated !== undefined) throw refuse(`${repeated.path} is set twice`);
   if (document.value === null) return noOwnSettings;
-  const top = fieldsOf(document.value, '', ['nativeAddon', 'flightRecorder', 'livePage'], refuse);
-  const { nativeAddon = 'optional', flightRecorder = null, livePage = null } = top;
+  const top = fieldsOf(document.value, '', ['nativeAddon', 'flightRecorder', 'livePage', 'images'], refuse);
+  const { nativeAddon = 'optional', flightRecorder = null, livePage = null, images = null } = top;
   if (nativeAddon !== 'optional' && nativeAddon !== 'required') throw refuse('nativeAddon: must be optional or required');
+  if (images !== null && images !== 'own' && images !== 'shared') throw refuse('images: must be own or shared');
   return {
     nativeAddonRequired: nativeAddon === 'required',
     flightRecord: flightRecorder === null ? null : flightRecordOf(flightRecorder, refuse),
     livePage: livePage === null ? null : livePageOf(livePage, refuse),
+    ownsImages: images === null ? null : images === 'own',
   };
 }
 

@@ -120,6 +120,7 @@ export class DevStage {
     return {
       containerLogLinks: this.linksDirectory,
       ownsNode: false,
+      ownsImages: false,
       takeOver: this.options.takeOver,
       // The root directory is always new, so pods of the same manifests are those of another demonstration.
       adoptsByManifest: false,

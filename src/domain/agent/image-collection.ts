@@ -24,6 +24,8 @@ import { loopProblem } from './sync-loop.js';
 
 export const imageCollectionAddress = { machine: 'image-collection', key: '' } as const;
 const period: Micros = 300_000_000;
+/** Until it is known what the containers are that the runtime holds, as after a start; a whole period would be long for a full disk. */
+const unknownPause: Micros = 10_000_000;
 /** A dead network file system answers never. */
 const usageTimeout: Micros = 2_000_000;
 
@@ -39,9 +41,10 @@ export function beginImageCollection(context: AgentContext): void {
   const { state, turn } = context;
   const { imageCollection: collection } = state;
   if (collection.phase !== 'idle') return;
-  turn.wakeAt(imageCollectionAddress, turn.now + period);
   // What the runtime holds is not known well enough, or it can't be worked with.
-  if (loopProblem(context) !== null || isLookDue(context)) return;
+  const isUnknown = loopProblem(context) !== null || isLookDue(context);
+  turn.wakeAt(imageCollectionAddress, turn.now + (isUnknown ? unknownPause : period));
+  if (isUnknown) return;
   collection.phase = 'list';
   collection.startedAt = turn.now;
   collection.removed = 0;
