@@ -10,7 +10,7 @@ import type { ListedPod, RuntimeListing } from '../../ports/model/runtime-listin
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply, ReplyFor } from '../kernel/machine.js';
-import { inspected, inspectionFailed, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../pleg/pleg.js';
+import { inspected, inspectionFailed, isInspectionDue, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../pleg/pleg.js';
 import { emptyPodStatus, setPodCache } from '../pod-cache/pod-cache.js';
 import type { AgentContext } from './agent-context.js';
 import type { PodLook } from './agent-state.js';
@@ -92,7 +92,9 @@ function take(context: AgentContext, outcome: RelistOutcome): void {
   const { state, turn } = context;
   for (const uid of outcome.inspect) turn.ask('runtime.inspectPod', relistAddress, `inspect/${uid}`, { uid }, state.settings.runtimeRequestTimeout);
   if (outcome.globalTimeAdvanced) {
-    turn.wakeAt(relistAddress, turn.now + (state.settings.runtimeTellsChanges ? safetyNetPeriod : state.settings.relistPeriod));
+    // A pod that could not be inspected changes nothing that anybody would tell of, and its worker waits for it.
+    const rests = state.settings.runtimeTellsChanges && !isInspectionDue(state.pleg);
+    turn.wakeAt(relistAddress, turn.now + (rests ? safetyNetPeriod : state.settings.relistPeriod));
     resumeAwaiting(context, null);
   } else {
     for (const uids of [outcome.updated, outcome.deleted, outcome.observed]) if (uids.length > 0) resumeAwaiting(context, uids);

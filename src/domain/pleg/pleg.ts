@@ -141,6 +141,12 @@ export function requestReinspection(pleg: Pleg, uid: string): void {
   if (record !== undefined) record.reinspect = true;
 }
 
+/** Whether a pod waits for the next round to be inspected: an inspection of it failed, or somebody asked. */
+export function isInspectionDue(pleg: Pleg): boolean {
+  for (const { reinspect } of pleg.records.values()) if (reinspect) return true;
+  return false;
+}
+
 /** Hands over the events that wait, oldest first. */
 export function takePlegEvents(pleg: Pleg): PodLifecycleEvent[] {
   return pleg.events.splice(0);
