@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { CgroupReader, cgroupLayout } from '../../src/adapters/linux/index.js';
-import { familyTexts, resourceFamilies } from '../../src/adapters/metrics/index.js';
+import { familyTexts, metricNumber, resourceFamilies } from '../../src/adapters/metrics/index.js';
 import { openNativeLinux } from '../../src/adapters/native-linux/index.js';
 import { cadvisorTexts } from '../../src/app/daemon/stats/cadvisor-answers.js';
 import { NodeSampler } from '../../src/app/daemon/stats/node-sampler.js';
@@ -28,9 +28,11 @@ interface NodeOptions {
   readonly containersOfEach?: number;
   readonly hangs?: boolean;
   readonly podName?: (i: number) => string;
+  /** More containers of each pod, in the runtime's words; none of them has a cgroup. */
+  readonly alsoContainers?: (i: number) => readonly { readonly id: string; readonly name: string; readonly state: 'created' | 'running' | 'exited'; readonly createdAt: number }[];
 }
 
-function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, podName = (i) => `p${i}` }: NodeOptions) {
+function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, podName = (i) => `p${i}`, alsoContainers = () => [] }: NodeOptions) {
   const root = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
   t.teardown(() => rmSync(root, { recursive: true, force: true }));
   const cgroup = (path: string): void => {
@@ -52,7 +54,10 @@ function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, po
     pods: numbers.map((i) => ({
       ...{ uid: `uid${i}`, name: podName(i), namespace: 'default' },
       sandboxes: [{ id: `sandbox${i}`, state: 'ready' as const, attempt: 0, createdAt: 1 }],
-      containers: containersOf(i).map((id, n) => ({ id, name: `c${n}`, state: 'running' as const, sandboxId: `sandbox${i}`, createdAt: 1 })),
+      containers: [
+        ...containersOf(i).map((id, n) => ({ id, name: `c${n}`, state: 'running' as const, sandboxId: `sandbox${i}`, createdAt: 1 })),
+        ...alsoContainers(i).map((more) => ({ sandboxId: `sandbox${i}`, ...more })),
+      ],
     })),
   };
   const reader = new CgroupReader({ native, layout: cgroupLayout(mountinfo), nowMillis: () => Math.floor(now / 1_000), hostRoot: root });
@@ -72,7 +77,13 @@ function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, po
     },
     criStats: {
       containers: () =>
-        hangs ? never : Promise.resolve(numbers.flatMap((i) => containersOf(i).map((containerId) => ({ containerId, cpu: null, memory: null, swap: null, writableLayer: null })))),
+        hangs
+          ? never
+          : Promise.resolve(
+              numbers.flatMap((i) =>
+                [...containersOf(i), ...alsoContainers(i).map(({ id }) => id)].map((containerId) => ({ containerId, cpu: null, memory: null, swap: null, writableLayer: null })),
+              ),
+            ),
       imageFilesystems: async () => (hangs ? never : [{ time: 1, mountpoint: '/', usedBytes: 1, inodesUsed: 1 }]),
     },
     diskUsage: new PodDiskUsage({
@@ -153,4 +164,35 @@ t.test('odd names, and five hundred containers', async (t) => {
   t.match(numbers, /pod="a\\"b\\\\c\\nd"/);
   t.equal(numbers.split('\n').filter((line) => line.startsWith('container_memory_working_set_bytes{')).length, 500);
   t.equal(whole.ok ? whole.value.pods?.length : 0, 100);
+});
+
+t.test('KB051 containers that are being created, were restarted, or have an odd clock', async (t) => {
+  const future = (Date.now() + 3_600_000) * 1_000;
+  const alsoContainers = () => [
+    { id: 'making', name: 'making', state: 'created' as const, createdAt: 0 },
+    { id: 'unset', name: 'unset', state: 'running' as const, createdAt: 0 },
+    { id: 'future', name: 'future', state: 'running' as const, createdAt: future },
+    { id: 'old-1', name: 'again', state: 'exited' as const, createdAt: 1_600_000_000_000_000 },
+    { id: 'now', name: 'again', state: 'running' as const, createdAt: 1_600_000_200_000_000 },
+    { id: 'old-2', name: 'again', state: 'exited' as const, createdAt: 1_600_000_100_000_000 },
+  ];
+  const { resource } = node(t, { pods: 1, alsoContainers });
+  const text = await resource();
+  t.strictSame(metricFindings(text), [], 'one series for each set of labels');
+  const samples = text.split('\n').filter((line) => /container="(making|unset|future|again)"/.test(line));
+  const starts = samples.filter((line) => line.startsWith('container_start_time_seconds{'));
+  t.strictSame(
+    starts.map((line) => /container="(\w+)".*\} (\S+)$/.exec(line)?.slice(1)).sort(),
+    [
+      ['again', metricNumber(1_600_000_200)],
+      ['future', metricNumber(future / 1e6)],
+    ],
+    'no start before there is one, of those that were restarted the one that runs, and without a time stamp',
+  );
+  t.notOk(
+    samples.some((line) => /container="making"/.test(line)),
+    'what is not running has no numbers',
+  );
+  const stamps = samples.filter((line) => !starts.includes(line)).map((line) => Number(/ (\d+)$/.exec(line)?.[1]));
+  t.ok(stamps.length > 0 && stamps.every((stamp) => Math.abs(stamp - Date.now()) < 600_000), 'times are those of the reading, never of the start');
 });

@@ -84,6 +84,21 @@ t.test('preemption frees enough or says what is missing, and takes no class whil
   t.doesNotThrow(() => fc.assert(holds, { numRuns: 500 }));
 });
 
+t.test('what pods are killed for is the first resource that was short', async (t) => {
+  const critical = (requests: Record<string, string>): Pod => pod({ requests, priority: 2_000_000_000 });
+  const running = pod({ requests: { cpu: '3', memory: '900' } });
+  const rows: readonly (readonly [sentence: string, Pod, string | null])[] = [
+    ['there is room', critical({ cpu: '1' }), null],
+    ['cpu', critical({ cpu: '3' }), 'cpu'],
+    ['memory', critical({ memory: '200' }), 'memory'],
+    ['cpu before memory', critical({ memory: '200', cpu: '3' }), 'cpu'],
+  ];
+  for (const [sentence, one, lacking] of rows) {
+    const result = admitByPredicates({ pod: one, otherPods: [running], node: node() });
+    t.match(result, { kind: 'admitted', lacking, preempted: lacking === null ? [] : [running] }, sentence);
+  }
+});
+
 t.test('who may be killed for whom', async (t) => {
   const file = (item: Pod): Pod => ({ ...item, metadata: { ...item.metadata, annotations: { 'kubernetes.io/config.source': 'file' } } });
   const rows: readonly (readonly [string, Pod, Pod, boolean])[] = [

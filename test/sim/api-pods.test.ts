@@ -211,8 +211,13 @@ scene('a critical pod makes itself room', (world, t) => {
       .includes('Preempting'),
     true,
   );
+  t.equal(world.node.state.agent.admission.preempted.get(uid), 'cpu', 'what it made room for');
   t.ok(world.isReady('other'));
   t.ok(critical);
+  world.remove('low');
+  world.untilGone('low');
+  world.run(minute);
+  t.equal(world.node.state.agent.admission.preempted.size, 0, 'which is forgotten with the pod');
 });
 
 scene('services in the environment; none of the pods starts before they are known', (world, t) => {

@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import type { Micros } from '../../ports/micros.js';
 import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
-import { GrpcChannel, type GrpcFailure, type GrpcStream } from '../grpc/index.js';
+import { GrpcChannel, type GrpcFailure, type GrpcStream, grpcStatus } from '../grpc/index.js';
 import { CreatedPods } from './created-pods.js';
 import { socketPathOf } from './endpoint.js';
 import { goErrorText, portErrorOf } from './grpc-errors.js';
@@ -57,6 +57,8 @@ export interface CriCallObservation {
   readonly operationType: string;
   readonly durationMicros: Micros;
   readonly failed: boolean;
+  /** It failed because the runtime has no such operation. */
+  readonly isUnimplemented: boolean;
 }
 
 /** Opens nothing before the first call. Throws `EndpointError` for an endpoint that isn't a Unix socket. */
@@ -169,7 +171,7 @@ export class CriConnection {
       settled: (failure: GrpcFailure | null): boolean => {
         call.signal.removeEventListener('abort', abort);
         const durationMicros = Math.floor((performance.now() - startedMs) * 1_000);
-        this.observe({ operationType: operationTypeOf(path), durationMicros, failed: failure !== null });
+        this.observe({ operationType: operationTypeOf(path), durationMicros, failed: failure !== null, isUnimplemented: failure?.code === grpcStatus.UNIMPLEMENTED });
         if (failure === null) return true;
         if (call.signal.aborted) reject(cutOff(call.timeoutMicros !== null && durationMicros >= call.timeoutMicros - timerMicros, operation, subject));
         else reject(target.messageWithCode === true ? withCode(failure, operation, subject) : portErrorOf(failure, operation, subject));

@@ -28,7 +28,11 @@ export interface PredicateInput {
 
 export type PredicateResult =
   /** Once these were killed, in this order; empty for most pods. */
-  | { readonly kind: 'admitted'; readonly preempted: readonly Pod[] }
+  | {
+      readonly kind: 'admitted';
+      readonly preempted: readonly Pod[] /** What they are killed for: the first resource that was short. null: nothing. */;
+      readonly lacking: string | null;
+    }
   /** The labels seen may be old: read the node from the API server and ask again, with `freshNode`. */
   | { readonly kind: 'read-node' }
   | Rejection;
@@ -58,11 +62,13 @@ export function admitByPredicates(input: PredicateInput): PredicateResult {
     if (freshNode === undefined) return { kind: 'read-node' };
     if (freshNode !== null) failures = predicateFailures(input, freshNode, freshNode.metadata.labels ?? {}, others);
   }
-  if (failures.length === 0) return { kind: 'admitted', preempted: [] };
+  if (failures.length === 0) return { kind: 'admitted', preempted: [], lacking: null };
   const recovered = recoverFromFailures(pod, otherPods, failures);
   if (!recovered.ok) return rejected('UnexpectedAdmissionError', `Unexpected error while attempting to recover from admission failure: ${recovered.error}`);
   const first = recovered.remaining[0];
-  return first === undefined ? { kind: 'admitted', preempted: recovered.victims } : rejectionOf(first);
+  if (first !== undefined) return rejectionOf(first);
+  const short = failures[0];
+  return { kind: 'admitted', preempted: recovered.victims, lacking: short?.kind === 'shortage' ? short.shortage.resource : null };
 }
 
 export type Recovery = { readonly ok: true; readonly remaining: readonly PredicateFailure[]; readonly victims: readonly Pod[] } | { readonly ok: false; readonly error: string };

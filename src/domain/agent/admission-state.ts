@@ -13,10 +13,12 @@ export interface AdmissionState {
   readonly pending: Map<string, PendingAdmission>;
   /** Pods that were refused, by uid: they count for nothing, whatever the API still says of them. */
   readonly rejected: Set<string>;
+  /** What critical pods lacked that the pod was killed for, by its uid: a resource's name. */
+  readonly preempted: Map<string, string>;
   /** Completions of kills that came in this step. */
   readonly completed: string[];
 }
 
 export function newAdmissionState(): AdmissionState {
-  return { pending: new Map(), rejected: new Set(), completed: [] };
+  return { pending: new Map(), rejected: new Set(), preempted: new Map(), completed: [] };
 }

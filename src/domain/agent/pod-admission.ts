@@ -46,7 +46,7 @@ export function isAdmitted(context: AgentContext, pod: Pod): boolean {
       return false;
     case 'admitted':
       if (result.preempted.length === 0) return true;
-      preempt(context, pod, result.preempted);
+      preempt(context, pod, result.preempted, result.lacking);
       return false;
   }
 }
@@ -61,6 +61,7 @@ export function isWaiting({ state: { admission } }: AgentContext, pod: Pod): boo
 export function forgetAdmission({ state: { admission } }: AgentContext, uid: string): void {
   admission.pending.delete(uid);
   admission.rejected.delete(uid);
+  admission.preempted.delete(uid);
 }
 
 /** The node as it was read for a pod. Returns the pod to be asked about again; null: none waits for it. */
@@ -102,13 +103,14 @@ function readNode({ state, turn }: AgentContext, uid: string): void {
   turn.ask('apiReader.get', address, 'node', request, 10_000_000);
 }
 
-function preempt(context: AgentContext, pod: Pod, victims: readonly Pod[]): void {
+function preempt(context: AgentContext, pod: Pod, victims: readonly Pod[], lacking: string | null): void {
   const { state, turn } = context;
   const uid = uidOf(pod);
   state.admission.pending.set(uid, { victims: victims.length, freshNode: undefined });
   const statusChange = { reason: preemptingReason, message: preemptingMessage, disruptionReason: 'TerminationByKubelet', disruptionMessage: preemptedConditionMessage };
   for (const victim of victims) {
     state.admission.pending.delete(uidOf(victim));
+    state.admission.preempted.set(uidOf(victim), lacking ?? '');
     context.event(victim, null, 'Warning', preemptingReason, preemptingMessage);
     const killOptions = { evict: true, gracePeriodOverride: null, statusChange, completion: `${machine}/${uid}` };
     dispatchUpdate(context, { type: 'kill', pod: victim, mirrorPod: null, runningPod: null, killOptions, startTime: turn.now });

@@ -43,8 +43,9 @@ export class AgentObserver {
     return this.watching?.node ?? null;
   }
 
-  criCall({ operationType, durationMicros, failed }: CriCallObservation): void {
-    if (operationType === 'runtime_config') this.isRuntimeOld = failed;
+  criCall({ operationType, durationMicros, failed, isUnimplemented }: CriCallObservation): void {
+    // Another failure says nothing of what the runtime has.
+    if (operationType === 'runtime_config' && (!failed || isUnimplemented)) this.isRuntimeOld = isUnimplemented;
     if (this.watching === null) return;
     const { metrics } = this.watching;
     const labels = { operation_type: operationType };

@@ -66,7 +66,7 @@ export class ObservedOperations implements ObservedPart {
   private said({ involvedObject, type, reason }: EventRecord): void {
     const { metrics, state } = this.watched;
     const uid = involvedObject.uid ?? '';
-    if (reason === preemptingReason) metrics.count('kubelet_preemptions', { preemption_signal: '' });
+    if (reason === preemptingReason) metrics.count('kubelet_preemptions', { preemption_signal: state.agent.admission.preempted.get(uid) ?? '' });
     if (type !== 'Warning' || !state.agent.admission.rejected.has(uid) || this.refused.has(uid)) return;
     this.refused.add(uid);
     metrics.count('kubelet_admission_rejections_total', { reason: rejectionMetricLabel(reason) });

@@ -1,0 +1,58 @@
+// What is counted of single observations: pods that make room by what was lacking, and runtimes that lack what will be needed.
+import t from 'tap';
+import { KubeletMetrics } from '../../src/adapters/metrics/kubelet-metrics.js';
+import { AgentObserver } from '../../src/app/daemon/stats/agent-observer.js';
+import { ObservedOperations } from '../../src/app/daemon/stats/observed/observed-operations.js';
+
+t.test('pods that made room are counted by what the critical pod lacked', async (t) => {
+  const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 1 });
+  t.teardown(() => metrics.close());
+  const preempted = new Map([
+    ['u1', 'cpu'],
+    ['u2', 'vendor.io/gpu'],
+    ['u3', 'cpu'],
+  ]);
+  const state = { agent: { admission: { preempted, rejected: new Set() } } };
+  const observed = new ObservedOperations({ metrics, state } as never);
+  const say = (uid: string, reason: string) =>
+    observed.begun(1, { op: 'events.record', address: { machine: 'm', key: uid }, request: { involvedObject: { uid }, type: 'Warning', reason } } as never);
+  for (const uid of ['u1', 'u2', 'u3']) say(uid, 'Preempting');
+  say('u1', 'BackOff');
+  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('kubelet_preemptions{'));
+  t.strictSame(lines.sort(), ['kubelet_preemptions{preemption_signal="cpu"} 2', 'kubelet_preemptions{preemption_signal="vendor.io/gpu"} 1']);
+});
+
+const answered = { failed: false, isUnimplemented: false };
+const failed = { failed: true, isUnimplemented: false };
+const unknown = { failed: true, isUnimplemented: true };
+const rows: readonly (readonly [sentence: string, calls: readonly (readonly [operationType: string, how: typeof answered])[], isOld: boolean])[] = [
+  ['nothing was asked yet', [], false],
+  ['it says how it is configured', [['runtime_config', answered]], false],
+  ['it has no such operation', [['runtime_config', unknown]], true],
+  ['it could not be reached, which says nothing of it', [['runtime_config', failed]], false],
+  [
+    'it could not be reached after it was found to lack it',
+    [
+      ['runtime_config', unknown],
+      ['runtime_config', failed],
+    ],
+    true,
+  ],
+  [
+    'it was replaced by a newer one',
+    [
+      ['runtime_config', unknown],
+      ['runtime_config', answered],
+    ],
+    false,
+  ],
+  ['it lacks another operation', [['list_metric_descriptors', unknown]], false],
+];
+
+t.test('a runtime that lacks what a later version will need', async (t) => {
+  for (const [sentence, calls, isOld] of rows) {
+    const observer = new AgentObserver();
+    for (const [operationType, how] of calls) observer.criCall({ operationType, durationMicros: 1, ...how });
+    t.equal(observer.isRuntimeOld, isOld, sentence);
+  }
+});
