@@ -99,6 +99,8 @@ export const notRecorded: readonly string[] = [
   'rest_client_request_size_bytes',
   'rest_client_requests_total',
   'rest_client_response_size_bytes',
+  'kubelet_credential_provider_plugin_duration',
+  'kubelet_credential_provider_plugin_errors_total',
   'kubelet_image_garbage_collected_total',
   'kubelet_image_pull_duration_seconds',
   'kubelet_pod_start_sli_duration_seconds',

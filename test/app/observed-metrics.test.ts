@@ -2,6 +2,7 @@
 import t from 'tap';
 import { KubeletMetrics } from '../../src/adapters/metrics/kubelet-metrics.js';
 import { AgentObserver } from '../../src/app/daemon/stats/agent-observer.js';
+import { ObservedImages } from '../../src/app/daemon/stats/observed/observed-images.js';
 import { ObservedOperations } from '../../src/app/daemon/stats/observed/observed-operations.js';
 
 t.test('pods that made room are counted by what the critical pod lacked', async (t) => {
@@ -55,4 +56,23 @@ t.test('a runtime that lacks what a later version will need', async (t) => {
     for (const [operationType, how] of calls) observer.criCall({ operationType, durationMicros: 1, ...how });
     t.equal(observer.isRuntimeOld, isOld, sentence);
   }
+});
+
+t.test('runs of credential provider plugins', async (t) => {
+  const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 1 });
+  t.teardown(() => metrics.close());
+  const observed = new ObservedImages({ metrics, state: {} } as never);
+  const command = { op: 'registryCredentials.runPlugin', request: { name: 'ecr' } };
+  const answer = (ok: boolean, op = command.op) => observed.answered(2_000_000, { at: 1_700_000, command } as never, { op, outcome: { ok } } as never);
+  answer(true);
+  answer(false);
+  answer(false, 'registryCredentials.readNodeConfig');
+  observed.answered(2_000_000, null, { op: command.op, outcome: { ok: false } } as never);
+  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('kubelet_credential_provider_plugin_') && !line.includes('_bucket'));
+  t.strictSame(lines.sort(), [
+    'kubelet_credential_provider_plugin_duration_count{plugin_name="ecr"} 2',
+    'kubelet_credential_provider_plugin_duration_sum{plugin_name="ecr"} 0.6',
+    'kubelet_credential_provider_plugin_errors_total{plugin_name="ecr"} 1',
+  ]);
+  t.match(await metrics.text(), /_duration_bucket\{le="0.25",plugin_name="ecr"\} 0\n.*_duration_bucket\{le="0.5",plugin_name="ecr"\} 2\n/, 'in seconds');
 });

@@ -23,6 +23,8 @@ export const kubeletFamilies = {
   kubelet_cgroup_version: gauge('Version of the cgroups of the host.'),
   kubelet_container_log_filesystem_used_bytes: gauge('Bytes that logs of a container take on disk.', ['container', 'namespace', 'pod', 'uid']),
   kubelet_containers_per_pod_count: histogram('Containers of each pod that was added.', [1, 2, 4, 8, 16]),
+  kubelet_credential_provider_plugin_duration: histogram('Duration of runs of credential provider plugins, in seconds.', seconds, ['plugin_name']),
+  kubelet_credential_provider_plugin_errors_total: counter('Runs of credential provider plugins that failed.', ['plugin_name']),
   kubelet_cri_losing_support: gauge('The runtime lacks what a later version will need.', ['version']),
   kubelet_desired_pods: gauge('Pods that the kubelet is told to run, by whether they are static.', ['static']),
   kubelet_first_network_pod_start_sli_duration_seconds: gauge('Start of the first pod with a network of its own, without image pulls.', [], 'INTERNAL'),

@@ -1,11 +1,12 @@
-// Images that containers needed, how long pulls took, and images that were removed since nothing used them.
+// Images that containers needed, how long pulls took, images that were removed since nothing used them, and runs of credential provider plugins.
 // Invariant: a run is counted once, when it has ended; a removal when the runtime has said that it is done.
 
 import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
 import type { ImageRun } from '../../../../domain/images/image-manager-state.js';
 import type { Command, Reply } from '../../../../domain/kernel/machine.js';
 import type { Micros } from '../../../../ports/micros.js';
-import type { Begun, ObservedPart, Watched } from './observed-part.js';
+import type { PluginRun } from '../../../../ports/outbound/registry-credentials.js';
+import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 
 const sizes: readonly (readonly [belowBytes: number, label: string])[] = [
   [10e6, '0-10MB'],
@@ -38,8 +39,14 @@ export class ObservedImages implements ObservedPart {
     if (op === 'images.remove') this.reason = this.watched.state.agent.imageCollection.run?.phase === 'age' ? 'age' : 'space';
   }
 
-  answered(_now: Micros, begun: Begun | null, { op, outcome }: Reply<KubeletOperations>): void {
-    if (op === 'images.remove' && outcome.ok && begun !== null) this.watched.metrics.count('kubelet_image_garbage_collected_total', { reason: this.reason });
+  answered(now: Micros, begun: Begun | null, { op, outcome }: Reply<KubeletOperations>): void {
+    if (begun === null) return;
+    const { metrics } = this.watched;
+    if (op === 'images.remove' && outcome.ok) metrics.count('kubelet_image_garbage_collected_total', { reason: this.reason });
+    if (op !== 'registryCredentials.runPlugin') return;
+    const plugin = { plugin_name: (begun.command.request as PluginRun).name };
+    metrics.observe('kubelet_credential_provider_plugin_duration', plugin, secondsBetween(begun.at, now));
+    if (!outcome.ok) metrics.count('kubelet_credential_provider_plugin_errors_total', plugin);
   }
 
   stepped(): void {
