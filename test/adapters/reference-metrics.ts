@@ -113,6 +113,7 @@ export const notRecorded: readonly string[] = [
   'kubelet_volume_stats_inodes_free',
   'kubelet_volume_stats_inodes_used',
   'kubelet_volume_stats_used_bytes',
+  'kubelet_websocket_streaming_requests_total',
   'container_fs_reads_bytes_total',
   'container_fs_writes_bytes_total',
   'container_pressure_cpu_stalled_seconds_total',

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { nextAccessStep } from '../../src/domain/authorization/access-decision.js';
 import { accessAttributes } from '../../src/domain/authorization/request-attributes.js';
-import { pathLabel } from '../../src/domain/authorization/request-metric-labels.js';
+import { pathLabel, webSocketLabel } from '../../src/domain/authorization/request-metric-labels.js';
 import { matchServerPattern } from '../../src/domain/authorization/server-patterns.js';
 import type { CgroupSample } from '../../src/domain/stats/cgroup-sample.js';
 import { cgroupStats } from '../../src/domain/stats/cgroup-stats.js';
@@ -79,6 +79,23 @@ t.test('paths of requests: decoded for the authorizer, matched element by elemen
   for (const [method, path, want] of rows) t.strictSame(matchServerPattern(method, path, 'q=1'), want, path);
   t.equal(pathLabel('/metrics/'), 'metrics');
   t.equal(pathLabel('/'), 'other');
+});
+
+t.test('streams by WebSocket', async (t) => {
+  const rows: [string, string | null, number, string | null][] = [
+    ['/exec/ns/p/c', 'websocket', 101, 'exec'],
+    ['/exec/ns/p/uid/c', 'WebSocket', 101, 'exec'],
+    ['/attach/ns/p/c', 'websocket', 101, 'attach'],
+    ['/portForward/ns/p', 'websocket', 400, 'portforward'],
+    ['/exec/ns/p/c', 'SPDY/3.1', 101, null],
+    ['/exec/ns/p/c', null, 400, null],
+    ['/exec/ns/p/c', 'websocket', 401, null],
+    ['/exec/ns/p/c', 'websocket', 403, null],
+    ['/exec/ns/p/none', 'websocket', 404, null],
+    ['/pods', 'websocket', 200, null],
+    ['/toString', 'websocket', 200, null],
+  ];
+  for (const [path, upgrade, status, want] of rows) t.equal(webSocketLabel(path, upgrade, status), want, `${path} ${upgrade} ${status}`);
 });
 
 t.test('nothing passes without being allowed', async (t) => {

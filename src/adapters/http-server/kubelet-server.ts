@@ -51,6 +51,8 @@ export interface BegunRequest {
 }
 
 export interface ServedRequest extends BegunRequest {
+  /** The protocol that it asked to change to. */
+  readonly upgrade: string | null;
   readonly status: number;
   readonly startedMillis: number;
   readonly endedMillis: number;
@@ -304,6 +306,7 @@ export class KubeletServer {
   }
 
   private served(request: IncomingMessage, status: number, startedMillis: number): void {
-    this.options.onServed?.({ method: request.method ?? '', path: splitTarget(request.url ?? '').path, status, startedMillis, endedMillis: Date.now() });
+    const { method = '', url = '', headers } = request;
+    this.options.onServed?.({ method, path: splitTarget(url).path, upgrade: headers.upgrade ?? null, status, startedMillis, endedMillis: Date.now() });
   }
 }

@@ -27,6 +27,10 @@ const buckets: ReadonlySet<string> = new Set([
 /** Port forwarding lasts long too, but its bucket has always been compared under another spelling: dashboards know it as short. */
 const longRunning: ReadonlySet<string> = new Set(['exec', 'attach', 'debug']);
 
+const streamed: Readonly<Record<string, string>> = { exec: 'exec', attach: 'attach', portForward: 'portforward' };
+/** Answers to who was not let in, or asked for nothing that is here. */
+const turnedAway: ReadonlySet<number> = new Set([401, 403, 404, 405]);
+
 export function methodLabel(method: string): string {
   return methods.has(method) ? method : 'other';
 }
@@ -40,4 +44,11 @@ export function pathLabel(path: string): string {
 
 export function longRunningLabel(path: string): 'true' | 'false' {
   return longRunning.has(pathLabel(path)) ? 'true' : 'false';
+}
+
+/** What a request by WebSocket streams; null: it is none, or was turned away. @param upgrade the protocol asked for, as the client wrote it */
+export function webSocketLabel(path: string, upgrade: string | null, status: number): string | null {
+  if (upgrade?.toLowerCase() !== 'websocket' || turnedAway.has(status)) return null;
+  const label = pathLabel(path);
+  return Object.hasOwn(streamed, label) ? (streamed[label] ?? null) : null;
 }

@@ -2,7 +2,7 @@
 import { type BegunRequest, type KubeletRoute, metricsRoute, plainText, type ServedRequest } from '../../../adapters/http-server/index.js';
 import { parseBootTime, readCgroupLayout, textOrEmpty } from '../../../adapters/linux/index.js';
 import { type KubeletReading, metricsContentType, type ServedLabels } from '../../../adapters/metrics/index.js';
-import { longRunningLabel, methodLabel, pathLabel } from '../../../domain/authorization/request-metric-labels.js';
+import { longRunningLabel, methodLabel, pathLabel, webSocketLabel } from '../../../domain/authorization/request-metric-labels.js';
 import { featureEnabled, knownFeatureGates } from '../../../domain/configuration/feature-gates.js';
 import type { Resolver } from '../../bind-to.js';
 import { reportedVersion } from '../../cli/version.js';
@@ -75,6 +75,8 @@ export async function openOwnMetrics(context: DaemonContext, resolver: Resolver,
         inFlight.change(labels, -1);
         metrics.count('kubelet_http_requests_total', labels);
         metrics.observe('kubelet_http_requests_duration_seconds', labels, (served.endedMillis - served.startedMillis) / 1000);
+        const subresource = webSocketLabel(served.path, served.upgrade, served.status);
+        if (subresource !== null) metrics.count('kubelet_websocket_streaming_requests_total', { subresource });
       },
     }),
   };
