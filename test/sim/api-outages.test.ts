@@ -1,10 +1,11 @@
 // Pods while the apiserver is away, forgetful, overloaded, or its watches break; and agents that are killed meanwhile. Nothing restarts,
 // nothing is lost, and when all is well again the API shows what is.
 import t from 'tap';
+import { parseRfc3339 } from '../../src/domain/values/time.js';
 import type { FaultRule } from '../../src/sim/index.js';
 import { scene } from './api-scene.js';
 import type { ApiWorld } from './api-world.js';
-import { minute, second } from './sim-pods.js';
+import { minute, podOf, second } from './sim-pods.js';
 
 t.setTimeout(900_000);
 
@@ -142,4 +143,39 @@ scene('an agent that is killed every ten seconds tells no step back', (world, t)
     world.node.start();
   }
   isAsWanted(world, t, ids);
+});
+
+scene('KB036: while the API still shows the container before as started, the next one waits for its own start-up, also over a restart of the agent', (world, t) => {
+  const probe = { httpGet: { port: 8080 }, periodSeconds: 1 };
+  const pod = podOf('a', { containers: { c: 'run=60s,exit=1,healthy=20s' } });
+  const containers = pod.spec.containers.map((container) => ({ ...container, startupProbe: { ...probe, failureThreshold: 60 }, livenessProbe: probe }));
+  world.createPod({ ...pod, spec: { ...pod.spec, containers } }, world.node.name);
+  const shown = () => world.status('a').containerStatuses?.[0];
+  world.until('it has started', () => shown()?.started === true);
+  const uid = world.get('a')?.metadata.uid ?? '';
+  const own = () => world.node.statusOf(uid)?.containerStatuses?.[0];
+  world.node.setFaults([always('apiWriter.*', 'unavailable', 'before')]);
+  const first = own()?.containerID;
+  world.until('the next one runs', () => own()?.state?.running !== undefined && own()?.containerID !== first);
+  t.match(shown(), { started: true, containerID: first }, 'the API shows the one before');
+  for (let i = 0; i < 18; i++) {
+    t.match(own(), { started: false, ready: false, restartCount: 1 }, `${i} s after its start`);
+    if (i === 5) {
+      t.match(shown(), { started: true, containerID: first }, 'still');
+      world.node.kill();
+      world.node.start();
+      world.until('the agent knows it', () => own() !== undefined, second);
+    }
+    world.run(second);
+  }
+  world.until('it has started', () => own()?.started === true && own()?.ready === true, 20 * second);
+  t.equal(own()?.restartCount, 1);
+  world.node.setFaults([]);
+  world.until('the API says so', () => shown()?.started === true && shown()?.restartCount === 1);
+  const early = world.seen.flatMap(({ at, pod: { status } }) => {
+    const { started, state } = status?.containerStatuses?.[0] ?? {};
+    return started === true && state?.running !== undefined && at < (parseRfc3339(state.running.startedAt ?? '') ?? 0) + 18 * second ? [state.running.startedAt] : [];
+  });
+  t.strictSame(early, [], 'no watcher ever saw one started before its time');
+  t.notOk(world.node.events('a').some(({ record }) => record.message.includes('liveness')));
 });
