@@ -1,6 +1,8 @@
 // Wiring of all that is done on the node for volumes.
 import { LinuxHostPaths } from '../adapters/linux/index.js';
-import { FilePodVolumes, FileSubPaths, FileVolumeMounts, mountHelperDirectories } from '../adapters/storage/index.js';
+import { GrpcCsiNode, UnixPluginSockets } from '../adapters/plugins/index.js';
+import { FileCsiFiles, FilePodVolumes, FileSubPaths, FileVolumeMounts, mountHelperDirectories } from '../adapters/storage/index.js';
+import { pluginRegistrationDirectory } from '../domain/values/pod-directories.js';
 import type { Binder } from './bind-to.js';
 import { tokens } from './tokens.js';
 
@@ -21,10 +23,21 @@ export function bindVolumes(bind: Binder): void {
     teardown.add('sub paths', () => subPaths.close());
     return subPaths;
   });
-  bind.to(tokens.volumePorts, [tokens.podVolumes, tokens.volumeMounts, tokens.hostPaths, tokens.subPaths], (podVolumes, volumeMounts, hostPaths, subPaths) => ({
-    podVolumes,
-    volumeMounts,
-    hostPaths,
-    subPaths,
-  }));
+  bind.to(tokens.pluginSockets, [tokens.configuration, tokens.native, tokens.inbox, tokens.teardown], ({ options }, native, inbox, teardown) => {
+    const directory = pluginRegistrationDirectory(options.rootDir);
+    const sockets = new UnixPluginSockets({ directory, openFileWatch: (listener) => native.openFileWatch(listener), deliver: (event) => inbox.deliver(event) });
+    teardown.add('plugin sockets', () => sockets.close());
+    return sockets;
+  });
+  bind.to(tokens.csiNode, [], () => new GrpcCsiNode());
+  bind.to(tokens.csiFiles, [tokens.configuration, tokens.teardown], ({ options }, teardown) => {
+    const files = FileCsiFiles.open({ rootDirectory: options.rootDir });
+    teardown.add('files of CSI volumes', () => files.close());
+    return files;
+  });
+  bind.to(
+    tokens.volumePorts,
+    [tokens.podVolumes, tokens.volumeMounts, tokens.hostPaths, tokens.subPaths, tokens.pluginSockets, tokens.csiNode, tokens.csiFiles],
+    (podVolumes, volumeMounts, hostPaths, subPaths, pluginSockets, csiNode, csiFiles) => ({ podVolumes, volumeMounts, hostPaths, subPaths, pluginSockets, csiNode, csiFiles }),
+  );
 }

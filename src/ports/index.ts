@@ -114,6 +114,8 @@ export type {
   RuntimeVersion,
   SandboxOperations,
 } from './outbound/container-runtime.js';
+export type { CsiFileOperations } from './outbound/csi-files.js';
+export type { CsiCapability, CsiNodeInfo, CsiNodeOperations, CsiStaging, CsiVolumeStats } from './outbound/csi-node.js';
 export type { EventRecord, EventSinkOperations } from './outbound/event-sink.js';
 export type { FileChange, FileWatch, FileWatchEvent, FileWatchInterest, FileWatchListener } from './outbound/file-watch.js';
 export type { FilesystemUsage, FilesystemUsageOperations } from './outbound/filesystem-usage.js';
@@ -130,6 +132,7 @@ export type {
   ManifestUrlOperations,
 } from './outbound/manifests.js';
 export type { AgentOperations, OutboundOperations, OutboundPorts } from './outbound/outbound-ports.js';
+export type { PluginInfo, PluginSocket, PluginSocketOperations, PluginSocketsChanged } from './outbound/plugin-sockets.js';
 export type { ContainerFiles, PodCgroupOperations, PodDirectoryOperations, PodLogOperations, UserNamespaceFile } from './outbound/pod-files.js';
 export type {
   HostPathKind,

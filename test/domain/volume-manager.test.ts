@@ -50,6 +50,7 @@ class Manager {
     const context: VolumeContext = {
       turn,
       ...{ nodeFacts: nodeFacts({}), nodeName: 'n', node: this.node, apiData: null },
+      csi: { driver: () => null, driverObject: () => ({ synced: true, object: null }) },
       event: (pod, _container, type, reason, message) => this.told.push(`${pod.metadata.name} ${type} ${reason} ${message}`),
       volumesChanged: (uid) => settleRelease(this.state, uid),
       volumesWorkedOn: (uid, _pod, outdated) => this.worked.push(`${uid} ${outdated}`),
@@ -222,7 +223,7 @@ t.test('data that is to be shown anew: at once, once more when it changes meanwh
   const manager = new Manager();
   manager.silent.add('podVolumes.setUp');
   manager.want('a', info);
-  manager.do((state) => refreshVolumes(state, 'a'));
+  manager.do((state, context) => refreshVolumes(state, 'a', context));
   t.strictSame(manager.worked, []);
   const content = { entries: [], generationPaths: null, readings: [['n', { kind: 'absent' }]] };
   manager.run.answer = ({ op }) => ok(op === 'podVolumes.read' ? content : null);

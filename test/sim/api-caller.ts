@@ -9,6 +9,9 @@ const groups: Readonly<Record<string, string>> = {
   subjectaccessreviews: 'authorization.k8s.io',
   selfsubjectaccessreviews: 'authorization.k8s.io',
   certificatesigningrequests: 'certificates.k8s.io',
+  csidrivers: 'storage.k8s.io',
+  csinodes: 'storage.k8s.io',
+  volumeattachments: 'storage.k8s.io',
 };
 const start: Micros = 1_800_000_000_000_000;
 

@@ -1,6 +1,7 @@
 // The face of the storage adapter: what the agent keeps in files, and how file systems' refusals become port errors.
 export { checkName } from './directory-handle.js';
 export { FileContainerLogs } from './file-container-logs.js';
+export { FileCsiFiles } from './file-csi-files.js';
 export { carryOut, errnoName, FileRefusal } from './file-errors.js';
 export { FilePodDirectories, type PodDirectoryPaths } from './file-pod-directories.js';
 export { FilePodLogs, type PodLogPaths } from './file-pod-logs.js';

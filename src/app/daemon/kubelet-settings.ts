@@ -63,6 +63,7 @@ export function kubeletSettings(
       podCidr: c.podCIDR,
       userNamespaces,
       cgroupsPerQos: c.cgroupsPerQOS,
+      takesPlugins: true,
     },
     node,
     fileSource: c.staticPodPath === '' ? null : { ...manifests, path: c.staticPodPath, checkPeriod: micros(c.fileCheckFrequency) },

@@ -15,6 +15,7 @@ import type { ImageContext } from '../images/image-context.js';
 import { ensureImage, leaveImage, takeImage } from '../images/image-manager.js';
 import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.js';
 import type { Turn } from '../kernel/machine.js';
+import type { CsiView } from '../plugins/csi-view.js';
 import type { ActuatedResources } from '../pod-sync/container-resize.js';
 import type { RangesOfPods, SyncContext, SyncSettings, VolumesOfPods } from '../pod-sync/sync-context.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
@@ -41,6 +42,7 @@ export interface ApiParts {
   podReleased(context: AgentContext, uid: string): void;
   volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, outdated: boolean): void;
   volumes(context: AgentContext): VolumesOfPods;
+  csi(context: AgentContext): CsiView;
   /** Tells whom it concerns that a copy has changed. @param replaced it follows from a complete list */
   changed(context: AgentContext, reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void;
 }
@@ -54,6 +56,7 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   readonly probeResults: SyncContext['probeResults'];
   private data: SyncContext['apiData'] = null;
   private podVolumes: VolumesOfPods | null = null;
+  private csiDrivers: CsiView | null = null;
   private ranges: RangesOfPods | null = null;
   private built: { readonly facts: unknown; readonly configs: RuntimeConfigs } | null = null;
   private current: Turn<AgentOperations> | null = null;
@@ -99,6 +102,11 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   get volumes(): VolumesOfPods {
     this.podVolumes ??= this.apiParts.volumes(this);
     return this.podVolumes;
+  }
+
+  get csi(): CsiView {
+    this.csiDrivers ??= this.apiParts.csi(this);
+    return this.csiDrivers;
   }
 
   get userNamespaces(): RangesOfPods {

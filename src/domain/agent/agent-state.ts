@@ -11,6 +11,7 @@
 // | probes         | probe workers             | status, pod actions                    |
 // | api            | api objects               | pod sources, environment, admission    |
 // | volumes        | the volume manager        | pod operations, node status            |
+// | plugins        | the plugin manager        | volumes of CSI drivers                 |
 // | userNamespaces | pod operations, orphans   | pod operations                         |
 // | images         | the image manager         | container starts, image collection     |
 import type { Micros } from '../../ports/micros.js';
@@ -19,11 +20,13 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
+import type { PluginSocketsChanged } from '../../ports/outbound/plugin-sockets.js';
 import { newCrashLoopBackoff } from '../backoff/crash-loop-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import { type ImageManagerState, newImageManagerState } from '../images/image-manager-state.js';
 import { eventedHealthThreshold, healthThreshold, newPleg, type Pleg, plegEventQueueCapacity } from '../pleg/pleg.js';
+import { newPluginManager, type PluginManager } from '../plugins/plugin-manager-state.js';
 import { newPodCache, type PodCache } from '../pod-cache/pod-cache.js';
 import { newPodConfig, type PodConfigState, type PodDelivery, type PodSource } from '../pod-sources/pod-config.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
@@ -140,6 +143,7 @@ export interface AgentState {
   /** Pods that nobody knows, whose directories are being removed, by uid. */
   readonly orphans: Set<string>;
   readonly volumes: VolumeManager;
+  readonly plugins: PluginManager;
   readonly userNamespaces: UserNamespaces;
   readonly collection: CollectionState;
   readonly imageCollection: ImageCollectionState;
@@ -182,6 +186,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, lastAt: 0 },
     orphans: new Set(),
     volumes: newVolumeManager(),
+    plugins: newPluginManager(),
     userNamespaces: newUserNamespaces(settings.userNamespaces),
     collection: { phase: 'idle', outstanding: 0, planned: false, dirty: false },
     imageCollection: newImageCollection(),
@@ -204,6 +209,7 @@ export type AgentEvent =
   | { readonly type: 'runtimeChangesLost' }
   /** A watch of the API saw something. */
   | ApiWatchEvents
+  | PluginSocketsChanged
   | { readonly type: 'nodeFacts'; readonly facts: NodeFacts }
   /** The Secret objects that can be had now; another set replaces the one before. */
   | { readonly type: 'pullSecrets'; readonly secrets: readonly Secret[] };

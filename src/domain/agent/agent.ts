@@ -25,6 +25,7 @@ import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotati
 import { beginRelist, requestPodRelist } from './looks.js';
 import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
+import { beginPlugins, pluginSocketsChanged, takePluginReply, takePluginWake } from './plugins.js';
 import { admissionReplied, takeMadeRoom } from './pod-admission.js';
 import { operationHookReplied, operationReplied, operationWoken } from './pod-operations.js';
 import { tellConnected } from './pod-statuses.js';
@@ -77,9 +78,13 @@ function take(context: AgentContext, input: AgentInput): void {
       startImageStore(context);
       beginSurvey(context.state.volumes, context);
       beginApiObjects(context);
+      beginPlugins(context);
       return;
     case 'api-watch':
       apiSaw(context, input);
+      return;
+    case 'plugin-sockets-changed':
+      pluginSocketsChanged(context);
       return;
     case 'podSet':
       podSet(context, input);
@@ -173,7 +178,7 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
       orphanReplied(context, key, reply);
       return;
     default:
-      if (!takeVolumeReply(context, reply)) upkeepReplied(context, reply);
+      if (!takeVolumeReply(context, reply) && !takePluginReply(context, reply)) upkeepReplied(context, reply);
   }
 }
 
@@ -264,6 +269,6 @@ function woken(context: AgentContext, { address }: Wake): void {
       beginLogRotation(context);
       return;
     default:
-      assert(false, `an unknown address was woken: ${address.machine}`);
+      assert(takePluginWake(context, address), `an unknown address was woken: ${address.machine}`);
   }
 }

@@ -5,6 +5,7 @@ import { apiDataOf, objectChanged, registerObjects, trustBundleReflector, trustB
 import { watchObjects } from './api-objects.js';
 import { apiPodsChanged } from './api-pods.js';
 import { reconcileAllMirrors } from './mirror-pods.js';
+import { csiDriverObjectsChanged, csiViewOf } from './plugins.js';
 import { runtimeClassesChanged } from './runtime-facts.js';
 import { servicesChanged } from './services.js';
 import { volumesNodeChanged, volumesOfPods } from './volumes.js';
@@ -20,6 +21,7 @@ const owners: Readonly<Record<string, Owner>> = {
   configmaps: objectChanged,
   runtimeclasses: runtimeClassesChanged,
   [trustBundleReflector]: trustBundlesChanged,
+  csidrivers: csiDriverObjectsChanged,
 };
 
 export const apiParts: ApiParts = {
@@ -28,6 +30,7 @@ export const apiParts: ApiParts = {
   podReleased: unregisterObjects,
   volumesWorkedOn,
   volumes: volumesOfPods,
+  csi: csiViewOf,
   changed: (context, reflector, changes, replaced) => owners[reflector.name.split(':', 1)[0] as string]?.(context, reflector, changes, replaced),
 };
 

@@ -46,6 +46,8 @@ export interface AgentSettings {
   readonly userNamespaces: UserNamespaceSettings;
   /** Whether pods get cgroups of their own. */
   readonly cgroupsPerQos: boolean;
+  /** Plugins may register at the node. */
+  readonly takesPlugins: boolean;
 }
 
 export const defaultSettings: AgentSettings = {
@@ -70,4 +72,5 @@ export const defaultSettings: AgentSettings = {
   podCidr: '',
   userNamespaces: defaultUserNamespaces,
   cgroupsPerQos: true,
+  takesPlugins: false,
 };

@@ -21,7 +21,7 @@ export function volumesOfPods(context: AgentContext): VolumesOfPods {
   return {
     want: (uid: string, pod: Pod) => wantVolumes(volumes, uid, pod, context),
     state: (uid, waited) => volumesState(volumes, uid, waited),
-    refresh: (uid) => refreshVolumes(volumes, uid),
+    refresh: (uid) => refreshVolumes(volumes, uid, context),
     mounted: (uid) => mountedVolumesOf(volumes, uid, context.nodeFacts.rootDirectory),
     groups: (uid) => volumeGroups(volumes, uid),
     release: (uid) => releaseVolumes(volumes, uid, context),

@@ -11,12 +11,13 @@
 // in no text that is logged.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
+import type { Timestamp } from '../../ports/model/object-meta.js';
 import type { PortFailure } from '../../ports/port-error.js';
-import { microsPerSecond, parseRfc3339 } from '../values/time.js';
+import { formatRfc3339, microsPerSecond, parseRfc3339 } from '../values/time.js';
 import type { TokenRequest } from '../volumes/api-data-volume.js';
 
 export type TokenAnswer =
-  | { readonly kind: 'found'; readonly token: string }
+  | { readonly kind: 'found'; readonly token: string; readonly expirationTimestamp: Timestamp }
   | { readonly kind: 'failed'; readonly message: string }
   /** It is being asked for; whoever waits is told. */
   | { readonly kind: 'pending' };
@@ -71,11 +72,12 @@ export function lookUpToken(cache: TokenCache, request: TokenRequest, since: Mic
     cached = { key, podUid: request.podUid, token: null, expiresAt: 0, refreshAt: null, askingSince: null, failure: null };
     cache.tokens.set(key, cached);
   }
-  if (cached.token !== null && (cached.refreshAt === null || asking.now < cached.refreshAt)) return { kind: 'found', token: cached.token };
+  if (cached.token !== null && (cached.refreshAt === null || asking.now < cached.refreshAt))
+    return { kind: 'found', token: cached.token, expirationTimestamp: formatRfc3339(cached.expiresAt) };
   if (cached.failure !== null && cached.failure.askedAt >= since) {
     const { message } = cached.failure;
     if (cached.token === null) return { kind: 'failed', message: `failed to fetch token: ${message}` };
-    if (asking.now < cached.expiresAt) return { kind: 'found', token: cached.token };
+    if (asking.now < cached.expiresAt) return { kind: 'found', token: cached.token, expirationTimestamp: formatRfc3339(cached.expiresAt) };
     return { kind: 'failed', message: `token ${nameOf(request)} expired and refresh failed: ${message}` };
   }
   if (cached.askingSince === null) {

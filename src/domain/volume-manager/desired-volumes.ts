@@ -37,15 +37,15 @@ export function wantVolumes(manager: VolumeManager, uid: string, pod: Pod, conte
     if (claim === null) addDesired(manager, wanted, volume.name, { kind: 'inline', volume }, context);
     else if (!wanted.names.has(volume.name)) lookUpClaim(wanted, volume, claim, context);
   }
-  refreshVolumes(manager, uid);
+  refreshVolumes(manager, uid, context);
 }
 
 /** Volumes of the pod that show data are to show what is so now, at once. */
-export function refreshVolumes(manager: VolumeManager, uid: string): void {
+export function refreshVolumes(manager: VolumeManager, uid: string, context: VolumeContext): void {
   for (const name of new Set(manager.pods.get(uid)?.names.values())) {
     const desired = manager.desired.get(name);
     const mount = desired?.pods.get(uid);
-    if (mount === undefined || volumePluginFor(mount.spec)?.requiresRemount !== true) continue;
+    if (mount === undefined || !isShownAnew(mount.spec, context)) continue;
     const operation = manager.operations.get(name);
     if (operation !== undefined) operation.again = true;
     const actual = manager.actual.get(name)?.pods.get(uid);
@@ -54,6 +54,12 @@ export function refreshVolumes(manager: VolumeManager, uid: string): void {
     manager.backoffs.delete(name);
     manager.dirty.add(name);
   }
+}
+
+/** Whether the volume is set up again while it is mounted. */
+export function isShownAnew(spec: VolumeSpec, context: VolumeContext): boolean {
+  const plugin = volumePluginFor(spec);
+  return plugin !== null && (plugin.requiresRemount || kindOf(plugin.name)?.requiresRemount?.(spec, context) === true);
 }
 
 /** The pod's volumes are wanted no more. */

@@ -18,6 +18,7 @@ import type { ApiData } from '../api-data/api-data.js';
 import type { MountedVolume } from '../containers/mounts.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import type { CommandFor, Reply, Turn } from '../kernel/machine.js';
+import type { CsiView } from '../plugins/csi-view.js';
 import type { VolumeSpec } from '../volumes/volume-spec.js';
 
 /** What the volumes of a node need of the agent around them. */
@@ -29,6 +30,7 @@ export interface VolumeContext {
   readonly node: Node | null;
   /** null: standalone. */
   readonly apiData: ApiData | null;
+  readonly csi: CsiView;
   event(pod: Pod, containerName: null, type: 'Normal' | 'Warning', reason: string, message: string): void;
   /** Something of the pod's volumes has changed: whoever waits for them looks again, after this step. */
   volumesChanged(uid: string): void;
@@ -102,6 +104,8 @@ export interface VolumeKind {
   readonly refusal?: (spec: VolumeSpec) => string | null;
   /** Has to be attached to the node by others first. */
   readonly isAttachable?: (spec: VolumeSpec, context: VolumeContext) => boolean;
+  /** Is set up anew from time to time, beside what its plugin always says of that. */
+  readonly requiresRemount?: (spec: VolumeSpec, context: VolumeContext) => boolean;
   readonly mountDevice: VolumeProcedure<never> | null;
   /** null: there is nothing to do on the host. */
   readonly setUp: VolumeProcedure<never> | null;

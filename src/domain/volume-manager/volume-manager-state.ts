@@ -41,7 +41,7 @@ export interface ClaimLookup {
 export interface DesiredVolume {
   readonly name: string;
   readonly plugin: string;
-  readonly attachable: boolean;
+  attachable: boolean;
   readonly pods: Map<string, DesiredMount>;
 }
 

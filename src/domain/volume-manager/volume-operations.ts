@@ -16,6 +16,7 @@ import type { Reply } from '../kernel/machine.js';
 import { goQuote } from '../values/go-text.js';
 import { volumePluginFor } from '../volumes/volume-plugins.js';
 import { specName, type VolumeSpec } from '../volumes/volume-spec.js';
+import { isShownAnew } from './desired-volumes.js';
 import { mountRefusal } from './mount-checks.js';
 import { backoffKey, backoffText, operationFailed } from './volume-backoff.js';
 import { type FailureSeverity, singleCommand, type VolumeContext, type VolumeFailure, type VolumeProcedure, type VolumeScene, type VolumeStep } from './volume-kind.js';
@@ -247,10 +248,11 @@ function workedOn(manager: VolumeManager, uid: string, context: VolumeContext): 
   let outdated = false;
   for (const name of wanted.names.values()) {
     const spec = manager.desired.get(name)?.pods.get(uid)?.spec;
-    if (spec === undefined || !showsData(spec)) continue;
+    if (spec === undefined || !isShownAnew(spec, context)) continue;
     if (manager.operations.has(name)) return;
     const mount = manager.actual.get(name)?.pods.get(uid);
-    if (mount?.state !== 'mounted' || mount.remountRequired) outdated = true;
+    // One that a driver wants to be published again is never up to date for long.
+    if (mount?.state !== 'mounted' || mount.remountRequired || !showsData(spec)) outdated = true;
   }
   context.volumesWorkedOn(uid, wanted.pod, outdated);
 }

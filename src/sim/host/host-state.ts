@@ -3,6 +3,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
 import type { HostPathKind } from '../../ports/outbound/pod-volumes.js';
 import type { NodeDockerConfig } from '../../ports/outbound/registry-credentials.js';
+import type { SimPlugin } from './sim-csi.js';
 import { newSimMachine, type SimMachineState } from './sim-machine.js';
 
 export interface SimPodDirectory {
@@ -70,6 +71,11 @@ export interface SimHostState {
   readonly hostPaths: Map<string, HostPathKind>;
   /** By mount point. */
   readonly volumeMounts: Map<string, SimVolumeMount>;
+  /** By registration socket. */
+  readonly plugins: Map<string, SimPlugin>;
+  pluginStarts: number;
+  /** By the place that a CSI volume is mounted at. */
+  readonly csiFiles: Map<string, { readonly data: string | null; readonly isMade: boolean }>;
   /** Pod log directory -> container -> name of a log file -> its size in bytes. */
   readonly logs: Map<string, Map<string, Map<string, number>>>;
   /** Running containers that log, by id: the file they write, and since when its size has not been counted up. */
@@ -98,6 +104,9 @@ export function emptyHostState(): SimHostState {
     podDirectories: new Map(),
     hostPaths: new Map(),
     volumeMounts: new Map(),
+    plugins: new Map(),
+    pluginStarts: 0,
+    csiFiles: new Map(),
     logs: new Map(),
     logWriters: new Map(),
     links: new Map(),

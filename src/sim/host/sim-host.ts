@@ -6,9 +6,12 @@ import { unreachable } from '../../domain/kernel/assert.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Flattened } from '../../ports/operation.js';
 import type { ContainerLogOperations } from '../../ports/outbound/container-logs.js';
+import type { CsiFileOperations } from '../../ports/outbound/csi-files.js';
+import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
 import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
 import type { FilesystemUsageOperations } from '../../ports/outbound/filesystem-usage.js';
 import type { MachineOperations } from '../../ports/outbound/machine.js';
+import type { PluginSocketOperations } from '../../ports/outbound/plugin-sockets.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../ports/outbound/pod-files.js';
 import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from '../../ports/outbound/pod-volumes.js';
 import type { PullRecordOperations } from '../../ports/outbound/pull-records.js';
@@ -19,6 +22,7 @@ import { hostSettings, type SimHostOptions, type SimHostSettings } from './host-
 import { emptyHostState, type SimHostState } from './host-state.js';
 import { HostRefusal } from './refusal.js';
 import { SimContainerLogs } from './sim-container-logs.js';
+import { SimCsi } from './sim-csi.js';
 import { SimImageFiles } from './sim-image-files.js';
 import { SimMachine } from './sim-machine.js';
 import { SimPodCgroups } from './sim-pod-cgroups.js';
@@ -32,6 +36,9 @@ export interface HostPorts {
   readonly podDirectories: PodDirectoryOperations;
   readonly podVolumes: PodVolumeOperations;
   readonly volumeMounts: VolumeMountOperations;
+  readonly pluginSockets: PluginSocketOperations;
+  readonly csiNode: CsiNodeOperations;
+  readonly csiFiles: CsiFileOperations;
   readonly hostPaths: HostPathOperations;
   readonly subPaths: SubPathOperations;
   readonly podLogs: PodLogOperations;
@@ -56,14 +63,19 @@ type OtherRequest = Extract<
       | `events.${string}`
       | `filesystemUsage.${string}`
       | `volumeMounts.${string}`
+      | `pluginSockets.${string}`
+      | `csiNode.${string}`
+      | `csiFiles.${string}`
       | `pullRecords.${string}`
       | `registryCredentials.${string}`;
   }
 >;
 
+type PluginRequest = Extract<AnyRequest, { readonly op: `pluginSockets.${string}` | `csiNode.${string}` | `csiFiles.${string}` }>;
+
 const hostPorts: ReadonlySet<string> = new Set([
   ...['podDirectories', 'podVolumes', 'volumeMounts', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups'],
-  ...['pullRecords', 'registryCredentials', 'machine', 'events', 'filesystemUsage'],
+  ...['pluginSockets', 'csiNode', 'csiFiles', 'pullRecords', 'registryCredentials', 'machine', 'events', 'filesystemUsage'],
 ]);
 
 export class SimHost {
@@ -72,6 +84,7 @@ export class SimHost {
   readonly volumes: SimPodVolumes;
   readonly subPaths: SimSubPaths;
   readonly volumeMounts: SimVolumeMounts;
+  readonly csi: SimCsi;
   readonly logs: SimPodLogs;
   readonly containerLogs: SimContainerLogs;
   readonly cgroups: SimPodCgroups;
@@ -90,6 +103,7 @@ export class SimHost {
     this.subPaths = new SimSubPaths(state, this.settings);
     this.volumes = new SimPodVolumes(state, this.settings, this.subPaths);
     this.volumeMounts = new SimVolumeMounts(state, this.settings);
+    this.csi = new SimCsi(state, this.settings);
     this.logs = new SimPodLogs(state, this.settings);
     this.containerLogs = new SimContainerLogs(state, this.settings);
     this.cgroups = new SimPodCgroups(state, this.settings);
@@ -208,6 +222,21 @@ export class SimHost {
         return this.machine.read();
       case 'machine.addresses':
         return this.machine.addresses(asked.request);
+      case 'pluginSockets.scan':
+      case 'pluginSockets.info':
+      case 'pluginSockets.notify':
+      case 'csiNode.info':
+      case 'csiNode.capabilities':
+      case 'csiNode.stage':
+      case 'csiNode.publish':
+      case 'csiNode.unpublish':
+      case 'csiNode.unstage':
+      case 'csiNode.expand':
+      case 'csiNode.stats':
+      case 'csiFiles.prepare':
+      case 'csiFiles.read':
+      case 'csiFiles.remove':
+        return this.answerPlugin(asked);
       case 'pullRecords.list':
         return this.imageFiles.list(asked.request);
       case 'pullRecords.read':
@@ -224,6 +253,41 @@ export class SimHost {
         return this.usage();
       case 'events.record':
         return this.record(asked.request, now);
+      default:
+        return unreachable(asked);
+    }
+  }
+
+  private answerPlugin(asked: PluginRequest): unknown {
+    switch (asked.op) {
+      case 'pluginSockets.scan':
+        return this.csi.scan();
+      case 'pluginSockets.info':
+        return this.csi.pluginInfo(asked.request);
+      case 'pluginSockets.notify':
+        return this.csi.notify(asked.request);
+      case 'csiNode.info':
+        return this.csi.nodeInfo(asked.request);
+      case 'csiNode.capabilities':
+        return this.csi.capabilities(asked.request);
+      case 'csiNode.stage':
+        return this.csi.stage(asked.request);
+      case 'csiNode.publish':
+        return this.csi.publish(asked.request);
+      case 'csiNode.unpublish':
+        return this.csi.unpublish(asked.request);
+      case 'csiNode.unstage':
+        return this.csi.unstage(asked.request);
+      case 'csiNode.expand':
+        return this.csi.expand(asked.request);
+      case 'csiNode.stats':
+        return this.csi.stats(asked.request);
+      case 'csiFiles.prepare':
+        return this.csi.prepare(asked.request);
+      case 'csiFiles.read':
+        return this.csi.read(asked.request);
+      case 'csiFiles.remove':
+        return this.csi.removeFiles(asked.request);
       default:
         return unreachable(asked);
     }

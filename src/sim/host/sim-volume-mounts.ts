@@ -5,6 +5,7 @@ import type { FoundPodVolumes, VolumeMountOperations, VolumePlace } from '../../
 import type { SimHostSettings } from './host-options.js';
 import type { SimHostState } from './host-state.js';
 import { checkName, HostRefusal } from './refusal.js';
+import { csiDataOf } from './sim-csi.js';
 
 export class SimVolumeMounts {
   constructor(
@@ -66,11 +67,15 @@ export class SimVolumeMounts {
 }
 
 /** Directories of volumes, whoever made them. */
-export function volumesOf({ podDirectories }: SimHostState, uid: string): LeftVolume[] {
-  const pod = podDirectories.get(uid);
+export function volumesOf(state: SimHostState, uid: string): LeftVolume[] {
+  const pod = state.podDirectories.get(uid);
   const left = [...(pod?.volumeData ?? []), ...(pod?.mounts ?? [])].filter((path) => path.startsWith('volumes/')).map((path) => path.split('/').slice(1, 3).join('/'));
   const paths = [...new Set([...(pod?.volumes.keys() ?? []), ...left])].sort();
-  return paths.map((path) => ({ plugin: path.slice(0, path.indexOf('/')), volume: path.slice(path.indexOf('/') + 1), data: null }));
+  return paths.map((path) => ({
+    plugin: path.slice(0, path.indexOf('/')),
+    volume: path.slice(path.indexOf('/') + 1),
+    data: path.startsWith('kubernetes.io~csi/') ? csiDataOf(state, uid, path) : null,
+  }));
 }
 
 function below({ plugin, volume, inner }: Extract<VolumePlace, { kind: 'pod' }>): string {

@@ -50,7 +50,7 @@ export const coreStructs: StructTable = {
   },
   NodeSwapStatus: { capacity: '*int64' },
   ContainerImage: { names: '[]string', sizeBytes: 'int64' },
-  AttachedVolume: { name: 'string!', devicePath: 'string!' },
+  AttachedVolume: { name: 'string!', devicePath: 'string' },
   NodeRuntimeHandler: { name: '*string', features: '*NodeRuntimeHandlerFeatures' },
   NodeRuntimeHandlerFeatures: { recursiveReadOnlyMounts: '*bool', userNamespaces: '*bool' },
   NodeFeatures: { supplementalGroupsPolicy: '*bool' },

@@ -1,0 +1,223 @@
+// A small CSI driver of the node service, for tests and demonstrations: volumes are directories of its own, shown by bind mounts (root), or by a copy of
+// nothing but a marker file without root. It can be slow, fail, hang, and be started again.
+//
+// Invariants: it touches nothing but its directory, its sockets, and the paths that it is called with; what it needs to take a volume down again is what the
+// kernel's table of mounts says, so that a driver that was killed goes on where it was.
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Server, ServerCredentials, type ServerUnaryCall, type ServiceError, type sendUnaryData } from '@grpc/grpc-js';
+import type { PortOf } from '../../ports/operation.js';
+import type { MountOperations } from '../../ports/outbound/mounts.js';
+import { grpcStatus } from '../grpc/index.js';
+import { parseMountinfo } from '../native-linux/index.js';
+import { NodeServiceCapability_RPC_Type as CapabilityType, NodeService, VolumeUsage_Unit as Unit } from '../plugins/gen/csi-v1.js';
+import { RegistrationService } from '../plugins/gen/pluginregistration-v1.js';
+
+const directoryMode = 0o750;
+const markerFile = 'mock-csi-volume.json';
+const stopTimeMs = 1_000;
+export const mockCsiMethods = [
+  'NodeGetInfo',
+  'NodeGetCapabilities',
+  'NodeStageVolume',
+  'NodePublishVolume',
+  'NodeUnpublishVolume',
+  'NodeUnstageVolume',
+  'NodeExpandVolume',
+  'NodeGetVolumeStats',
+] as const;
+export type MockCsiMethod = (typeof mockCsiMethods)[number];
+
+export interface MockCsiOptions {
+  readonly driver: string;
+  /** Where kubelets look for plugins. */
+  readonly pluginsDirectory: string;
+  /** A directory a volume, by its handle. */
+  readonly dataDirectory: string;
+  readonly nodeId: string;
+  /** Of the node service, as CSI spells them. */
+  readonly capabilities: readonly string[];
+  readonly versions: readonly string[];
+  readonly maxVolumes: bigint;
+  readonly topology: Readonly<Record<string, string>>;
+  /** How volumes are shown; null: by a directory with a marker file, without a mount. */
+  readonly mounts: PortOf<MountOperations> | null;
+}
+
+/** What a method does instead of its work, for so many calls. */
+export interface MockCsiFault {
+  readonly method: MockCsiMethod;
+  /** A code of gRPC by number; null: the work is done after the delay. */
+  readonly code: number | null;
+  readonly message: string;
+  /** Infinity: it never answers. */
+  readonly delayMillis: number;
+  times: number;
+}
+
+export interface MockCsiCall {
+  readonly method: string;
+  readonly request: Readonly<Record<string, unknown>>;
+}
+
+export const mockCsiDefaults: Omit<MockCsiOptions, 'driver' | 'pluginsDirectory' | 'dataDirectory'> = {
+  nodeId: 'mock-node',
+  capabilities: ['STAGE_UNSTAGE_VOLUME'],
+  versions: ['1.0.0'],
+  maxVolumes: 0n,
+  topology: {},
+  mounts: null,
+};
+
+export class MockCsiDriver {
+  /** The newest, oldest first. Secrets are left out. */
+  readonly calls: MockCsiCall[] = [];
+  readonly faults: MockCsiFault[] = [];
+  /** What kubelets said of the registration, the latest last. */
+  readonly told: { readonly registered: boolean; readonly error: string }[] = [];
+  readonly socket: string;
+  private server: Server | null = null;
+  private readonly timers = new Set<NodeJS.Timeout>();
+
+  constructor(private readonly options: MockCsiOptions) {
+    this.socket = join(options.pluginsDirectory, `${options.driver}-reg.sock`);
+  }
+
+  /** Rejects when the socket can't be made. One that was left is taken away. */
+  async start(): Promise<void> {
+    mkdirSync(dirname(this.socket), { recursive: true, mode: directoryMode });
+    mkdirSync(this.options.dataDirectory, { recursive: true, mode: directoryMode });
+    if (lstatSync(this.socket, { throwIfNoEntry: false })?.isSocket() === true) rmSync(this.socket);
+    const server = new Server();
+    server.addService(RegistrationService, {
+      getInfo: (_call: unknown, answer: sendUnaryData<unknown>) =>
+        answer(null, { type: 'CSIPlugin', name: this.options.driver, endpoint: this.socket, supportedVersions: [...this.options.versions] }),
+      notifyRegistrationStatus: ({ request }: ServerUnaryCall<{ pluginRegistered: boolean; error: string }, unknown>, answer: sendUnaryData<unknown>) => {
+        this.told.push({ registered: request.pluginRegistered, error: request.error });
+        answer(null, {});
+      },
+    });
+    server.addService(NodeService, this.methods());
+    await new Promise<void>((resolve, reject) => {
+      server.bindAsync(`unix:${this.socket}`, ServerCredentials.createInsecure(), (error) => (error === null ? resolve() : reject(error)));
+    });
+    this.server = server;
+  }
+
+  /** Ends, with its socket; volumes stay as they are. A second call does nothing. */
+  async stop(): Promise<void> {
+    const { server } = this;
+    this.server = null;
+    for (const timer of this.timers) clearTimeout(timer);
+    this.timers.clear();
+    if (server === null) return;
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(() => {
+        server.forceShutdown();
+        resolve();
+      }, stopTimeMs);
+      server.tryShutdown(() => {
+        clearTimeout(late);
+        resolve();
+      });
+    });
+    rmSync(this.socket, { force: true });
+  }
+
+  /** Where the files of a volume are. */
+  dataOf(volumeId: string): string {
+    return join(this.options.dataDirectory, encodeURIComponent(volumeId));
+  }
+
+  private methods() {
+    const { nodeId, maxVolumes, topology, capabilities } = this.options;
+    return {
+      nodeGetInfo: this.method('NodeGetInfo', async () => ({ nodeId, maxVolumesPerNode: maxVolumes, accessibleTopology: { segments: { ...topology } } })),
+      nodeGetCapabilities: this.method('NodeGetCapabilities', async () => ({
+        capabilities: capabilities.map((name) => ({ type: { $case: 'rpc' as const, rpc: { type: CapabilityType[name as keyof typeof CapabilityType] } } })),
+      })),
+      nodeStageVolume: this.method('NodeStageVolume', async ({ volumeId, stagingTargetPath }) => this.show(this.made(text(volumeId)), text(stagingTargetPath), [])),
+      nodePublishVolume: this.method('NodePublishVolume', async ({ volumeId, stagingTargetPath, targetPath, readonly }) => {
+        const source = text(stagingTargetPath) === '' || this.options.mounts === null ? this.made(text(volumeId)) : text(stagingTargetPath);
+        return this.show(source, text(targetPath), readonly === true ? ['ro'] : []);
+      }),
+      nodeUnpublishVolume: this.method('NodeUnpublishVolume', async ({ targetPath }) => this.hide(text(targetPath), true)),
+      nodeUnstageVolume: this.method('NodeUnstageVolume', async ({ stagingTargetPath }) => this.hide(text(stagingTargetPath), false)),
+      nodeExpandVolume: this.method('NodeExpandVolume', async ({ capacityRange }) => ({
+        capacityBytes: (capacityRange as { requiredBytes?: bigint } | undefined)?.requiredBytes ?? 0n,
+      })),
+      nodeGetVolumeStats: this.method('NodeGetVolumeStats', async () => ({
+        usage: [{ unit: Unit.BYTES, available: 1n << 30n, total: 1n << 31n, used: 1n << 30n }],
+        volumeCondition: undefined,
+      })),
+    };
+  }
+
+  private method(name: MockCsiMethod, work: (request: Readonly<Record<string, unknown>>) => Promise<object>) {
+    return ({ request }: ServerUnaryCall<Readonly<Record<string, unknown>>, unknown>, answer: sendUnaryData<unknown>): void => {
+      const { secrets, ...seen } = request;
+      this.calls.push({ method: name, request: { ...seen, ...(secrets === undefined ? {} : { secretKeys: Object.keys(secrets as object) }) } });
+      const fault = this.faults.find(({ method, times }) => method === name && times > 0);
+      if (fault !== undefined) fault.times--;
+      this.later(fault?.delayMillis ?? 0, () => {
+        if (fault !== undefined && fault.code !== null) answer(failure(fault.code, fault.message), null);
+        else
+          work(request).then(
+            (reply) => answer(null, reply),
+            (error: unknown) => answer(failure(grpcStatus.INTERNAL, error instanceof Error ? error.message : String(error)), null),
+          );
+      });
+    };
+  }
+
+  /** Never: it has hung. */
+  private later(millis: number, work: () => void): void {
+    if (millis === Number.POSITIVE_INFINITY) return;
+    if (millis === 0) {
+      work();
+      return;
+    }
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      work();
+    }, millis);
+    this.timers.add(timer);
+  }
+
+  private made(volumeId: string): string {
+    const path = this.dataOf(volumeId);
+    mkdirSync(path, { recursive: true, mode: 0o777 });
+    return path;
+  }
+
+  private async show(source: string, target: string, options: readonly string[]): Promise<object> {
+    if (isMounted(target)) return {};
+    mkdirSync(target, { recursive: true, mode: directoryMode });
+    const { mounts } = this.options;
+    if (mounts !== null) await mounts.bind({ source, target, recursive: false, options }, { signal: new AbortController().signal, timeoutMicros: null });
+    else writeFileSync(join(target, markerFile), `${JSON.stringify({ source, options })}\n`);
+    return {};
+  }
+
+  /** @param goes the directory too */
+  private async hide(target: string, goes: boolean): Promise<object> {
+    if (this.options.mounts !== null && isMounted(target))
+      await this.options.mounts.unmount({ target, force: false }, { signal: new AbortController().signal, timeoutMicros: null });
+    if (!existsSync(target)) return {};
+    rmSync(join(target, markerFile), { force: true });
+    if (goes) rmdirSync(target);
+    return {};
+  }
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function isMounted(path: string): boolean {
+  return parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')).some(({ mountPoint }) => mountPoint === path);
+}
+
+function failure(code: number, details: string): Partial<ServiceError> {
+  return { code, details };
+}

@@ -1,0 +1,59 @@
+// Plugins as a part of the agent: when their sockets are looked for, and whom it concerns that a CSI driver can be called.
+import type { CSIDriver } from '../../ports/model/storage.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { Address, Reply } from '../kernel/machine.js';
+import type { CsiView } from '../plugins/csi-view.js';
+import { type PluginContext, pluginsReplied, pluginsWoken, scanPlugins } from '../plugins/plugin-manager.js';
+import { csiDriverChanged, csiDriversChanged } from '../volume-manager/csi-volumes.js';
+import type { AgentContext } from './agent-context.js';
+import { watchObjects } from './api-objects.js';
+import { cachedObject } from './api-state.js';
+
+const reflector = 'csidrivers';
+const resource = { group: 'storage.k8s.io', version: 'v1', plural: reflector };
+
+/** Begins to look for plugins, if this agent takes any. */
+export function beginPlugins(context: AgentContext): void {
+  if (context.state.settings.takesPlugins) scanPlugins(context.state.plugins, contextOf(context));
+}
+
+export function pluginSocketsChanged(context: AgentContext): void {
+  beginPlugins(context);
+}
+
+/** False: the answer is for somebody else. */
+export function takePluginReply(context: AgentContext, reply: Reply<AgentOperations>): boolean {
+  return pluginsReplied(context.state.plugins, reply, contextOf(context));
+}
+
+/** False: it is somebody else's time. */
+export function takePluginWake(context: AgentContext, address: Address): boolean {
+  return pluginsWoken(context.state.plugins, address, contextOf(context));
+}
+
+/** The drivers' objects are read from the first volume on that asks for one. */
+export function csiViewOf(context: AgentContext): CsiView {
+  const { plugins } = context.state;
+  return {
+    driver: (name) => plugins.drivers.get(name) ?? null,
+    driverObject: (name) => {
+      const { api } = context.state;
+      if (api === null) return { synced: true, object: null };
+      if (!api.reflectors.has(reflector)) watchObjects(context, reflector, { resource, namespace: null, fieldSelector: null, labelSelector: null });
+      return { synced: api.reflectors.get(reflector)?.synced === true, object: cachedObject(api, reflector, '', name) as CSIDriver | null };
+    },
+  };
+}
+
+export function csiDriverObjectsChanged(context: AgentContext): void {
+  csiDriversChanged(context.state.volumes, context);
+}
+
+function contextOf(context: AgentContext): PluginContext {
+  return {
+    turn: context.turn,
+    nodeName: context.nodeName,
+    hasApi: context.state.api !== null,
+    driverChanged: (name) => csiDriverChanged(context.state.volumes, name, context),
+  };
+}

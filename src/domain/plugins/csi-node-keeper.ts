@@ -1,0 +1,165 @@
+// What the API says of this node's CSI drivers: the Node's annotation `csi.volume.kubernetes.io/nodeid` and topology labels, and the CSINode. Jobs are
+// done one after the other, each from what the API has at the time, so that entries of others stay.
+//
+//   job -> get Node -> patch its status (where anything differs) -> get CSINode -> create, update or leave it -> the registration goes on
+//
+// A conflict is tried again four times in all; what fails otherwise ends the job, and the registration with it. Without an apiserver there is nothing to do.
+import type { ApiObject } from '../../ports/model/api-object.js';
+import type { Node } from '../../ports/model/node.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { canonicalJson } from '../kernel/canonical.js';
+import type { Reply, Turn } from '../kernel/machine.js';
+import { goQuote } from '../values/go-text.js';
+import { byCodeUnits } from '../values/text-order.js';
+import { microsPerSecond } from '../values/time.js';
+import { type CsiNodeEntry, type CsiNodeJob, csiNodeAddress, type PluginManager } from './plugin-manager-state.js';
+
+const triesMax = 4;
+const timeout = 30 * microsPerSecond;
+const nodeIdAnnotation = 'csi.volume.kubernetes.io/nodeid';
+const migratedAnnotation = 'storage.alpha.kubernetes.io/migrated-plugins';
+const migratedPlugins = ['aws-ebs', 'azure-disk', 'azure-file', 'cinder', 'gce-pd', 'portworx-volume', 'vsphere-volume'].map((name) => `kubernetes.io/${name}`).join(',');
+const nodes = { group: '', version: 'v1', plural: 'nodes' };
+const csiNodes = { group: 'storage.k8s.io', version: 'v1', plural: 'csinodes' };
+/** What Go's int32 holds. */
+const countMax = 2_147_483_647;
+
+export interface KeeperContext {
+  readonly turn: Turn<AgentOperations>;
+  readonly nodeName: string;
+  /** There is an apiserver. */
+  readonly hasApi: boolean;
+  /** @param error null: the objects say it */
+  jobEnded(job: CsiNodeJob, error: string | null): void;
+}
+
+interface CsiNodeObject extends ApiObject {
+  readonly spec?: { readonly drivers?: readonly CsiNodeDriver[] | null };
+}
+interface CsiNodeDriver {
+  readonly name: string;
+  readonly nodeID: string;
+  readonly topologyKeys?: readonly string[] | null;
+  readonly allocatable?: { readonly count?: number };
+}
+
+export function addCsiNodeJob(manager: PluginManager, driver: string, socket: string | null, entry: CsiNodeEntry | null, context: KeeperContext): void {
+  const job: CsiNodeJob = { driver, socket, entry, step: 'node', tries: 0, nodeUid: '' };
+  if (!context.hasApi) {
+    context.jobEnded(job, null);
+    return;
+  }
+  manager.jobs.push(job);
+  if (manager.jobs.length === 1) begin(job, context);
+}
+
+export function csiNodeReplied(manager: PluginManager, { outcome }: Reply<AgentOperations>, context: KeeperContext): void {
+  const job = manager.jobs[0];
+  if (job === undefined) return;
+  const failure = outcome.ok ? null : outcome.error;
+  if (failure !== null && failure.kind === 'aborted' && ++job.tries < triesMax) {
+    begin(job, context);
+    return;
+  }
+  if (failure !== null && !(job.step === 'csiNode' && failure.kind === 'not-found')) {
+    ended(manager, job, `error updating ${job.step === 'node' || job.step === 'annotate' ? 'Node' : 'CSINode'} object with CSI driver node info: ${failure.message}`, context);
+    return;
+  }
+  const object = outcome.ok ? (outcome.value as ApiObject) : null;
+  switch (job.step) {
+    case 'node':
+      nodeRead(manager, job, object as unknown as Node, context);
+      return;
+    case 'annotate':
+      readCsiNode(job, context);
+      return;
+    case 'csiNode':
+      csiNodeRead(manager, job, object as CsiNodeObject | null, context);
+      return;
+    case 'write':
+      ended(manager, job, null, context);
+  }
+}
+
+function begin(job: CsiNodeJob, { turn, nodeName }: KeeperContext): void {
+  job.step = 'node';
+  turn.ask('apiReader.get', csiNodeAddress, 'step', { client: 'main', resource: nodes, namespace: null, name: nodeName, resourceVersion: null }, timeout);
+}
+
+function ended(manager: PluginManager, job: CsiNodeJob, error: string | null, context: KeeperContext): void {
+  manager.jobs.shift();
+  const next = manager.jobs[0];
+  if (next !== undefined) begin(next, context);
+  context.jobEnded(job, error);
+}
+
+function nodeRead(manager: PluginManager, job: CsiNodeJob, node: Node, context: KeeperContext): void {
+  job.nodeUid = node.metadata.uid ?? '';
+  const { annotations = {}, labels = {} } = node.metadata;
+  const ids = new Map(Object.entries(idsOf(annotations[nodeIdAnnotation])));
+  if (job.entry === null) ids.delete(job.driver);
+  else ids.set(job.driver, job.entry.nodeId);
+  const topology = Object.entries(job.entry?.topology ?? {});
+  const collision = topology.find(([key, value]) => labels[key] !== undefined && labels[key] !== value);
+  if (collision !== undefined) {
+    const [key, value] = collision;
+    const what = `detected topology value collision: driver reported ${goQuote(key)}:${goQuote(value)} but existing label is ${goQuote(key)}:${goQuote(labels[key] ?? '')}`;
+    ended(manager, job, `error updating Node object with CSI driver node info: ${what}`, context);
+    return;
+  }
+  const text = ids.size === 0 ? null : JSON.stringify(Object.fromEntries([...ids].sort(([a], [b]) => byCodeUnits(a, b))));
+  if (text === (annotations[nodeIdAnnotation] ?? null) && topology.every(([key]) => labels[key] !== undefined)) {
+    readCsiNode(job, context);
+    return;
+  }
+  job.step = 'annotate';
+  const metadata = { annotations: { [nodeIdAnnotation]: text }, ...(topology.length === 0 ? {} : { labels: Object.fromEntries(topology) }) };
+  const request = { client: 'main', resource: nodes, namespace: null, name: context.nodeName, subresource: 'status', patch: 'strategic-merge-patch', body: { metadata } } as const;
+  context.turn.ask('apiWriter.patch', csiNodeAddress, 'step', request, timeout);
+}
+
+/** What isn't an object of texts counts for nothing. */
+function idsOf(text: string | undefined): Readonly<Record<string, string>> {
+  if (text === undefined) return {};
+  try {
+    const ids: unknown = JSON.parse(text);
+    const isObject = typeof ids === 'object' && ids !== null && !Array.isArray(ids);
+    return isObject && Object.values(ids).every((id) => typeof id === 'string') ? (ids as Record<string, string>) : {};
+  } catch {
+    return {};
+  }
+}
+
+function readCsiNode(job: CsiNodeJob, { turn, nodeName }: KeeperContext): void {
+  job.step = 'csiNode';
+  turn.ask('apiReader.get', csiNodeAddress, 'step', { client: 'main', resource: csiNodes, namespace: null, name: nodeName, resourceVersion: null }, timeout);
+}
+
+function csiNodeRead(manager: PluginManager, job: CsiNodeJob, found: CsiNodeObject | null, context: KeeperContext): void {
+  const before = found?.spec?.drivers ?? [];
+  const others = before.filter(({ name }) => name !== job.driver);
+  const drivers = job.entry === null ? others : [...others, driverOf(job.driver, job.entry)];
+  const annotations = found?.metadata.annotations ?? {};
+  const isSaid = canonicalJson(before) === canonicalJson(drivers) && annotations[migratedAnnotation] === migratedPlugins;
+  if (found === null ? job.entry === null : isSaid) {
+    ended(manager, job, null, context);
+    return;
+  }
+  job.step = 'write';
+  const place = { client: 'main', resource: csiNodes, namespace: null, subresource: null } as const;
+  if (found === null) {
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name: context.nodeName, uid: job.nodeUid }];
+    const metadata = { name: context.nodeName, annotations: { [migratedAnnotation]: migratedPlugins }, ownerReferences };
+    const object = { apiVersion: 'storage.k8s.io/v1', kind: 'CSINode', metadata, spec: { drivers } };
+    context.turn.ask('apiWriter.create', csiNodeAddress, 'step', { ...place, name: null, object }, timeout);
+    return;
+  }
+  const object = { ...found, metadata: { ...found.metadata, annotations: { ...annotations, [migratedAnnotation]: migratedPlugins } }, spec: { ...found.spec, drivers } };
+  context.turn.ask('apiWriter.update', csiNodeAddress, 'step', { ...place, name: context.nodeName, object }, timeout);
+}
+
+function driverOf(name: string, { nodeId, topology, maxVolumes }: CsiNodeEntry): CsiNodeDriver {
+  const topologyKeys = Object.keys(topology).sort(byCodeUnits);
+  const allocatable = maxVolumes === null ? {} : { allocatable: { count: Math.min(maxVolumes, countMax) } };
+  return { name, nodeID: nodeId, topologyKeys: topologyKeys.length === 0 ? null : topologyKeys, ...allocatable };
+}

@@ -1,0 +1,72 @@
+// What is known of the plugins that registered at this node, as data.
+//
+// | part    | says                                                              | written by          |
+// |---------|-------------------------------------------------------------------|---------------------|
+// | sockets | each registration socket, and how far its registration is         | the plugin manager  |
+// | drivers | CSI drivers that can be called, and where                         | the plugin manager  |
+// | jobs    | what the node's API objects are still to be told, in order        | the CSINode keeper  |
+//
+// Invariant: a driver is in `drivers` only while the socket that brought it is registered, or is about to be.
+import type { Micros } from '../../ports/micros.js';
+import type { PluginInfo } from '../../ports/outbound/plugin-sockets.js';
+
+export interface PluginRecord {
+  readonly path: string;
+  /** Of the socket that is being worked on. */
+  identity: string;
+  /** Of the socket that was seen last; null: there is none any more. */
+  seen: string | null;
+  phase: 'info' | 'nodeInfo' | 'objects' | 'notify' | 'registered' | 'refused' | 'leaving';
+  info: PluginInfo | null;
+  /** Why it was not registered; null: it was. */
+  error: string | null;
+  retryAt: Micros;
+  delay: Micros;
+}
+
+export interface CsiDriverRecord {
+  readonly name: string;
+  readonly endpoint: string;
+  /** The registration socket that brought it. */
+  readonly socket: string;
+  /** Highest version that both know. */
+  readonly version: string;
+}
+
+/** What the Node and the CSINode are to say of a driver. */
+export interface CsiNodeEntry {
+  readonly nodeId: string;
+  readonly topology: Readonly<Record<string, string>>;
+  /** null: no limit. */
+  readonly maxVolumes: number | null;
+}
+
+export interface CsiNodeJob {
+  readonly driver: string;
+  /** The registration that waits for it; null: nobody. */
+  readonly socket: string | null;
+  /** null: nothing is to be said of it any more. */
+  readonly entry: CsiNodeEntry | null;
+  step: 'node' | 'annotate' | 'csiNode' | 'write';
+  tries: number;
+  nodeUid: string;
+}
+
+export interface PluginManager {
+  /** By path. */
+  readonly sockets: Map<string, PluginRecord>;
+  /** By name. */
+  readonly drivers: Map<string, CsiDriverRecord>;
+  /** The first is being worked on. */
+  readonly jobs: CsiNodeJob[];
+  /** Something changed while a scan was under way. */
+  scanAgain: boolean;
+}
+
+export function newPluginManager(): PluginManager {
+  return { sockets: new Map(), drivers: new Map(), jobs: [], scanAgain: false };
+}
+
+export const pluginScanAddress = { machine: 'plugin-scan', key: '' } as const;
+export const pluginMachine = 'plugin';
+export const csiNodeAddress = { machine: 'csi-node', key: '' } as const;

@@ -1,0 +1,230 @@
+// Registers plugins by their sockets, and lets them go. Level-triggered: a scan says which sockets there are, and each socket's record is brought to
+// what was seen.
+//
+// | phase      | what ends it                                            | then                                              |
+// |------------|---------------------------------------------------------|---------------------------------------------------|
+// | info       | GetInfo answers                                         | nodeInfo; notify when the plugin can't be taken   |
+// | nodeInfo   | NodeGetInfo answers                                     | objects; notify when it failed                    |
+// | objects    | the Node and the CSINode say it, or can't               | notify                                            |
+// | notify     | NotifyRegistrationStatus answers                        | registered, or refused                            |
+// | registered | the socket is gone, or another one                      | leaving                                           |
+// | refused    | its time comes, or the socket is gone or another one    | info, or leaving                                  |
+// | leaving    | the Node and the CSINode don't say it any more          | forgotten, or info of the new socket              |
+//
+// Only CSI drivers are taken; device plugins and DRA drivers are told that there is no handler for them.
+import type { Micros } from '../../ports/micros.js';
+import type { CsiNodeInfo } from '../../ports/outbound/csi-node.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { PluginInfo } from '../../ports/outbound/plugin-sockets.js';
+import type { Reply } from '../kernel/machine.js';
+import { microsPerSecond } from '../values/time.js';
+import { addCsiNodeJob, csiNodeReplied, type KeeperContext } from './csi-node-keeper.js';
+import { csiVersionOf } from './csi-versions.js';
+import { type CsiNodeJob, csiNodeAddress, type PluginManager, type PluginRecord, pluginMachine, pluginScanAddress } from './plugin-manager-state.js';
+
+/** The dialling and the answer of GetInfo. */
+const infoTimeout: Micros = 11 * microsPerSecond;
+const notifyTimeout: Micros = 5 * microsPerSecond;
+const nodeInfoTimeout: Micros = 120 * microsPerSecond;
+const firstDelay: Micros = 500_000;
+const longestDelay: Micros = 122 * microsPerSecond;
+/** Where nothing tells of changes; with a watch a scan is only the safety net. */
+const scanPeriod: Micros = microsPerSecond;
+const watchedScanPeriod: Micros = 300 * microsPerSecond;
+const csiType = 'CSIPlugin';
+
+export interface PluginContext extends Omit<KeeperContext, 'jobEnded'> {
+  /** A CSI driver can be called from now on, or can't any more. */
+  driverChanged(name: string): void;
+}
+
+export function scanPlugins(manager: PluginManager, { turn }: PluginContext): void {
+  if (turn.inFlight(pluginScanAddress, 'scan')) manager.scanAgain = true;
+  else turn.ask('pluginSockets.scan', pluginScanAddress, 'scan', null);
+}
+
+/** Takes an answer for the plugin manager. False: it is for somebody else. */
+export function pluginsReplied(manager: PluginManager, reply: Reply<AgentOperations>, context: PluginContext): boolean {
+  const { machine, key } = reply.address;
+  if (machine === pluginScanAddress.machine) scanned(manager, reply, context);
+  else if (machine === csiNodeAddress.machine) csiNodeReplied(manager, reply, keeping(manager, context));
+  else if (machine === pluginMachine) {
+    const record = manager.sockets.get(key);
+    if (record !== undefined) replied(manager, record, reply, context);
+  } else return false;
+  return true;
+}
+
+/** Its time has come. False: it is somebody else's. */
+export function pluginsWoken(manager: PluginManager, { machine, key }: { readonly machine: string; readonly key: string }, context: PluginContext): boolean {
+  if (machine === pluginScanAddress.machine) scanPlugins(manager, context);
+  else if (machine === pluginMachine) {
+    const record = manager.sockets.get(key);
+    if (record?.phase === 'refused') begin(record, context);
+  } else return false;
+  return true;
+}
+
+function scanned(manager: PluginManager, { outcome }: Reply<AgentOperations>, context: PluginContext): void {
+  const { turn } = context;
+  if (!outcome.ok) turn.log('error', 'Unable to read the plugin registration directory', { err: outcome.error.message });
+  else take(manager, outcome.value as AgentOperations['pluginSockets.scan']['reply'], context);
+  const watched = outcome.ok && (outcome.value as AgentOperations['pluginSockets.scan']['reply']).watched;
+  if (manager.scanAgain) {
+    manager.scanAgain = false;
+    scanPlugins(manager, context);
+  } else turn.wakeAt(pluginScanAddress, turn.now + (watched ? watchedScanPeriod : scanPeriod));
+}
+
+function take(manager: PluginManager, { sockets }: AgentOperations['pluginSockets.scan']['reply'], context: PluginContext): void {
+  const present = new Map(sockets.map(({ path, identity }) => [path, identity]));
+  // What is gone is let go before anything new is registered, which may have its name.
+  for (const record of [...manager.sockets.values()]) {
+    record.seen = present.get(record.path) ?? null;
+    settle(manager, record, context);
+  }
+  for (const [path, identity] of present) {
+    if (manager.sockets.has(path)) continue;
+    const record: PluginRecord = { path, identity, seen: identity, phase: 'info', info: null, error: null, retryAt: 0, delay: 0 };
+    manager.sockets.set(path, record);
+    begin(record, context);
+  }
+}
+
+/** Lets a registration go that is of another socket than the one that is there. One that is under way is seen to at its end. */
+function settle(manager: PluginManager, record: PluginRecord, context: PluginContext): void {
+  if (record.seen === record.identity || (record.phase !== 'registered' && record.phase !== 'refused')) return;
+  const name = record.info?.name ?? '';
+  record.phase = 'leaving';
+  if (manager.drivers.get(name)?.socket !== record.path) {
+    left(manager, record, context);
+    return;
+  }
+  manager.drivers.delete(name);
+  context.turn.log('info', 'CSI driver deregistered', { driver: name, socket: record.path });
+  context.driverChanged(name);
+  addCsiNodeJob(manager, name, record.path, null, keeping(manager, context));
+}
+
+function left(manager: PluginManager, record: PluginRecord, context: PluginContext): void {
+  if (record.seen === null) {
+    manager.sockets.delete(record.path);
+    context.turn.end({ machine: pluginMachine, key: record.path });
+    return;
+  }
+  record.identity = record.seen;
+  record.delay = 0;
+  begin(record, context);
+}
+
+function begin(record: PluginRecord, { turn }: PluginContext): void {
+  record.phase = 'info';
+  record.info = null;
+  record.error = null;
+  turn.ask('pluginSockets.info', { machine: pluginMachine, key: record.path }, 'step', { socket: record.path }, infoTimeout);
+}
+
+function replied(manager: PluginManager, record: PluginRecord, { op, outcome }: Reply<AgentOperations>, context: PluginContext): void {
+  const failure = outcome.ok ? null : outcome.error.message;
+  switch (op) {
+    case 'pluginSockets.info':
+      // One that doesn't even say what it is can't be told either.
+      if (failure === null) known(manager, record, outcome.ok ? (outcome.value as PluginInfo) : null, context);
+      else refused(manager, record, `RegisterPlugin error -- failed to get plugin info using RPC GetInfo at socket ${record.path}, err: ${failure}`, context);
+      return;
+    case 'csiNode.info':
+      if (outcome.ok) nodeInfo(manager, record, outcome.value as CsiNodeInfo, context);
+      else notRegistered(manager, record, `kubernetes.io/csi: registration failed; error during CSI NodeGetInfo() call: ${failure}`, context);
+      return;
+    default:
+      notified(manager, record, failure, context);
+  }
+}
+
+function known(manager: PluginManager, record: PluginRecord, info: PluginInfo | null, context: PluginContext): void {
+  record.info = info;
+  const { type = '', name = '', endpoint = '', supportedVersions = [] } = info ?? {};
+  if (type !== csiType) {
+    tell(record, `RegisterPlugin error -- no handler registered for plugin type: ${type} at socket ${record.path}`, context);
+    return;
+  }
+  const version = csiVersionOf(name, supportedVersions, manager.drivers.get(name)?.version ?? null);
+  if (!version.ok) {
+    tell(record, `RegisterPlugin error -- plugin validation failed with err: ${version.message}`, context);
+    return;
+  }
+  const driver = { name, endpoint: endpoint === '' ? record.path : endpoint, socket: record.path, version: version.version };
+  manager.drivers.set(name, driver);
+  record.phase = 'nodeInfo';
+  context.turn.ask('csiNode.info', { machine: pluginMachine, key: record.path }, 'step', { endpoint: driver.endpoint }, nodeInfoTimeout);
+}
+
+function nodeInfo(manager: PluginManager, record: PluginRecord, { nodeId, maxVolumes, topology }: CsiNodeInfo, context: PluginContext): void {
+  if (nodeId === '') {
+    notRegistered(manager, record, 'kubernetes.io/csi: registration failed; error adding CSI driver node info: driverNodeID must not be empty', context);
+    return;
+  }
+  record.phase = 'objects';
+  const entry = { nodeId, topology, maxVolumes: maxVolumes > 0n ? Number(maxVolumes) : null };
+  addCsiNodeJob(manager, record.info?.name ?? '', record.path, entry, keeping(manager, context));
+}
+
+function notRegistered(manager: PluginManager, record: PluginRecord, message: string, context: PluginContext): void {
+  const name = record.info?.name ?? '';
+  if (manager.drivers.get(name)?.socket === record.path) manager.drivers.delete(name);
+  tell(record, `RegisterPlugin error -- plugin registration failed with err: ${message}`, context);
+}
+
+function jobEnded(manager: PluginManager, { socket, driver }: CsiNodeJob, error: string | null, context: PluginContext): void {
+  const record = socket === null ? undefined : manager.sockets.get(socket);
+  if (record?.phase === 'leaving') {
+    if (error !== null) context.turn.log('error', 'Failed to remove the CSI driver from the objects of the node', { driver, err: error });
+    left(manager, record, context);
+  } else if (record?.phase === 'objects') {
+    if (error === null) tell(record, null, context);
+    else notRegistered(manager, record, `kubernetes.io/csi: ${error}`, context);
+  }
+}
+
+/** @param error null: it is registered */
+function tell(record: PluginRecord, error: string | null, { turn }: PluginContext): void {
+  record.phase = 'notify';
+  record.error = error;
+  const request = { socket: record.path, registered: error === null, error: error ?? '' };
+  turn.ask('pluginSockets.notify', { machine: pluginMachine, key: record.path }, 'step', request, notifyTimeout);
+}
+
+function notified(manager: PluginManager, record: PluginRecord, failure: string | null, context: PluginContext): void {
+  const name = record.info?.name ?? '';
+  if (record.error !== null) {
+    refused(manager, record, record.error, context);
+    return;
+  }
+  if (failure !== null) {
+    // The driver may not know that it is registered: it is asked to say it anew.
+    if (manager.drivers.get(name)?.socket === record.path) manager.drivers.delete(name);
+    refused(manager, record, `RegisterPlugin error -- failed to set registration status at socket ${record.path}, err: ${failure}`, context);
+    return;
+  }
+  record.phase = 'registered';
+  record.delay = 0;
+  context.turn.log('info', 'Register new plugin', { driver: name, endpoint: manager.drivers.get(name)?.endpoint ?? '' });
+  context.driverChanged(name);
+  settle(manager, record, context);
+}
+
+function refused(manager: PluginManager, record: PluginRecord, message: string, context: PluginContext): void {
+  const { turn } = context;
+  record.phase = 'refused';
+  record.error = message;
+  record.delay = record.delay === 0 ? firstDelay : Math.min(2 * record.delay, longestDelay);
+  record.retryAt = turn.now + record.delay;
+  turn.log('error', message, { socket: record.path });
+  turn.wakeAt({ machine: pluginMachine, key: record.path }, record.retryAt);
+  settle(manager, record, context);
+}
+
+function keeping(manager: PluginManager, context: PluginContext): KeeperContext {
+  const { turn, nodeName, hasApi } = context;
+  return { turn, nodeName, hasApi, jobEnded: (job, error) => jobEnded(manager, job, error, context) };
+}

@@ -1,0 +1,29 @@
+// Volumes of CSI drivers that something was learnt of: what failed for want of the driver is tried at once, and what waits for its object goes on.
+import { csiDriverName, csiPlugin } from '../volumes/csi-volume.js';
+import type { VolumeContext } from './volume-kind.js';
+import { kindOf } from './volume-kinds.js';
+import type { VolumeManager } from './volume-manager-state.js';
+import { volumeWoken } from './volume-operations.js';
+
+/** The driver can be called from now on, or can't any more. */
+export function csiDriverChanged(manager: VolumeManager, driver: string, context: VolumeContext): void {
+  if (context.csi.driver(driver) === null) return;
+  for (const { name, plugin, spec } of manager.actual.values()) {
+    const own = plugin === csiPlugin ? csiDriverName(spec) : null;
+    if (own?.ok !== true || own.value !== driver) continue;
+    for (const key of [...manager.backoffs.keys()]) if (key === name || key.startsWith(`${name} `)) manager.backoffs.delete(key);
+    manager.dirty.add(name);
+  }
+}
+
+/** What the API says of the drivers has changed, or is known at last. */
+export function csiDriversChanged(manager: VolumeManager, context: VolumeContext): void {
+  const kind = kindOf(csiPlugin);
+  for (const desired of manager.desired.values()) {
+    if (desired.plugin !== csiPlugin) continue;
+    const [first] = desired.pods.values();
+    if (first !== undefined) desired.attachable = kind?.isAttachable?.(first.spec, context) === true;
+    manager.dirty.add(desired.name);
+    volumeWoken(manager, desired.name, context);
+  }
+}

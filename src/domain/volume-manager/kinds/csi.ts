@@ -1,0 +1,146 @@
+// Volumes of CSI drivers, persistent and of a pod's own.
+//
+//   setUp:    collect -> prepare -> NodePublishVolume -> (fsGroup) own -> over; a final error of the first time: what was made is removed first
+//   tearDown: NodeUnpublishVolume -> remove -> over
+//
+// Invariant: the data file is on disk before the driver is called, and goes only once nothing is mounted. Raw block volumes are refused, and a volume
+// isn't expanded on the node: neither is this kubelet's yet.
+import type { CSIDriver } from '../../../ports/model/storage.js';
+import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
+import type { VolumePlace } from '../../../ports/outbound/volume-mounts.js';
+import { assert } from '../../kernel/assert.js';
+import type { Reply } from '../../kernel/machine.js';
+import { appliesFsGroup, type CsiMountFacts, csiCallFailed, planCsiPublish } from '../../volumes/csi-mount.js';
+import { csiDriverName, csiPlugin, csiTargetPath, csiVolumeHandle } from '../../volumes/csi-volume.js';
+import { csiDataText, reconstructCsiVolume } from '../../volumes/csi-volume-data.js';
+import { fsGroupMode } from '../../volumes/volume-ownership.js';
+import { escapeName, specName, type VolumeSpec } from '../../volumes/volume-spec.js';
+import { done, failed, procedure, type VolumeContext, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { type CsiCollected, collect, collected, csiTimeout, driverOf, newCollected } from './csi-facts.js';
+import { csiMountDevice, csiUnmountDevice } from './csi-staging.js';
+import { viewOf } from './own-directory.js';
+
+interface PublishWork extends CsiCollected {
+  phase: 'collect' | 'publish' | 'own' | 'clean' | 'over';
+  facts: CsiMountFacts | null;
+  failure: string;
+}
+
+function decidePublish(work: PublishWork, scene: VolumeScene): VolumeStep {
+  const place = targetPlaceOf(scene.uid, scene.spec);
+  if (work.phase === 'over') return done;
+  if (work.phase === 'clean') return scene.ask('csiFiles.remove', { place });
+  const found = driverOf(scene, 'mounter.SetUpAt failed to get CSI client');
+  if ('step' in found) return found.step;
+  const { driver } = found;
+  if (work.facts === null) {
+    const got = collect(work, scene, driver, 'publish');
+    if ('step' in got) return got.step;
+    work.facts = got.facts;
+  }
+  if (work.phase === 'own') return own(scene, place);
+  const plan = planCsiPublish(work.facts);
+  if (plan.kind === 'failed') return failed(plan.message, plan.certainty);
+  if (work.phase === 'collect') return scene.ask('csiFiles.prepare', { place, makesPlace: false, data: csiDataText(plan.data) });
+  return scene.ask('csiNode.publish', { endpoint: driver.endpoint, ...plan.request }, csiTimeout);
+}
+
+function own(scene: VolumeScene, place: VolumePlace): VolumeStep {
+  const { fsGroup, fsGroupChangePolicy = null } = scene.pod?.spec.securityContext ?? {};
+  assert(fsGroup !== undefined, 'only a group that is asked for is given');
+  const bits = { fileBits: fsGroupMode(0, 'file', false), directoryBits: fsGroupMode(0, 'directory', false) };
+  return scene.ask('volumeMounts.setOwnership', { place, ownership: { gid: fsGroup, ...bits, onRootMismatch: fsGroupChangePolicy === 'OnRootMismatch' } });
+}
+
+function repliedPublish(work: PublishWork, reply: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
+  const taken = collected(work, reply);
+  if (taken !== false) return taken === true ? null : taken;
+  const { op, outcome } = reply;
+  if (op === 'csiFiles.remove') return failed(work.failure, 'final');
+  if (op === 'csiFiles.prepare') {
+    work.phase = 'publish';
+    return outcome.ok ? null : failed(`kubernetes.io/csi: failed to save volume info data: ${outcome.error.message}`);
+  }
+  if (op === 'volumeMounts.setOwnership') {
+    work.phase = 'over';
+    return outcome.ok
+      ? null
+      : failed(`applyFSGroup failed for vol ${work.facts === null ? '' : (csiVolumeHandle(scene.spec, scene.uid) ?? '')}: ${outcome.error.message}`, 'uncertain');
+  }
+  if (outcome.ok) {
+    work.phase = work.facts !== null && appliesFsGroup(work.facts) ? 'own' : 'over';
+    return null;
+  }
+  const failure = csiCallFailed(outcome.error.kind, outcome.error.message);
+  if (failure.certainty !== 'final') return failed(failure.message, failure.certainty);
+  // What containers have must not go because it could not be shown anew.
+  if (scene.isRemount || scene.reconstructed) return failed(failure.message, 'transient');
+  work.failure = failure.message;
+  work.phase = 'clean';
+  return null;
+}
+
+interface UnpublishWork {
+  phase: 'unpublish' | 'remove' | 'over';
+}
+
+function decideUnpublish(work: UnpublishWork, scene: VolumeScene): VolumeStep {
+  const { spec, uid, context } = scene;
+  if (work.phase === 'over') return done;
+  if (work.phase === 'remove') return scene.ask('csiFiles.remove', { place: targetPlaceOf(uid, spec) });
+  const found = driverOf(scene, 'Unmounter.TearDownAt failed to get CSI client');
+  if ('step' in found) return found.step;
+  const targetPath = csiTargetPath(context.nodeFacts.rootDirectory, uid, spec);
+  return scene.ask('csiNode.unpublish', { endpoint: found.driver.endpoint, volumeId: csiVolumeHandle(spec, uid) ?? '', targetPath }, csiTimeout);
+}
+
+function repliedUnpublish(work: UnpublishWork, { op, outcome }: Reply<AgentOperations>, { spec, uid, context }: VolumeScene): VolumeStep | null {
+  if (!outcome.ok) return failed(outcome.error.message, 'uncertain');
+  if (op === 'csiNode.unpublish') {
+    work.phase = 'remove';
+    return null;
+  }
+  work.phase = 'over';
+  if (outcome.value !== 'mounted') return null;
+  return failed(`kubernetes.io/csi: the driver has unpublished the volume, and ${csiTargetPath(context.nodeFacts.rootDirectory, uid, spec)} is still mounted`, 'uncertain');
+}
+
+function targetPlaceOf(uid: string, spec: VolumeSpec): VolumePlace {
+  return { kind: 'pod', uid, plugin: escapeName(csiPlugin), volume: escapeName(specName(spec)), inner: 'mount' };
+}
+
+function objectOf(spec: VolumeSpec, { csi }: VolumeContext): CSIDriver | null {
+  const name = csiDriverName(spec);
+  return name.ok ? csi.driverObject(name.value).object : null;
+}
+
+export const csi: VolumeKind = {
+  plugin: csiPlugin,
+  refusal: (spec) => (spec.kind === 'persistent' && spec.persistentVolume.spec.volumeMode === 'Block' ? `this kubelet has no raw block volumes of the plugin ${csiPlugin}` : null),
+  isAttachable: (spec, context) => spec.kind === 'persistent' && context.apiData !== null && objectOf(spec, context)?.spec.attachRequired !== false,
+  requiresRemount: (spec, context) => objectOf(spec, context)?.spec.requiresRepublish === true,
+  mountDevice: csiMountDevice,
+  setUp: procedure<PublishWork>({
+    begin: ({ context }) => ({ ...newCollected(context.turn.now), phase: 'collect', facts: null, failure: '' }),
+    decide: decidePublish,
+    replied: repliedPublish,
+  }),
+  // A directory without a data file was never the driver's: the driver is called only once the file is there.
+  tearDown: procedure<UnpublishWork>({
+    begin: ({ spec }) => ({ phase: csiDriverName(spec).ok && driverNameOf(spec) === '' ? 'remove' : 'unpublish' }),
+    decide: decideUnpublish,
+    replied: repliedUnpublish,
+  }),
+  unmountDevice: csiUnmountDevice,
+  view: viewOf,
+  reconstruct: ({ name, data }) => {
+    if (data === null) return { kind: 'inline', volume: { name, csi: { driver: '' } } };
+    const known = reconstructCsiVolume(data, name);
+    return known.ok && driverNameOf(known.volume.spec) !== '' && specName(known.volume.spec) !== '' ? known.volume.spec : null;
+  },
+};
+
+function driverNameOf(spec: VolumeSpec): string {
+  const name = csiDriverName(spec);
+  return name.ok ? name.value : '';
+}

@@ -1,0 +1,15 @@
+// What the kubelet keeps on disk of a CSI volume: the directory around what the driver mounts, and in it `vol_data.json`, by which a restarted
+// kubelet knows the volume again. The place is that of the mount; the file is beside it.
+// Invariants: nothing is removed but an empty directory and the file, and nothing at all while something is mounted at the place.
+import type { Operation } from '../operation.js';
+import type { VolumePlace } from './volume-mounts.js';
+
+/** Errors: not-found (the pod has no directory), invalid-argument, permission-denied, failed-precondition, resource-exhausted. */
+export interface CsiFileOperations {
+  /** The directory above the place (0750) and the file in it, replaced as a whole and on disk when this answers. `makesPlace`: the place too. Idempotent. */
+  readonly prepare: Operation<{ readonly place: VolumePlace; readonly makesPlace: boolean; readonly data: string | null }, null>;
+  /** null: there is no file; 64 KiB at most. */
+  readonly read: Operation<{ readonly place: VolumePlace }, string | null>;
+  /** The place, the file, and the directory above. `mounted`: nothing was done, since something is mounted there. Absent: succeeds. Errors: failed-precondition when anything else is in a directory. */
+  readonly remove: Operation<{ readonly place: VolumePlace }, 'removed' | 'mounted'>;
+}

@@ -1,0 +1,64 @@
+// The node service of a CSI driver (csi.v1.Node), by the socket it listens at. Each call has a connection of its own, since drivers are restarted.
+//
+// All but `info`, `capabilities` and `stats` change something, and each is idempotent by the CSI specification. A driver's error has its status code as
+// kind and the text `rpc error: code = <Code> desc = <text>`; what isn't an answer of the driver's is unavailable or deadline-exceeded. Secrets of a
+// request are in no error, log or metric.
+import type { Operation } from '../operation.js';
+
+type Texts = Readonly<Record<string, string>>;
+
+export interface CsiCapability {
+  /** As CSI spells it: `SINGLE_NODE_WRITER` and so on. */
+  readonly accessMode: string;
+  readonly fsType: string;
+  readonly mountFlags: readonly string[];
+  /** '': the driver isn't to care. */
+  readonly volumeMountGroup: string;
+}
+
+export interface CsiStaging {
+  readonly volumeId: string;
+  readonly publishContext: Texts;
+  /** '' where nothing is staged. */
+  readonly stagingTargetPath: string;
+  readonly volumeCapability: CsiCapability;
+  readonly secrets: Texts;
+  readonly volumeContext: Texts;
+}
+
+export interface CsiNodeInfo {
+  readonly nodeId: string;
+  /** 0: no limit. */
+  readonly maxVolumes: bigint;
+  readonly topology: Texts;
+}
+
+export interface CsiVolumeStats {
+  /** `BYTES` and `INODES`, as far as the driver tells. */
+  readonly usage: readonly { readonly unit: string; readonly available: bigint; readonly total: bigint; readonly used: bigint }[];
+}
+
+/** `endpoint`: absolute path of the driver's socket. */
+type Of<Request> = Request & { readonly endpoint: string };
+
+export interface CsiNodeOperations {
+  readonly info: Operation<Of<object>, CsiNodeInfo>;
+  /** Of the node service, as CSI spells them; those that aren't known here are left out. */
+  readonly capabilities: Operation<Of<object>, readonly string[]>;
+  readonly stage: Operation<Of<CsiStaging>, null>;
+  readonly publish: Operation<Of<CsiStaging & { readonly targetPath: string; readonly readonly: boolean }>, null>;
+  readonly unpublish: Operation<Of<{ readonly volumeId: string; readonly targetPath: string }>, null>;
+  readonly unstage: Operation<Of<{ readonly volumeId: string; readonly stagingTargetPath: string }>, null>;
+  readonly expand: Operation<
+    Of<{
+      readonly volumeId: string;
+      readonly volumePath: string;
+      readonly stagingTargetPath: string;
+      readonly requiredBytes: bigint;
+      readonly volumeCapability: CsiCapability;
+      readonly secrets: Texts;
+    }>,
+    { readonly capacityBytes: bigint }
+  >;
+  readonly stats: Operation<Of<{ readonly volumeId: string; readonly volumePath: string; readonly stagingTargetPath: string }>, CsiVolumeStats>;
+}
