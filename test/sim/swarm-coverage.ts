@@ -30,8 +30,15 @@ const impossible: Readonly<Record<string, readonly (typeof events)[number][]>> =
   finished: ['due', 'failed reply', 'cancelled reply', 'runtime changed'],
 };
 
+/** Ports that no pod of a swarm leads to. */
+const neverAskedPorts: Readonly<Record<string, string>> = {
+  pluginSockets: 'the swarm has no plugins yet; see csi.test.ts',
+  csiNode: 'the same',
+  csiFiles: 'the same',
+};
+
 const swarmed = Object.entries({ ...operationNames, manifestDirectory: { list: true, readFile: true, watch: true } })
-  .flatMap(([port, names]) => Object.keys(names).map((name) => `${port}.${name}`))
+  .flatMap(([port, names]) => (neverAskedPorts[port] === undefined ? Object.keys(names) : []).map((name) => `${port}.${name}`))
   .filter((operation) => neverAsked[operation] === undefined);
 
 const allFaultPairs = swarmed.flatMap((operation) => faults.filter((fault) => fault !== 'hangs' || hangingOperations.includes(operation)).map((fault) => `${operation} ${fault}`));

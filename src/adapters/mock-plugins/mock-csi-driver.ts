@@ -10,9 +10,10 @@ import type { PortOf } from '../../ports/operation.js';
 import type { MountOperations } from '../../ports/outbound/mounts.js';
 import { grpcStatus } from '../grpc/index.js';
 import { parseMountinfo } from '../native-linux/index.js';
-import { NodeServiceCapability_RPC_Type as CapabilityType, NodeService, VolumeUsage_Unit as Unit } from '../plugins/gen/csi-v1.js';
-import { RegistrationService } from '../plugins/gen/pluginregistration-v1.js';
+import { csiProtocol, registrationProtocol } from '../plugins/index.js';
 
+const { NodeService, NodeServiceCapability_RPC_Type: CapabilityType, VolumeUsage_Unit: Unit } = csiProtocol;
+const { RegistrationService } = registrationProtocol;
 const directoryMode = 0o750;
 const markerFile = 'mock-csi-volume.json';
 const stopTimeMs = 1_000;

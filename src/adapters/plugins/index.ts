@@ -1,3 +1,5 @@
 // The face of what talks to plugins of the node: registration and CSI drivers.
+export * as csiProtocol from './gen/csi-v1.js';
+export * as registrationProtocol from './gen/pluginregistration-v1.js';
 export { GrpcCsiNode } from './grpc-csi-node.js';
 export { pluginDirectoriesMax, pluginSocketsMax, UnixPluginSockets } from './unix-plugin-sockets.js';

@@ -22,7 +22,8 @@ export function csiVersionOf(
   }
   if (highest === null || highest.version[0] < supportedMajor) {
     const list = `[${versions.map(goQuote).join(' ')}]`;
-    const cause = `could not find a highest supported version from versions (${versions.length === 0 ? '' : `[${versions.join(' ')}]`}) reported by this driver: ${problem === '' ? 'None of the versions are supported' : problem}`;
+    const why = problem === '' ? 'None of the versions are supported' : problem;
+    const cause = `could not find a highest supported version from versions ([${versions.join(' ')}]) reported by this driver: ${why}`;
     return refuse(`None of the versions specified ${list} are supported. err=${cause}`);
   }
   const before = registered === null ? null : versionOf(registered);

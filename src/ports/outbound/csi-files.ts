@@ -10,6 +10,9 @@ export interface CsiFileOperations {
   readonly prepare: Operation<{ readonly place: VolumePlace; readonly makesPlace: boolean; readonly data: string | null }, null>;
   /** null: there is no file; 64 KiB at most. */
   readonly read: Operation<{ readonly place: VolumePlace }, string | null>;
-  /** The place, the file, and the directory above. `mounted`: nothing was done, since something is mounted there. Absent: succeeds. Errors: failed-precondition when anything else is in a directory. */
+  /**
+   * The place, the file, and the directory above. `mounted`: nothing was done, since something is mounted there. Absent: succeeds.
+   * Errors: failed-precondition when anything else is in a directory.
+   */
   readonly remove: Operation<{ readonly place: VolumePlace }, 'removed' | 'mounted'>;
 }

@@ -1,9 +1,10 @@
 // What a simulated host keeps for the agent, as plain data: it can be cloned, hashed and written down.
 import type { Micros } from '../../ports/micros.js';
+import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
 import type { HostPathKind } from '../../ports/outbound/pod-volumes.js';
 import type { NodeDockerConfig } from '../../ports/outbound/registry-credentials.js';
-import type { SimPlugin } from './sim-csi.js';
+import type { PortErrorKind } from '../../ports/port-error.js';
 import { newSimMachine, type SimMachineState } from './sim-machine.js';
 
 export interface SimPodDirectory {
@@ -44,6 +45,23 @@ export interface SimVolumeMount {
   readonly shown: string;
   readonly options: readonly string[];
   readonly gid: number;
+}
+
+/** A plugin at a registration socket. */
+export interface SimPlugin {
+  /** Of the socket: another one after each restart. */
+  identity: string;
+  readonly type: string;
+  readonly name: string;
+  readonly supportedVersions: readonly string[];
+  readonly nodeId: string;
+  readonly maxVolumes: bigint;
+  readonly topology: Readonly<Record<string, string>>;
+  readonly capabilities: readonly string[];
+  /** What its next calls of a name fail with, the first one first. */
+  readonly failures: { readonly call: keyof CsiNodeOperations; readonly kind: PortErrorKind; readonly message: string }[];
+  /** What it was told of its registration last; null: nothing yet. */
+  told: { readonly registered: boolean; readonly error: string } | null;
 }
 
 export interface SimLogWriter {

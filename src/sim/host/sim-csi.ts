@@ -6,26 +6,9 @@ import type { CsiFileOperations } from '../../ports/outbound/csi-files.js';
 import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
 import type { PluginSocketOperations } from '../../ports/outbound/plugin-sockets.js';
 import type { VolumePlace } from '../../ports/outbound/volume-mounts.js';
-import type { PortErrorKind } from '../../ports/port-error.js';
 import type { SimHostSettings } from './host-options.js';
-import type { SimHostState } from './host-state.js';
+import type { SimHostState, SimPlugin } from './host-state.js';
 import { checkName, HostRefusal } from './refusal.js';
-
-export interface SimPlugin {
-  /** Of the socket: another one after each restart. */
-  identity: string;
-  readonly type: string;
-  readonly name: string;
-  readonly supportedVersions: readonly string[];
-  readonly nodeId: string;
-  readonly maxVolumes: bigint;
-  readonly topology: Readonly<Record<string, string>>;
-  readonly capabilities: readonly string[];
-  /** What its next calls of a name fail with, the first one first. */
-  readonly failures: { readonly call: keyof CsiNodeOperations; readonly kind: PortErrorKind; readonly message: string }[];
-  /** What it was told of its registration last; null: nothing yet. */
-  told: { readonly registered: boolean; readonly error: string } | null;
-}
 
 type Pod = Extract<VolumePlace, { kind: 'pod' }>;
 
