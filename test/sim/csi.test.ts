@@ -223,3 +223,33 @@ t.test('a driver that wants it publishes again from time to time, and a failure 
   t.ok(run.host.state.csiFiles.has(`/var/lib/kubelet/${target(uid)}`));
   t.equal(run.phase('a'), 'Running');
 });
+
+t.test('an agent that is killed after each step of mounting or taking down leaves nothing behind', async (t) => {
+  const run = new CsiRun();
+  run.object({ attachRequired: false });
+  run.registered();
+  run.csiVolume();
+  const performed = () => [...run.cluster.node().model.performed].reduce((sum, [op, times]) => (/^(csi|volumeMounts|podVolumes|podDirectories)/.test(op) ? sum + times : sum), 0);
+  let cuts = 0;
+  for (const goes of [false]) {
+    for (let step = 1, isCut = true; isCut; step++) {
+      const name = `p${goes}${step}`;
+      const uid = run.pod(name, claimed);
+      if (goes) run.until('it runs', () => run.phase(name) === 'Running');
+      const from = performed();
+      if (goes) run.admin.remove('pods', name, {});
+      const isOver = () => (goes ? !run.host.state.podDirectories.has(uid) && run.mounts().length === 0 : run.phase(name) === 'Running');
+      run.cluster.runUntil(() => performed() >= from + step || isOver(), 2 * minute);
+      isCut = !isOver();
+      if (isCut) {
+        cuts++;
+        run.cluster.node().start();
+      }
+      run.until('it runs, or is gone', isOver, 5 * minute);
+      if (!goes) run.gone(name, uid);
+      run.until('nothing is left', () => run.mounts().length === 0 && run.host.state.csiFiles.size === 0, 5 * minute);
+    }
+  }
+  t.ok(cuts >= 4, `${cuts} cuts`);
+  t.strictSame(run.cluster.violations, []);
+});

@@ -11,6 +11,7 @@ const help = `usage: kubelet-ctl COMMAND [OPTION...]
   logs           what a container of a node without an apiserver has written
   check-config   what a kubelet would run with, from a configuration file; or what is wrong with it
   mock-cri       a container runtime for tests, on a Unix socket
+  mock-csi       a CSI driver for tests, which registers with a kubelet
   mock-apiserver an apiserver in memory, for kubectl and tests
   replay         run a flight record again, and find the first step that went another way
 
@@ -32,6 +33,8 @@ async function main([command, ...words]: readonly string[]): Promise<number> {
       return (await import('./small-commands.js')).checkConfigCommand(words);
     case 'mock-cri':
       return (await import('./mock-cri.js')).mockCri(words, stdout, stderr);
+    case 'mock-csi':
+      return (await import('./mock-csi.js')).mockCsi(words, stdout, stderr);
     case 'mock-apiserver':
       return (await import('./mock-apiserver.js')).mockApiserver(words, stdout, stderr);
     case 'replay':
