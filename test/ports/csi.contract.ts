@@ -36,6 +36,7 @@ export async function csiFilesContract(t: Test, { files, preparePod }: CsiFilesU
       await files.prepare({ place, makesPlace, data }, quietCall);
       t.equal(await files.read({ place }, quietCall), data);
     }
+    t.strictSame(await files.staged(null, quietCall), makesPlace ? ['{"a":"2"}\n'] : [], 'what is staged is found');
     t.equal(await files.remove({ place }, quietCall), 'removed');
     t.equal(await files.remove({ place }, quietCall), 'removed', 'what is gone is gone');
     t.equal(await files.read({ place }, quietCall), null);

@@ -231,7 +231,7 @@ t.test('an agent that is killed after each step of mounting or taking down leave
   run.csiVolume();
   const performed = () => [...run.cluster.node().model.performed].reduce((sum, [op, times]) => (/^(csi|volumeMounts|podVolumes|podDirectories)/.test(op) ? sum + times : sum), 0);
   let cuts = 0;
-  for (const goes of [false]) {
+  for (const goes of [false, true]) {
     for (let step = 1, isCut = true; isCut; step++) {
       const name = `p${goes}${step}`;
       const uid = run.pod(name, claimed);

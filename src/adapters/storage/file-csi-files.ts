@@ -12,6 +12,7 @@ import { carryOut, errnoName, FileRefusal } from './file-errors.js';
 const directoryMode = 0o750;
 const fileMode = 0o644;
 const dataFile = 'vol_data.json';
+const stagingDirectory = ['plugins', 'kubernetes.io', 'csi'];
 const dataBytesMax = 64 * 1024;
 
 export class FileCsiFiles implements PortOf<CsiFileOperations> {
@@ -43,6 +44,17 @@ export class FileCsiFiles implements PortOf<CsiFileOperations> {
 
   read({ place }: CsiFileOperations['read']['request'], call: Call): Promise<string | null> {
     return carryOut('csiFiles.read', subjectOf(place), call, () => walking(this.root, elementsOf(place).slice(0, -1), read));
+  }
+
+  staged(_request: null, call: Call): Promise<readonly string[]> {
+    return carryOut('csiFiles.staged', '', call, () => {
+      const found = walking(this.root, stagingDirectory, (drivers) =>
+        drivers
+          .directoryNames()
+          .flatMap((driver) => walking(drivers, [driver], (volumes) => volumes.directoryNames().flatMap((name) => walking(volumes, [name], readable) ?? [])) ?? []),
+      );
+      return found ?? [];
+    });
   }
 
   remove({ place }: CsiFileOperations['remove']['request'], call: Call): Promise<'removed' | 'mounted'> {
@@ -100,6 +112,15 @@ function read(directory: DirectoryHandle): string | null {
   } catch (error) {
     if (errnoName(error) === 'ENOENT') return null;
     throw error;
+  }
+}
+
+/** null: there is none that can be read. */
+function readable(directory: DirectoryHandle): string | null {
+  try {
+    return read(directory);
+  } catch {
+    return null;
   }
 }
 

@@ -5,6 +5,7 @@
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
+import { reconstructCsiVolume } from '../volumes/csi-volume-data.js';
 import { uniqueVolumeName, volumePluginFor } from '../volumes/volume-plugins.js';
 import { unescapeName } from '../volumes/volume-spec.js';
 import type { FoundVolume, VolumeContext } from './volume-kind.js';
@@ -19,16 +20,35 @@ export function beginSurvey(manager: VolumeManager, { turn }: VolumeContext): vo
   turn.ask('volumeMounts.survey', surveyAddress, 'survey', null);
 }
 
-export function surveyReplied(manager: VolumeManager, { outcome }: Reply<AgentOperations>, { turn }: VolumeContext): void {
+export function surveyReplied(manager: VolumeManager, { op, outcome }: Reply<AgentOperations>, { turn }: VolumeContext): void {
   if (!outcome.ok) {
     turn.log('error', 'Cannot get volumes from disk', { err: outcome.error.message });
     manager.survey = 'none';
     turn.wakeAt(surveyAddress, turn.now + microsPerSecond);
     return;
   }
+  if (op === 'csiFiles.staged') {
+    adoptStaged(manager, outcome.value as AgentOperations['csiFiles.staged']['reply']);
+    return;
+  }
   manager.survey = 'over';
   for (const { uid, volumes } of outcome.value as AgentOperations['volumeMounts.survey']['reply']) {
     for (const { plugin, volume, data } of volumes) adoptVolume(manager, { uid, plugin: unescapeName(plugin), name: volume, data });
+  }
+  // After pods' own, so that what a pod has counts as in use.
+  turn.ask('csiFiles.staged', surveyAddress, 'staged', null);
+}
+
+/** What is staged may have lost its last pod before it was unstaged. */
+function adoptStaged(manager: VolumeManager, staged: readonly string[]): void {
+  for (const text of staged) {
+    const known = reconstructCsiVolume(text, '');
+    const spec = known.ok && known.volume.spec.kind === 'persistent' ? known.volume.spec : null;
+    const plugin = spec === null ? null : volumePluginFor(spec);
+    const name = spec === null || plugin === null ? null : uniqueVolumeName(plugin, spec, '');
+    if (spec === null || plugin === null || name?.ok !== true || manager.actual.has(name.value)) continue;
+    manager.actual.set(name.value, { name: name.value, plugin: plugin.name, spec, attachable: false, attached: 'uncertain', devicePath: '', device: 'uncertain', pods: new Map() });
+    manager.dirty.add(name.value);
   }
 }
 

@@ -10,6 +10,8 @@ export interface CsiFileOperations {
   readonly prepare: Operation<{ readonly place: VolumePlace; readonly makesPlace: boolean; readonly data: string | null }, null>;
   /** null: there is no file; 64 KiB at most. */
   readonly read: Operation<{ readonly place: VolumePlace }, string | null>;
+  /** What is in the data files of staged volumes (`plugins/kubernetes.io/csi/<driver>/<hash>`), in no order; a file that can't be read is left out. */
+  readonly staged: Operation<null, readonly string[]>;
   /**
    * The place, the file, and the directory above. `mounted`: nothing was done, since something is mounted there. Absent: succeeds.
    * Errors: failed-precondition when anything else is in a directory.

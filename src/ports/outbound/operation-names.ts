@@ -16,7 +16,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   volumeMounts: { mount: true, unmount: true, setOwnership: true, references: true, survey: true },
   pluginSockets: { scan: true, info: true, notify: true },
   csiNode: { info: true, capabilities: true, stage: true, publish: true, unpublish: true, unstage: true, expand: true, stats: true },
-  csiFiles: { prepare: true, read: true, remove: true },
+  csiFiles: { prepare: true, read: true, staged: true, remove: true },
   hostPaths: { inspect: true, make: true },
   subPaths: { look: true, compare: true, carryOut: true },
   podLogs: { nextRestartCount: true, link: true, removeContainerLogs: true, listDirectories: true, removeDirectory: true, removeDeadLinks: true },

@@ -108,6 +108,11 @@ export class SimCsi {
     return this.state.csiFiles.get(this.pathOf(place))?.data ?? null;
   }
 
+  staged(): readonly string[] {
+    const below = joinPath(this.settings.rootDirectory, 'plugins');
+    return [...this.state.csiFiles].flatMap(([path, { data }]) => (path.startsWith(`${below}/`) && data !== null ? [data] : []));
+  }
+
   removeFiles({ place }: CsiFileOperations['remove']['request']): 'removed' | 'mounted' {
     const path = this.pathOf(place);
     if (this.state.volumeMounts.has(path)) return 'mounted';

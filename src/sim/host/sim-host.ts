@@ -235,6 +235,7 @@ export class SimHost {
       case 'csiNode.stats':
       case 'csiFiles.prepare':
       case 'csiFiles.read':
+      case 'csiFiles.staged':
       case 'csiFiles.remove':
         return this.answerPlugin(asked);
       case 'pullRecords.list':
@@ -286,6 +287,8 @@ export class SimHost {
         return this.csi.prepare(asked.request);
       case 'csiFiles.read':
         return this.csi.read(asked.request);
+      case 'csiFiles.staged':
+        return this.csi.staged();
       case 'csiFiles.remove':
         return this.csi.removeFiles(asked.request);
       default:
