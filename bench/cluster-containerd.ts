@@ -144,7 +144,9 @@ async function main(): Promise<void> {
     console.error(`cluster-containerd: ${skip}`);
     return;
   }
-  for (const load of loads) {
+  // Words after the name choose loads by their number of pods.
+  const chosen = process.argv.slice(2).map(Number);
+  for (const load of loads.filter(({ pods }) => chosen.length === 0 || chosen.includes(pods))) {
     const containerd = await PrivateContainerd.start();
     try {
       const calibration = await calibrate(containerd);
