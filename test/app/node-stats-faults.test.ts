@@ -32,6 +32,9 @@ interface NodeOptions {
   readonly alsoContainers?: (i: number) => readonly { readonly id: string; readonly name: string; readonly state: 'created' | 'running' | 'exited'; readonly createdAt: number }[];
 }
 
+/** A container of which the runtime tells nothing. */
+const unmeasured = (containerId: string) => ({ containerId, cpu: null, memory: null, swap: null, writableLayer: null });
+
 function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, podName = (i) => `p${i}`, alsoContainers = () => [] }: NodeOptions) {
   const root = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
   t.teardown(() => rmSync(root, { recursive: true, force: true }));
@@ -76,14 +79,7 @@ function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, po
       },
     },
     criStats: {
-      containers: () =>
-        hangs
-          ? never
-          : Promise.resolve(
-              numbers.flatMap((i) =>
-                [...containersOf(i), ...alsoContainers(i).map(({ id }) => id)].map((containerId) => ({ containerId, cpu: null, memory: null, swap: null, writableLayer: null })),
-              ),
-            ),
+      containers: () => (hangs ? never : Promise.resolve(numbers.flatMap((i) => [...containersOf(i), ...alsoContainers(i).map(({ id }) => id)]).map(unmeasured))),
       imageFilesystems: async () => (hangs ? never : [{ time: 1, mountpoint: '/', usedBytes: 1, inodesUsed: 1 }]),
     },
     diskUsage: new PodDiskUsage({

@@ -7,6 +7,7 @@ import {
   pageLimit,
   type ReflectorContext,
   type ReflectorOperations,
+  type ReflectorState,
   reflectorOfWatch,
   reflectorReplied,
   reflectorSaw,
@@ -31,7 +32,7 @@ function object(text: string): ApiObject {
 }
 
 class Run {
-  readonly reflector = newReflector('pods', { resource: pods, namespace: null, fieldSelector: 'spec.nodeName=n', labelSelector: null });
+  readonly reflector: ReflectorState;
   /** What the owner was told: `+a@1`, `~a@2`, `-a@2`; `=` stands before what follows from a list. */
   told: string[] = [];
   now = 1_000_000_000;
@@ -39,7 +40,8 @@ class Run {
   private asked: Command<ReflectorOperations>[] = [];
   cancelled: number[] = [];
 
-  constructor() {
+  constructor(newest = false) {
+    this.reflector = newReflector('pods', { resource: pods, namespace: null, fieldSelector: 'spec.nodeName=n', labelSelector: null }, newest);
     const context = (turn: Turn<ReflectorOperations>): ReflectorContext => ({
       turn,
       changed: (changes, replaced) => this.told.push(...(replaced ? ['='] : []), ...changes.map(changeText)),
@@ -156,6 +158,12 @@ t.test('lists, then watches from the version of the list', async (t) => {
   t.strictSame(run.since(), ['+c@6', '~a@7', '-b@8']);
   run.pass(400).watchEnds();
   t.strictSame(run.waits, ['watch 8'], 'goes on where it was');
+});
+
+t.test('the newest from the first list on, where that was asked for', async (t) => {
+  const run = new Run(true).give({ type: 'run' });
+  t.strictSame(run.waits, ['list newest']);
+  t.strictSame(run.page('5', ['a@1']).waits, ['watch 5']);
 });
 
 t.test('an empty first list is told', async (t) => {

@@ -32,12 +32,12 @@ export function beginApiObjects(context: AgentContext): void {
   watchObjects(context, 'services', { resource: core('services'), namespace: null, fieldSelector: null, labelSelector: null });
 }
 
-/** Keeps a copy of these objects from now on. Idempotent. Not without an apiserver. */
-export function watchObjects(context: AgentContext, name: string, selection: ApiSelection): void {
+/** Keeps a copy of these objects from now on; with `newest` no list of a cache that is behind is taken. Idempotent. Not without an apiserver. */
+export function watchObjects(context: AgentContext, name: string, selection: ApiSelection, newest = false): void {
   const { api } = context.state;
   if (api === null) return;
   const known = api.reflectors.get(name);
-  const reflector = known ?? newReflector(name, selection);
+  const reflector = known ?? newReflector(name, selection, newest);
   if (known === undefined) api.reflectors.set(name, reflector);
   runReflector(reflector, contextOf(context, reflector));
 }

@@ -34,11 +34,14 @@ export const apiParts: ApiParts = {
   changed: (context, reflector, changes, replaced) => owners[reflector.name.split(':', 1)[0] as string]?.(context, reflector, changes, replaced),
 };
 
-/** Pods are watched once the Node is known, so that those of another node of the name are not taken for its own. */
+/**
+ * Pods are watched once the Node is known, so that those of another node of the name are not taken for its own. Their first list is the newest:
+ * after a restart one of a cache that is behind would lack pods that run here, and they would be ended though nobody deleted them.
+ */
 function nodeChanged(context: AgentContext, _reflector: ReflectorState, _changes: readonly ObjectChange[], replaced: boolean): void {
   const { nodeName } = context.state.settings;
   const pods = { group: '', version: 'v1', plural: 'pods' };
-  if (replaced) watchObjects(context, 'pods', { resource: pods, namespace: null, fieldSelector: `spec.nodeName=${nodeName}`, labelSelector: null });
+  if (replaced) watchObjects(context, 'pods', { resource: pods, namespace: null, fieldSelector: `spec.nodeName=${nodeName}`, labelSelector: null }, true);
   reconcileAllMirrors(context);
   volumesNodeChanged(context);
 }

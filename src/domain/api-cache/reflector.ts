@@ -71,7 +71,8 @@ const shortWatch: Micros = 1_000_000;
 
 const machine = 'reflector';
 
-export function newReflector(name: string, selection: ApiSelection): ReflectorState {
+/** @param newest whether already the first list has to be the newest, where what a cache that is behind lacks would be acted on */
+export function newReflector(name: string, selection: ApiSelection, newest = false): ReflectorState {
   return {
     name,
     selection,
@@ -79,7 +80,7 @@ export function newReflector(name: string, selection: ApiSelection): ReflectorSt
     objects: new Map(),
     synced: false,
     resourceVersion: null,
-    newest: false,
+    newest,
     pages: [],
     watches: 0,
     watchBeganAt: 0,
@@ -183,7 +184,7 @@ function proceed(state: ReflectorState, context: ReflectorContext): void {
   turn.wakeAt(address, turn.now + silenceLimit);
 }
 
-/** The first list may come from a cache that is behind, which costs the server least. */
+/** The first list may come from a cache that is behind, which costs the server least, unless it has to be the newest. */
 function askPage(state: ReflectorState, continueToken: string | null, { turn }: ReflectorContext): void {
   const resourceVersion = continueToken === null && !state.newest ? '0' : null;
   turn.ask('apiReader.list', addressOf(state), 'list', { ...state.selection, resourceVersion, limit: pageLimit, continueToken }, listTimeout);
