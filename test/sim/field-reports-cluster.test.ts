@@ -62,7 +62,12 @@ scene('a new agent is given a list from before its pods: none of them ends', (wo
   world.untilReady('filler');
   const ids = ['old', 'filler'].flatMap((name) => containersOf(world, name));
   world.node.kill();
-  world.cluster.apiserver.setFaults([{ operation: 'list.pods', trigger: {}, action: { kind: 'stale', versions: 10_000 } }], world.cluster.now);
+  const late = [
+    { operation: 'list.pods', trigger: {}, action: { kind: 'stale', versions: 10_000 } },
+    // A cache that is behind tells what it lacks only once it has caught up.
+    { operation: 'watch.pods', trigger: {}, action: { kind: 'silent' } },
+  ] as const;
+  world.cluster.apiserver.setFaults(late, world.cluster.now);
   world.node.start();
   world.run(2 * minute);
   t.strictSame(
