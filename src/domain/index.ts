@@ -106,6 +106,7 @@ export type { NodeReporter, ReporterPhase } from './node-status/node-reporter-st
 export type { NodeSettings } from './node-status/node-settings.js';
 export type { NodeStatusMemory } from './node-status/node-status.js';
 export type { StatusReport } from './node-status/status-report.js';
+export type { CsiDriverRecord, CsiNodeEntry, CsiNodeJob, PluginManager, PluginRecord } from './plugins/plugin-manager-state.js';
 export type { ManifestContext } from './pod-sources/decode-manifest.js';
 export type { FileSourceSettings } from './pod-sources/file-source.js';
 export type { ManifestPods } from './pod-sources/manifest-pods.js';

@@ -115,7 +115,7 @@ export type {
   SandboxOperations,
 } from './outbound/container-runtime.js';
 export type { CsiFileOperations } from './outbound/csi-files.js';
-export type { CsiCapability, CsiNodeInfo, CsiNodeOperations, CsiStaging, CsiVolumeStats } from './outbound/csi-node.js';
+export type { AtEndpoint, CsiCapability, CsiNodeInfo, CsiNodeOperations, CsiStaging, CsiTexts, CsiVolumeStats } from './outbound/csi-node.js';
 export type { EventRecord, EventSinkOperations } from './outbound/event-sink.js';
 export type { FileChange, FileWatch, FileWatchEvent, FileWatchInterest, FileWatchListener } from './outbound/file-watch.js';
 export type { FilesystemUsage, FilesystemUsageOperations } from './outbound/filesystem-usage.js';

@@ -123,6 +123,13 @@ t.test('a switch that was cut off', async (t) => {
   t.equal(new FileCertificateStore(dangling.directory, 'kubelet-client').current().kind, 'absent', 'a link that leads nowhere');
 });
 
+t.test('a draft that was left half written', (t) => {
+  const directory = t.testdir({ 'kubelet-client-2026-01-01-00-00-00.pem.new': 'half a key', 'kubelet-server-2026-01-01-00-00-00.pem.new': 'of another store', 'notes.pem.new': '' });
+  new FileCertificateStore(directory, 'kubelet-client');
+  t.strictSame(readdirSync(directory).sort(), ['kubelet-server-2026-01-01-00-00-00.pem.new', 'notes.pem.new'], 'is removed, as it holds a key; what is of others stays');
+  t.end();
+});
+
 t.test('where it looks', async (t) => {
   const directory = newDirectory();
   mkdirSync(directory);

@@ -3,6 +3,7 @@
 import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import { isMirrorPod, isStaticPod } from '../../src/domain/values/pod-kind.js';
 import { podFullNameOf } from '../../src/domain/values/pod-references.js';
+import type { Pod } from '../../src/ports/model/pod.js';
 import type { SimCluster, SimClusterNode } from '../../src/sim/index.js';
 import { ApiWorld } from './api-world.js';
 import { type Dice, type SwarmPod, swarmPod, withProbesAndHooks } from './swarm-options.js';
@@ -37,10 +38,26 @@ export class SwarmApi {
     const known = this.world.get(name);
     if (known === null) this.create(node, name, swarmPod(dice, file, this.version++), file);
     else if (roll < 0.3) this.world.patch(name, { metadata: { labels: { version: String(this.version++) } } });
+    else if (roll < 0.36) this.changeImage(known, dice);
+    else if (roll < 0.42) this.addEphemeral(known);
     else {
       this.wanted.delete(name);
       this.world.remove(name, dice.of([null, null, 1, 0]));
     }
+  }
+
+  /** The one field of a container that may change. */
+  private changeImage({ metadata, spec }: Pod, dice: Dice): void {
+    if (metadata.deletionTimestamp != null) return;
+    const containers = spec.containers.map((container) => ({ ...container, image: dice.of(['busybox', 'nginx:1', 'app:2']) }));
+    this.world.patch(metadata.name, { spec: { containers } });
+  }
+
+  private addEphemeral({ metadata, spec }: Pod): void {
+    const { ephemeralContainers = [] } = spec;
+    if (metadata.deletionTimestamp != null || ephemeralContainers.length > 1) return;
+    const added = { name: `debug-${ephemeralContainers.length}`, image: 'busybox', imagePullPolicy: 'IfNotPresent' };
+    this.world.patch(metadata.name, { spec: { ephemeralContainers: [...ephemeralContainers, added] } }, 'ephemeralcontainers');
   }
 
   private create(node: SimClusterNode, name: string, plain: SwarmPod, file: number): void {

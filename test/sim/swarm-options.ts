@@ -158,7 +158,8 @@ export function swarmPod(actions: Dice, file: number, version: number): SwarmPod
   const key = made.pod.metadata.uid ?? String(version);
   const featured = withFeatures(made, new Dice(file, `features of ${key}`));
   const mounts = new Dice(file, key).chance(0.3);
-  return mounts ? { ...featured, pod: withVolumes(featured.pod) } : featured;
+  const pod = withSurroundings(featured.pod, new Dice(file, `surroundings of ${key}`));
+  return { ...featured, pod: mounts ? withVolumes(pod) : pod };
 }
 
 /** A pod with some of what else a spec may ask for. */
@@ -196,6 +197,18 @@ function withFeatures({ pod, expected }: SwarmPod, dice: Dice): SwarmPod {
     default:
       return { pod, expected };
   }
+}
+
+/** Namespaces, groups and pull policies, drawn apart from everything else. */
+function withSurroundings({ metadata, spec }: Pod, dice: Dice): Pod {
+  // Users of its own and a namespace of the host exclude each other.
+  const namespaces = spec.hostNetwork === true ? dice.of([{}, { hostPID: true }]) : dice.of([{}, {}, { hostUsers: false }, { hostIPC: true }, { hostPID: true, hostIPC: true }]);
+  const fsGroup = dice.of([null, null, 'Always', 'OnRootMismatch'] as const);
+  const groups = fsGroup === null ? {} : { securityContext: { ...spec.securityContext, fsGroup: 2000, fsGroupChangePolicy: fsGroup } };
+  const pulled = (container: Container): Container => (dice.chance(0.2) ? { ...container, imagePullPolicy: 'Always' } : container);
+  const { containers, initContainers } = spec;
+  const inits = initContainers === undefined ? {} : { initContainers: initContainers.map(pulled) };
+  return { metadata, spec: { ...spec, ...(spec.shareProcessNamespace === true ? {} : namespaces), ...groups, containers: containers.map(pulled), ...inits } };
 }
 
 /** One container ends with a code that has all of them start again. */

@@ -200,7 +200,9 @@ class Swarm {
 }
 
 function difference(node: SimClusterNode, uid: string, pod: SwarmPod['pod'], phase: PodPhase | undefined, expected: SwarmPod['expected']): string | null {
-  const running = node.containers(uid).filter(({ state }) => state === 'running').length;
+  // Ephemeral ones are nobody's expectation.
+  const names = new Set([...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(({ name }) => name));
+  const running = node.containers(uid).filter(({ config, state }) => state === 'running' && names.has(config.metadata.name)).length;
   const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always').length;
   // A pod that is never restarted gets no second sandbox once a container was made in the first: what had not run by then never will.
   const cutShort = pod.spec.restartPolicy === 'Never' && node.containers(uid).length > 0 && node.sandboxes(uid).every(({ state }) => state === 'notReady');

@@ -2,8 +2,23 @@
 // `PREFIX-YYYY-MM-DD-HH-MM-SS.pem` with both, and the link `PREFIX-current.pem` that says which one is in use.
 //
 // Invariants: the link is switched last, to a file that is whole, on the disk and read back; what a kill has left between the two steps of the
-// switch is finished when the store is opened; files that were in use are never deleted.
-import { closeSync, constants, fsyncSync, lstatSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+// switch is finished when the store is opened, and a draft that it has left, which holds a key, is removed; files that were in use are never deleted.
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { certificatesOf, pairProblem } from './certificate-facts.js';
 
@@ -22,6 +37,8 @@ export type StoredPair =
 /** Why a pair wasn't stored. */
 export class StoreRefusal extends Error {}
 
+/** Of a pair that is being written. */
+const draftEnding = '.pem.new';
 const keyBlock = /-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s]*-----END [A-Z ]*PRIVATE KEY-----\n?/;
 
 export class FileCertificateStore {
@@ -88,12 +105,22 @@ export class FileCertificateStore {
   }
 
   private recover(): void {
+    for (const name of namesIn(this.directory)) if (name.startsWith(`${this.prefix}-`) && name.endsWith(draftEnding)) rmSync(join(this.directory, name));
     const updated = this.path('updated.pem');
     if (isLink(updated) && !isLink(this.currentPath) && !exists(this.currentPath)) renameSync(updated, this.currentPath);
   }
 
   private path(rest: string): string {
     return join(this.directory, `${this.prefix}-${rest}`);
+  }
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    // There is none yet, or it says what is wrong when it is used.
+    return [];
   }
 }
 

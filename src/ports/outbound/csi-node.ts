@@ -5,7 +5,8 @@
 // request are in no error, log or metric.
 import type { Operation } from '../operation.js';
 
-type Texts = Readonly<Record<string, string>>;
+/** Names and their texts, as drivers take them. */
+export type CsiTexts = Readonly<Record<string, string>>;
 
 export interface CsiCapability {
   /** As CSI spells it: `SINGLE_NODE_WRITER` and so on. */
@@ -18,19 +19,19 @@ export interface CsiCapability {
 
 export interface CsiStaging {
   readonly volumeId: string;
-  readonly publishContext: Texts;
+  readonly publishContext: CsiTexts;
   /** '' where nothing is staged. */
   readonly stagingTargetPath: string;
   readonly volumeCapability: CsiCapability;
-  readonly secrets: Texts;
-  readonly volumeContext: Texts;
+  readonly secrets: CsiTexts;
+  readonly volumeContext: CsiTexts;
 }
 
 export interface CsiNodeInfo {
   readonly nodeId: string;
   /** 0: no limit. */
   readonly maxVolumes: bigint;
-  readonly topology: Texts;
+  readonly topology: CsiTexts;
 }
 
 export interface CsiVolumeStats {
@@ -38,27 +39,27 @@ export interface CsiVolumeStats {
   readonly usage: readonly { readonly unit: string; readonly available: bigint; readonly total: bigint; readonly used: bigint }[];
 }
 
-/** `endpoint`: absolute path of the driver's socket. */
-type Of<Request> = Request & { readonly endpoint: string };
+/** A request to the driver whose socket has this absolute path. */
+export type AtEndpoint<Request> = Request & { readonly endpoint: string };
 
 export interface CsiNodeOperations {
-  readonly info: Operation<Of<object>, CsiNodeInfo>;
+  readonly info: Operation<AtEndpoint<object>, CsiNodeInfo>;
   /** Of the node service, as CSI spells them; those that aren't known here are left out. */
-  readonly capabilities: Operation<Of<object>, readonly string[]>;
-  readonly stage: Operation<Of<CsiStaging>, null>;
-  readonly publish: Operation<Of<CsiStaging & { readonly targetPath: string; readonly readonly: boolean }>, null>;
-  readonly unpublish: Operation<Of<{ readonly volumeId: string; readonly targetPath: string }>, null>;
-  readonly unstage: Operation<Of<{ readonly volumeId: string; readonly stagingTargetPath: string }>, null>;
+  readonly capabilities: Operation<AtEndpoint<object>, readonly string[]>;
+  readonly stage: Operation<AtEndpoint<CsiStaging>, null>;
+  readonly publish: Operation<AtEndpoint<CsiStaging & { readonly targetPath: string; readonly readonly: boolean }>, null>;
+  readonly unpublish: Operation<AtEndpoint<{ readonly volumeId: string; readonly targetPath: string }>, null>;
+  readonly unstage: Operation<AtEndpoint<{ readonly volumeId: string; readonly stagingTargetPath: string }>, null>;
   readonly expand: Operation<
-    Of<{
+    AtEndpoint<{
       readonly volumeId: string;
       readonly volumePath: string;
       readonly stagingTargetPath: string;
       readonly requiredBytes: bigint;
       readonly volumeCapability: CsiCapability;
-      readonly secrets: Texts;
+      readonly secrets: CsiTexts;
     }>,
     { readonly capacityBytes: bigint }
   >;
-  readonly stats: Operation<Of<{ readonly volumeId: string; readonly volumePath: string; readonly stagingTargetPath: string }>, CsiVolumeStats>;
+  readonly stats: Operation<AtEndpoint<{ readonly volumeId: string; readonly volumePath: string; readonly stagingTargetPath: string }>, CsiVolumeStats>;
 }
