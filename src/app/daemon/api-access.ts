@@ -134,7 +134,8 @@ class Opening {
         store,
         true,
         () => first,
-        false,
+        // One that is there may be of another cluster, or of a process that was killed before it wrote the kubeconfig: it counts for nothing.
+        true,
         () => {
           clearTimeout(late);
           resolve();

@@ -123,7 +123,11 @@ export class ObjectWriter {
     const problems: FieldProblem[] = [];
     const { metadata } = draft;
     if ((metadata.name ?? '') === '') required(problems, 'metadata.name', 'name or generateName is required');
-    else validateMetadata(problems, { ...metadata, namespace: metadata.namespace ?? 'none' } as ObjectMeta);
+    else {
+      const named = type.hasFreeNames ? { name: 'free' } : {};
+      validateMetadata(problems, { ...metadata, ...named, namespace: metadata.namespace ?? 'none' } as ObjectMeta);
+      if (/^\.\.?$|[/%]/.test(metadata.name ?? '')) invalid(problems, 'metadata.name', metadata.name, "may not be '.' or '..' and may not contain '/' or '%'");
+    }
     const others = problems.length;
     checkRequiredFields(problems, draft, type.kind, '');
     // A kind's own rules are about objects that have what they need.

@@ -34,6 +34,8 @@ export interface ResourceType extends ApiResource {
   readonly updatesUnconditionally: boolean;
   /** An update of what isn't there creates it. */
   readonly updateCreates: boolean;
+  /** Any name that can stand in a path; elsewhere it is a DNS subdomain. */
+  readonly hasFreeNames: boolean;
 }
 
 interface Row {
@@ -44,6 +46,7 @@ interface Row {
   readonly review?: boolean;
   readonly conditional?: boolean;
   readonly upsert?: boolean;
+  readonly freeNames?: boolean;
   readonly categories?: readonly string[];
   readonly version?: string;
 }
@@ -64,6 +67,7 @@ function resourceType(group: string, kind: string, plural: string, namespaced: b
     isReview: row.review === true,
     updatesUnconditionally: row.conditional !== true,
     updateCreates: row.upsert === true,
+    hasFreeNames: row.freeNames === true,
   };
 }
 
@@ -104,6 +108,8 @@ export const resourceTypes: readonly ResourceType[] = [
     short: 'csr',
     sub: ['status', 'approval'],
     fields: ['spec.signerName'],
+    // The kubelet's own have a digest in base64 in theirs.
+    freeNames: true,
   }),
   resourceType('certificates.k8s.io', 'ClusterTrustBundle', 'clustertrustbundles', false, { fields: ['spec.signerName'], version: 'v1beta1' }),
   resourceType('resource.k8s.io', 'ResourceClaim', 'resourceclaims', true, { sub: ['status'] }),
