@@ -69,7 +69,9 @@ t.test('in parts, and whole where that is all there is', async (t) => {
     t.equal((await ports.images.list(null, call())).length, 9);
     t.equal((await ports.images.list(null, call())).length, 9);
     const expected = offersListStreams ? ['stream_images', 'stream_images'] : ['stream_images failed', 'list_images', 'list_images'];
-    t.strictSame(made, expected, 'a runtime without streams is asked once');
+    // A list of images also asks which one sandboxes have.
+    const lists = made.filter((operation) => operation !== 'status');
+    t.strictSame(lists, expected, 'a runtime without streams is asked once');
   }
 });
 
