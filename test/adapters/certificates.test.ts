@@ -128,9 +128,14 @@ t.test('a draft that was left half written', (t) => {
     'kubelet-client-2026-01-01-00-00-00.pem.new': 'half a key',
     'kubelet-server-2026-01-01-00-00-00.pem.new': 'of another store',
     'notes.pem.new': '',
+    'kubelet-client-directory.pem.new': {},
   });
   new FileCertificateStore(directory, 'kubelet-client');
-  t.strictSame(readdirSync(directory).sort(), ['kubelet-server-2026-01-01-00-00-00.pem.new', 'notes.pem.new'], 'is removed, as it holds a key; what is of others stays');
+  t.strictSame(
+    readdirSync(directory).sort(),
+    ['kubelet-client-directory.pem.new', 'kubelet-server-2026-01-01-00-00-00.pem.new', 'notes.pem.new'],
+    'is removed, as it holds a key; what is of others stays',
+  );
   t.end();
 });
 

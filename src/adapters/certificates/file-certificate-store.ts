@@ -105,7 +105,7 @@ export class FileCertificateStore {
   }
 
   private recover(): void {
-    for (const name of namesIn(this.directory)) if (name.startsWith(`${this.prefix}-`) && name.endsWith(draftEnding)) rmSync(join(this.directory, name));
+    for (const name of filesIn(this.directory)) if (name.startsWith(`${this.prefix}-`) && name.endsWith(draftEnding)) rmSync(join(this.directory, name), { force: true });
     const updated = this.path('updated.pem');
     if (isLink(updated) && !isLink(this.currentPath) && !exists(this.currentPath)) renameSync(updated, this.currentPath);
   }
@@ -115,9 +115,10 @@ export class FileCertificateStore {
   }
 }
 
-function namesIn(directory: string): readonly string[] {
+function filesIn(directory: string): readonly string[] {
   try {
-    return readdirSync(directory);
+    const entries = readdirSync(directory, { withFileTypes: true });
+    return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   } catch {
     // There is none yet, or it says what is wrong when it is used.
     return [];

@@ -3,11 +3,10 @@
 // Invariants: a call is never retried and never waits for a socket that is down; it ends by its answer, by its deadline or by its
 // signal, whichever is first; it rejects with PortError only.
 import { setMaxListeners } from 'node:events';
-import { connect } from 'node:net';
 import type { Micros } from '../../ports/micros.js';
 import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
-import { GrpcChannel, type GrpcFailure, type GrpcStream, grpcStatus } from '../grpc/index.js';
+import { GrpcChannel, type GrpcFailure, type GrpcStream, grpcStatus, unixDial } from '../grpc/index.js';
 import { CreatedPods } from './created-pods.js';
 import { socketPathOf } from './endpoint.js';
 import { goErrorText, portErrorOf } from './grpc-errors.js';
@@ -76,10 +75,8 @@ export class CriConnection {
     this.created = options.created ?? new CreatedPods();
     this.endpoint = options.endpoint;
     this.requestTimeoutMicros = options.requestTimeoutMicros;
-    const path = socketPathOf(options.endpoint);
     this.channel = new GrpcChannel({
-      dial: () => connect(path),
-      dialProblem: (error) => `dial unix ${path}: ${reasonOf(error)}`,
+      ...unixDial(socketPathOf(options.endpoint)),
       // Runtimes refuse the socket's path as authority.
       authority: 'localhost',
       userAgent: 'kubelet-ts',
@@ -185,21 +182,6 @@ export class CriConnection {
     this.channel.close();
   }
 }
-
-/** Go's words for what a socket says. */
-function reasonOf(error: Error): string {
-  const { code = '' } = error as NodeJS.ErrnoException;
-  return code in socketReasons ? `connect: ${socketReasons[code]}` : error.message;
-}
-
-const socketReasons: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file or directory',
-  ECONNREFUSED: 'connection refused',
-  EACCES: 'permission denied',
-  ENOTSOCK: 'socket operation on non-socket',
-  EPROTOTYPE: 'protocol wrong type for socket',
-  EAGAIN: 'resource temporarily unavailable',
-};
 
 function shorter(a: Micros | null, b: Micros | null): Micros | null {
   if (a === null) return b;

@@ -12,7 +12,6 @@ export { type CriContainerReading, type CriFilesystemReading, CriStats, sandboxI
 export { CriStreaming } from './cri-streaming.js';
 export { EndpointError, socketPathOf } from './endpoint.js';
 export * as criProtocol from './gen/cri-runtime-v1.js';
-export { grpcCodeOf } from './grpc-errors.js';
 export { runtimeCgroupDriver, validateServices } from './handshake.js';
 export { resourcesToCri } from './linux-to-cri.js';
 export { type TerminatedContainer, terminationMessageOf } from './termination-message.js';

@@ -1,3 +1,6 @@
-// The face of the gRPC client; see channel.ts.
+// The face of the gRPC client, and of what our servers of @grpc/grpc-js share with it; see channel.ts.
 export { GrpcChannel, type GrpcChannelOptions, type GrpcStream } from './channel.js';
+export { grpcCodeOf, portErrorKindOf, statusMessage } from './port-errors.js';
 export { GrpcFailure, grpcCodeName, grpcStatus } from './status.js';
+export { type StoppableServer, stopServer } from './stop-server.js';
+export { unixDial } from './unix-dial.js';

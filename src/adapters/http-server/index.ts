@@ -7,6 +7,7 @@ export { healthRoutes, pingOnly } from './health-routes.js';
 export { goJson, type HttpAnswer, plainText, strictText } from './http-answer.js';
 export type { KubeletAnswer, KubeletQuestion, KubeletRoute } from './kubelet-routes.js';
 export { type BegunRequest, KubeletServer, type KubeletServerOptions, type ServedRequest } from './kubelet-server.js';
+export { isLoopback } from './loopback-address.js';
 export { defaultHttpLimits, type HttpLimits, type LoopbackHttpOptions, LoopbackHttpServer } from './loopback-http-server.js';
 export { type LivePageOptions, openLivePage } from './page/live-page.js';
 export { podsRoutes } from './pods-route.js';

@@ -2,9 +2,10 @@
 // Invariants: it listens on loopback only; a client that is slow, silent, wordy or many costs a bounded amount of memory and time;
 // a handler that throws is an answer of 500, never the end of the agent.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, isIPv4, isIPv6 } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { PortError } from '../../ports/port-error.js';
 import { type HttpAnswer, strictText } from './http-answer.js';
+import { isLoopback } from './loopback-address.js';
 import { answerOf, type Route } from './route-table.js';
 
 export interface HttpLimits {
@@ -114,10 +115,6 @@ function dropBody(request: IncomingMessage, bytesMax: number): void {
     bytes += chunk.length;
     if (bytes > bytesMax) request.destroy();
   });
-}
-
-function isLoopback(address: string): boolean {
-  return isIPv4(address) ? address.startsWith('127.') : isIPv6(address) && address === '::1';
 }
 
 function listenError(kind: PortError['kind'], message: string, subject: string): PortError {

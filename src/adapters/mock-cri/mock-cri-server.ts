@@ -11,6 +11,7 @@ import type { PortOf } from '../../ports/operation.js';
 import type { ProbingOperations } from '../../ports/outbound/probing.js';
 import { emptyRuntimeState, type RuntimeOperationName, type RuntimeOperations, SimContainerRuntime, type SimRuntimeEvent } from '../../sim/index.js';
 import { criProtocol, socketPathOf } from '../cri/index.js';
+import { stopServer } from '../grpc/index.js';
 import { RealTime } from '../time/index.js';
 import { ContainerFiles } from './container-files.js';
 import { EventSubscribers } from './event-subscribers.js';
@@ -83,16 +84,7 @@ export class MockCriServer implements MockRuntime {
     this.server = null;
     if (server === null) return;
     this.events?.close();
-    await new Promise<void>((resolve) => {
-      const late = setTimeout(() => {
-        server.forceShutdown();
-        resolve();
-      }, stopTimeMs);
-      server.tryShutdown(() => {
-        clearTimeout(late);
-        resolve();
-      });
-    });
+    await stopServer(server, stopTimeMs);
     this.time.stop();
     this.files.close();
     rmSync(this.socket, { force: true });

@@ -2,7 +2,7 @@
 import type { handleServerStreamingCall, handleUnaryCall, ServerErrorResponse, UntypedHandleCall, UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Micros } from '../../ports/micros.js';
 import type { Outcome, PortErrorKind, PortFailure } from '../../ports/port-error.js';
-import { grpcCodeOf } from '../cri/index.js';
+import { grpcCodeOf } from '../grpc/index.js';
 import type { RealTime } from '../time/index.js';
 
 /** Few, so that short lists come in several parts, too. */

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { Server, ServerCredentials, type ServerUnaryCall, type ServiceError, type sendUnaryData } from '@grpc/grpc-js';
 import type { PortOf } from '../../ports/operation.js';
 import type { MountOperations } from '../../ports/outbound/mounts.js';
-import { grpcStatus } from '../grpc/index.js';
+import { grpcStatus, stopServer } from '../grpc/index.js';
 import { parseMountinfo } from '../native-linux/index.js';
 import { csiProtocol, registrationProtocol } from '../plugins/index.js';
 
@@ -112,16 +112,7 @@ export class MockCsiDriver {
     for (const timer of this.timers) clearTimeout(timer);
     this.timers.clear();
     if (server === null) return;
-    await new Promise<void>((resolve) => {
-      const late = setTimeout(() => {
-        server.forceShutdown();
-        resolve();
-      }, stopTimeMs);
-      server.tryShutdown(() => {
-        clearTimeout(late);
-        resolve();
-      });
-    });
+    await stopServer(server, stopTimeMs);
     rmSync(this.socket, { force: true });
   }
 

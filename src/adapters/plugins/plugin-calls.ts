@@ -1,9 +1,8 @@
 // One call to a plugin at a Unix socket, on a connection of its own: plugins are restarted, and an old connection would outlive the socket.
 // Invariant: the connection is closed whatever happens; what goes wrong is a PortError with the plugin's own status code.
-import { connect } from 'node:net';
 import type { Call } from '../../ports/operation.js';
-import { PortError, type PortErrorKind } from '../../ports/port-error.js';
-import { GrpcChannel, type GrpcFailure, grpcCodeName, grpcStatus } from '../grpc/index.js';
+import { PortError } from '../../ports/port-error.js';
+import { GrpcChannel, type GrpcFailure, grpcCodeName, portErrorKindOf, statusMessage, unixDial } from '../grpc/index.js';
 
 /** As much as gRPC takes by default. */
 const messageBytesMax = 4 * 1024 * 1024;
@@ -32,8 +31,7 @@ export async function callPlugin<Request, Reply>(
 ): Promise<Reply> {
   if (signal.aborted) throw new PortError({ kind: 'cancelled', message: 'context canceled', operation, subject: socket });
   const channel = new GrpcChannel({
-    dial: () => connect({ path: socket }),
-    dialProblem: (error) => `dial unix ${socket}: connect: ${connectProblem(error)}`,
+    ...unixDial(socket),
     authority: 'localhost',
     userAgent: 'kubelet-ts',
     messageBytesMax,
@@ -66,25 +64,5 @@ function decoded<Request, Reply>(method: PluginMethod<Request, Reply>, answer: B
 /** With the text that Go prints. */
 function pluginError(failure: GrpcFailure, operation: string, subject: string): PortError {
   const name = grpcCodeName(failure.code);
-  const text = failure.code === grpcStatus.DEADLINE_EXCEEDED ? 'context deadline exceeded' : failure.details;
-  return new PortError({ kind: kindOf(name), message: `rpc error: code = ${name} desc = ${text}`, operation, subject, cause: failure });
-}
-
-/** `DeadlineExceeded` is `deadline-exceeded`. */
-function kindOf(codeName: string): PortErrorKind {
-  if (codeName === 'Canceled') return 'cancelled';
-  return codeName.replaceAll(/(?!^)[A-Z]/g, '-$&').toLowerCase() as PortErrorKind;
-}
-
-function connectProblem(error: Error): string {
-  switch ((error as NodeJS.ErrnoException).code) {
-    case 'ENOENT':
-      return 'no such file or directory';
-    case 'ECONNREFUSED':
-      return 'connection refused';
-    case 'EACCES':
-      return 'permission denied';
-    default:
-      return error.message;
-  }
+  return new PortError({ kind: portErrorKindOf(failure.code), message: `rpc error: code = ${name} desc = ${statusMessage(failure)}`, operation, subject, cause: failure });
 }

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { addressText } from '../../domain/values/address-text.js';
 import type { GrpcHealthReply, GrpcHealthRequest } from '../../ports/outbound/probing.js';
-import { GrpcChannel, type GrpcFailure, grpcCodeName, grpcStatus } from '../grpc/index.js';
+import { GrpcChannel, type GrpcFailure, grpcCodeName, statusMessage } from '../grpc/index.js';
 import { connectionErrorText } from './connection-errors.js';
 import { HealthCheckResponse_ServingStatus, HealthService } from './gen/grpc-health-v1.js';
 
@@ -62,8 +62,8 @@ function servingOf(status: HealthCheckResponse_ServingStatus): GrpcHealthReply {
   return { kind: 'status', servingStatus: HealthCheckResponse_ServingStatus[status] ?? String(status) };
 }
 
-function failed({ code, details }: GrpcFailure): GrpcHealthReply {
-  return { kind: 'rpc-error', code: grpcCodeName(code), message: code === grpcStatus.DEADLINE_EXCEEDED ? 'context deadline exceeded' : details };
+function failed(failure: GrpcFailure): GrpcHealthReply {
+  return { kind: 'rpc-error', code: grpcCodeName(failure.code), message: statusMessage(failure) };
 }
 
 function pause(millis: number, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 // The loopback listener: /healthz for whoever watches the daemon, and /pods for those on the node who ask, as long as there is no
 // authenticated API. Invariant: pods are told to loopback only; a port that is taken is tried again and never ends the daemon.
-import { healthRoutes, LoopbackHttpServer, pingOnly, podsRoutes } from '../../adapters/http-server/index.js';
+import { healthRoutes, isLoopback, LoopbackHttpServer, pingOnly, podsRoutes } from '../../adapters/http-server/index.js';
 import type { AgentQueries } from '../../ports/inbound/agent-queries.js';
 import type { DaemonContext } from './daemon-context.js';
 import type { Teardown } from './teardown.js';
@@ -39,10 +39,6 @@ export async function openListener({ loaded, profile, logger }: DaemonContext, q
   });
   await listen();
   return server === null ? null : hostPort(address, (server as LoopbackHttpServer).port);
-}
-
-function isLoopback(address: string): boolean {
-  return address.startsWith('127.') || address === '::1';
 }
 
 function hostPort(address: string, port: number): string {

@@ -11,7 +11,7 @@
 //
 // Invariant: what is unknown or of the wrong type is an error that names the field.
 import { readFileSync } from 'node:fs';
-import { isIPv4 } from 'node:net';
+import { isLoopback } from '../../adapters/http-server/index.js';
 import { parseYaml } from '../../adapters/yaml/index.js';
 import type { FlightRecordSettings, LivePageSettings } from './daemon-profile.js';
 import { StartRefusal } from './start-refusal.js';
@@ -66,7 +66,7 @@ function flightRecordOf(value: unknown, refuse: (why: string) => StartRefusal): 
 
 function livePageOf(value: unknown, refuse: (why: string) => StartRefusal): LivePageSettings {
   const { address = '127.0.0.1', port = defaultPagePort } = fieldsOf(value, 'livePage', ['address', 'port'], refuse);
-  if (typeof address !== 'string' || !(isIPv4(address) ? address.startsWith('127.') : address === '::1')) throw refuse('livePage.address: must be an address of loopback');
+  if (typeof address !== 'string' || !isLoopback(address)) throw refuse('livePage.address: must be an address of loopback');
   if (typeof port !== 'number' || !Number.isSafeInteger(port) || port < 0 || port > 65_535) throw refuse('livePage.port: must be a port, 0 to 65535');
   return { address, port };
 }

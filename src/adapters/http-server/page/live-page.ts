@@ -5,13 +5,13 @@
 // fetched from elsewhere.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import type { RequestPolicy } from '../../../ports/inbound/request-policy.js';
 import { PortError } from '../../../ports/port-error.js';
 import { goJson, type HttpAnswer, strictText } from '../http-answer.js';
 import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from '../kubelet-routes.js';
 import { KubeletServer } from '../kubelet-server.js';
+import { isLoopback } from '../loopback-address.js';
 
 export interface LivePageOptions {
   /** 127.0.0.0/8 or ::1. */
@@ -94,10 +94,6 @@ function plainOnly(answer: KubeletAnswer | null): KubeletAnswer | null {
 function isOwnName({ headers }: KubeletQuestion): boolean {
   const name = (headers.host ?? '').replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   return name === 'localhost' || isLoopback(name);
-}
-
-function isLoopback(address: string): boolean {
-  return isIPv4(address) ? address.startsWith('127.') : address === '::1';
 }
 
 function digestOf(text: string): Buffer {
