@@ -7,6 +7,7 @@ import type { TerminationStatus } from '../pod-workers/pod-worker-record.js';
 import { probeVersionOf, probeViewOf } from '../probes/probe-registry.js';
 import { conditionTypes, findCondition, podCondition, withCondition } from '../status/conditions.js';
 import { deadlineExceeded } from '../status/deadline.js';
+import { withKnownEnds } from '../status/known-ends.js';
 import { isTerminalPhase } from '../status/phase.js';
 import { apiPodStatus } from '../status/pod-status.js';
 import { applyStatusChange, illegalTransition, type StatusChange } from '../status/status-manager.js';
@@ -28,7 +29,7 @@ export function computeStatus(context: AgentContext, pod: Pod, runtime: PodRunti
   const computed = apiPodStatus({
     pod,
     cachedStatus: cached,
-    runtime,
+    runtime: withKnownEnds(runtime, cached ?? pod.status ?? {}),
     runtimeType: state.readiness.name,
     runtimeSupportsRecursiveReadOnly: state.readiness.handlers.some(({ name, recursiveReadOnlyMounts }) => name === '' && recursiveReadOnlyMounts),
     podIsTerminal,

@@ -38,7 +38,7 @@ export interface ContainerStatusesInput {
 /** A status that an ended container gets when nobody can say how it ended; 137 reads as killed. */
 const unknownExitCode = 137;
 const statusUnknown = 'ContainerStatusUnknown';
-const wasRunningMessage = 'The container could not be located when the pod was deleted.  The container used to be Running';
+export const wasRunningMessage = 'The container could not be located when the pod was deleted.  The container used to be Running';
 const removedMessage = 'The container is removed because RestartAllContainers in place';
 export const notLocatedMessage = 'The container could not be located when the pod was terminated';
 const inferredCompletedMessage = 'Unable to get init container status from container runtime and pod has been initialized, treat it as exited normally';

@@ -1,0 +1,55 @@
+// What a pod's status is computed from, put right where the runtime says less of a container than is known already, so that a container that
+// has run never looks as if it was about to run for the first time. Without this
+//
+// | the runtime has                                      | and the status would                                       |
+// |------------------------------------------------------|------------------------------------------------------------|
+// | a second instance that was made and never started    | take it for the last one that ended, whose end is forgotten |
+// | one that was made, and nothing of the one that ran   | forget that it ran                                          |
+// | one it knows no state of, whose end has been told    | take the end back                                           |
+//
+// Invariant: instances that run or have ended stay as they are.
+import type { ContainerStateTerminated, ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
+import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
+import { unknownTermination, wasRunningMessage } from './container-statuses.js';
+
+/** @param previous the status before: cached, else the API's */
+export function withKnownEnds(runtime: PodRuntimeStatus, previous: PodStatus): PodRuntimeStatus {
+  if (runtime.containers.every(tellsItself)) return runtime;
+  const before = [...(previous.initContainerStatuses ?? []), ...(previous.containerStatuses ?? []), ...(previous.ephemeralContainerStatuses ?? [])];
+  const names = [...new Set(runtime.containers.map(({ name }) => name))];
+  const replaced = names.flatMap((name) => {
+    const instances = runtime.containers.filter((candidate) => candidate.name === name);
+    return instances.every(tellsItself) ? instances : telling(instances, before.find((status) => status.name === name) ?? null);
+  });
+  return { ...runtime, containers: replaced };
+}
+
+function tellsItself({ state }: RuntimeContainerStatus): boolean {
+  return state === 'running' || state === 'exited';
+}
+
+/** The newest instance, and the one that says how the container ended before, if any does. */
+function telling(instances: readonly RuntimeContainerStatus[], previous: ContainerStatus | null): readonly RuntimeContainerStatus[] {
+  const [newest, ...others] = instances;
+  if (newest === undefined) return [];
+  const told = previous?.state?.terminated;
+  if (newest.state === 'unknown' && told !== undefined && isOf(previous, newest)) return [ended(newest, newest.id, told), ...others.filter(tellsItself)];
+  const older = others.find(({ state }) => state !== 'created');
+  // One of no known state counts as ended as long as its container was running; afterwards its end is in the status before.
+  if (older !== undefined && (tellsItself(older) || previous?.state?.running !== undefined)) return [newest, older];
+  const ranUnseen = newest.state === 'created' && previous?.state?.running !== undefined && previous.lastState?.terminated === undefined;
+  return ranUnseen ? [newest, ended(newest, idOf(previous), unknownTermination(wasRunningMessage))] : [newest];
+}
+
+function ended(instance: RuntimeContainerStatus, id: string, { exitCode, reason = '', message = '' }: ContainerStateTerminated): RuntimeContainerStatus {
+  return { ...instance, id, state: 'exited', startedAt: null, finishedAt: null, exitCode, reason, message };
+}
+
+function isOf(status: ContainerStatus | null, instance: RuntimeContainerStatus): boolean {
+  return idOf(status) === instance.id;
+}
+
+/** Without the runtime's name before it. */
+function idOf(status: ContainerStatus | null): string {
+  return status?.containerID?.replace(/^[^:]*:\/\//, '') ?? '';
+}
