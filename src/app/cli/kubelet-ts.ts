@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // The daemon's program: takes a kubelet's flags and nothing else. Whoever only wants the version has it before anything is loaded.
+import { givenOptions, settleEngine } from './engine.js';
 import { exitWhenWritten } from './standard-output.js';
 import { quickVersion } from './version.js';
 
@@ -7,6 +8,7 @@ const words = process.argv.slice(2);
 const version = quickVersion(words);
 if (version !== null) process.stdout.write(version);
 else {
+  settleEngine(givenOptions());
   const { runKubelet } = await import('./run-kubelet.js');
   await exitWhenWritten(await runKubelet(words));
 }
