@@ -12,6 +12,8 @@ const groups: Readonly<Record<string, string>> = {
   csidrivers: 'storage.k8s.io',
   csinodes: 'storage.k8s.io',
   volumeattachments: 'storage.k8s.io',
+  runtimeclasses: 'node.k8s.io',
+  priorityclasses: 'scheduling.k8s.io',
 };
 const start: Micros = 1_800_000_000_000_000;
 

@@ -6,7 +6,9 @@ import { podFullNameOf } from '../../src/domain/values/pod-references.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { SimCluster, SimClusterNode } from '../../src/sim/index.js';
 import { ApiWorld } from './api-world.js';
-import { type Dice, type SwarmPod, swarmPod, withProbesAndHooks } from './swarm-options.js';
+import { Dice } from './dice.js';
+import { SwarmObjects, withObjects } from './swarm-objects.js';
+import { type SwarmPod, swarmPod, withProbesAndHooks } from './swarm-pods.js';
 
 export interface WantedApiPod extends SwarmPod {
   readonly uid: string;
@@ -17,6 +19,7 @@ export class SwarmApi {
   private readonly world: ApiWorld;
   /** By name. */
   readonly wanted = new Map<string, WantedApiPod>();
+  private readonly objects: SwarmObjects;
   private version = 0;
 
   constructor(
@@ -24,10 +27,15 @@ export class SwarmApi {
     private readonly probed: boolean,
   ) {
     this.world = new ApiWorld(cluster, { ok: () => true }).look();
+    this.objects = new SwarmObjects(cluster);
   }
 
   /** Something happens to a pod of the node, or to its watches. */
   act(node: SimClusterNode, dice: Dice, names: number): void {
+    if (dice.chance(0.15)) {
+      this.objects.act(dice);
+      return;
+    }
     const file = dice.below(names);
     const name = `a${file}-${node.name}`;
     const roll = dice.next();
@@ -61,9 +69,16 @@ export class SwarmApi {
   }
 
   private create(node: SimClusterNode, name: string, plain: SwarmPod, file: number): void {
-    const { pod, expected } = this.probed ? withProbesAndHooks(plain, file) : plain;
+    const { pod: simple, expected } = this.probed ? withProbesAndHooks(plain, file) : plain;
+    const pod = withObjects(simple, new Dice(file, `objects of ${name} ${this.version}`));
+    this.objects.admit(pod);
     const created = this.world.createPod({ ...pod, metadata: { ...pod.metadata, name } }, node.name);
     this.wanted.set(name, { pod, expected, uid: created.metadata.uid ?? '', node: node.name });
+  }
+
+  /** Everything that pods refer to is there from now on. */
+  calm(): void {
+    this.objects.restore();
   }
 
   removeAll(): void {
@@ -74,7 +89,8 @@ export class SwarmApi {
   /** What the API does not show as it is. */
   differences(): string[] {
     const found: string[] = [];
-    for (const [name, { uid, node }] of this.wanted) {
+    for (const [name, { uid, node, pod, expected }] of this.wanted) {
+      if (expected !== 'ends') found.push(...this.objects.differences(this.cluster.node(node), uid, pod).map((difference) => `${name} ${difference}`));
       const shown = this.world.get(name);
       const said = this.cluster.node(node).statusOf(uid);
       if (shown?.metadata.uid !== uid) found.push(`${name} is not in the API`);

@@ -2,8 +2,10 @@
 // that can be met.
 import type { AgentState } from '../../src/domain/agent/agent-state.js';
 import { stateOf } from '../../src/domain/pod-workers/pod-worker-record.js';
+import type { Pod } from '../../src/ports/model/pod.js';
 import { operationNames } from '../../src/ports/outbound/operation-names.js';
 import type { SimCluster } from '../../src/sim/index.js';
+import { featureNames, featuresOf } from './swarm-features.js';
 import { hangingOperations } from './swarm-options.js';
 
 const faults = ['fails before', 'fails after', 'is late', 'hangs'] as const;
@@ -48,6 +50,7 @@ const allStatePairs = states.flatMap((state) => events.filter((event) => impossi
 export interface SwarmCounts {
   readonly struck: ReadonlyMap<string, number>;
   readonly met: ReadonlyMap<string, number>;
+  readonly reached: ReadonlyMap<string, number>;
 }
 
 export class SwarmCoverage {
@@ -55,18 +58,21 @@ export class SwarmCoverage {
   private readonly struck = new Map<string, number>();
   /** `<worker state> x <event>` -> count. */
   private readonly met = new Map<string, number>();
+  /** What pods asked for that came to what they had to -> count. */
+  private readonly reached = new Map<string, number>();
 
   addFaults(cluster: SimCluster): void {
     for (const name of cluster.nodeNames) for (const [key, count] of cluster.node(name).model.struck) add(this.struck, key, count);
   }
 
   counts(): SwarmCounts {
-    return { struck: this.struck, met: this.met };
+    return { struck: this.struck, met: this.met, reached: this.reached };
   }
 
-  addCounts({ struck, met }: SwarmCounts): void {
+  addCounts({ struck, met, reached }: SwarmCounts): void {
     for (const [key, count] of struck) add(this.struck, key, count);
     for (const [key, count] of met) add(this.met, key, count);
+    for (const [key, count] of reached) add(this.reached, key, count);
   }
 
   stepped(input: unknown, agent: AgentState): void {
@@ -90,6 +96,11 @@ export class SwarmCoverage {
     for (const uid of agent.workers.records.keys()) this.note(agent, uid, 'agent killed');
   }
 
+  /** The pod came to what it had to. */
+  arrived(pod: Pod): void {
+    for (const feature of featuresOf(pod)) add(this.reached, feature, 1);
+  }
+
   /** Of all pairs of an operation and a fault, the share that was met, 0 to 1. */
   get faultShare(): number {
     return share(allFaultPairs, this.struck);
@@ -98,6 +109,15 @@ export class SwarmCoverage {
   /** Of all pairs of a worker's state and an event, the share that was met, 0 to 1. */
   get stateShare(): number {
     return share(allStatePairs, this.met);
+  }
+
+  /** Of all that pods may ask for, the share that one came to its end or ran with, 0 to 1. */
+  get featureShare(): number {
+    return share(featureNames, this.reached);
+  }
+
+  get shares(): readonly number[] {
+    return [this.faultShare, this.stateShare, this.featureShare];
   }
 
   table(): string[] {
@@ -128,6 +148,8 @@ export class SwarmCoverage {
           ),
         ),
       );
+    lines.push(`what pods ask for: ${percent(this.featureShare)} of ${featureNames.length}`);
+    for (const name of featureNames) lines.push(row(name, [this.reached.get(name) ?? 0]));
     return lines;
   }
 

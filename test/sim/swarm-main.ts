@@ -72,8 +72,8 @@ async function main(): Promise<number> {
   for (const { name, checker } of missed) console.log(`planted bug not caught: an agent that ${name} (${checker})`);
   console.log(`planted bugs: ${plantedBugs.length - missed.length} of ${plantedBugs.length} caught`);
   console.log(`${ran.length} seeds from ${from}, ${ran.reduce((sum, { steps }) => sum + steps, 0)} steps, ${failed} failed`);
-  const low = seeds >= seedsForFloor && Math.min(coverage.faultShare, coverage.stateShare) < floor;
-  if (low) console.log(`covered too little: ${percent(coverage.faultShare)} and ${percent(coverage.stateShare)}, at least ${percent(floor)}`);
+  const low = seeds >= seedsForFloor && Math.min(...coverage.shares) < floor;
+  if (low) console.log(`covered too little: ${coverage.shares.map(percent).join(', ')}, at least ${percent(floor)}`);
   console.log(
     `hash ${createHash('sha256')
       .update(ran.map(({ seed, hash }) => `${seed} ${hash}\n`).join(''))

@@ -3,10 +3,12 @@
 import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import type { PodPhase } from '../../src/ports/model/pod-status.js';
 import { SimCluster, type SimClusterNode } from '../../src/sim/index.js';
+import { Dice } from './dice.js';
 import { minute, second } from './sim-pods.js';
 import { SwarmApi } from './swarm-api.js';
 import type { SwarmCoverage } from './swarm-coverage.js';
-import { Dice, type SwarmOptions, type SwarmPod, swarmOptions, swarmPod, withProbesAndHooks } from './swarm-options.js';
+import { type SwarmOptions, swarmOptions } from './swarm-options.js';
+import { envFileName, envFileVolume, type SwarmPod, swarmPod, withProbesAndHooks } from './swarm-pods.js';
 
 /** Within this the wanted state has to be there: the longest back-off with its spread, and a long-running container before it. */
 const convergence = 20 * minute;
@@ -39,6 +41,8 @@ export function runSeed(seed: number, coverage: SwarmCoverage, hash = false): Sw
   return { options, problems, steps: swarm.cluster.world.steps, hash: swarm.cluster.hash };
 }
 
+const envFile = new TextEncoder().encode("WRITTEN='by the pod'\n");
+
 class Swarm {
   readonly cluster: SimCluster;
   private readonly dice: Dice;
@@ -64,6 +68,7 @@ class Swarm {
     const { dice, cluster, options } = this;
     for (let i = 0; i < options.actions; i++) {
       cluster.run(dice.below(options.pause));
+      if (i % 3 === 0) this.writeEnvFiles();
       this.act(cluster.node(dice.of(cluster.nodeNames)));
       if (cluster.violations.length > 0) break;
     }
@@ -76,9 +81,11 @@ class Swarm {
     const { cluster } = this;
     let differences: string[] = [];
     const held = cluster.runUntil(() => {
+      this.writeEnvFiles();
       differences = this.differences();
       return differences.length === 0;
     }, convergence);
+    if (held) for (const { pod } of [...this.wanted.values(), ...(this.api?.wanted.values() ?? [])]) this.coverage.arrived(pod);
     return [...this.violations(), ...(held ? [] : differences.map((difference) => `after ${convergence / minute} min ${difference}`))];
   }
 
@@ -98,6 +105,17 @@ class Swarm {
       node.setFaults([]);
       node.setNetworkReady(true);
       if (this.down.delete(name)) node.start();
+    }
+    this.api?.calm();
+  }
+
+  /** What the pods' processes write into their volumes. */
+  private writeEnvFiles(): void {
+    for (const name of this.cluster.nodeNames) {
+      for (const { volumes } of this.cluster.node(name).host.state.podDirectories.values()) {
+        const nodes = volumes.get(`kubernetes.io~empty-dir/${envFileVolume}`)?.nodes;
+        if (nodes !== undefined && !nodes.has(envFileName)) nodes.set(envFileName, { kind: 'file', bytes: envFile, mode: 0o644, uid: 0, gid: 0 });
+      }
     }
   }
 
