@@ -1,11 +1,11 @@
-// A client of gRPC over Node's HTTP/2: one connection, calls with one answer or a stream of them, and nothing else. It is what stands between
-// the agent and its runtime, some fifteen calls a pod start, so what a call costs counts: about half of what it costs with @grpc/grpc-js
-// (bench/grpc-calls), whose servers we use. It also lets go of a peer that never speaks, which that library holds on to for a minute.
+// A client of gRPC: one connection, calls with one answer or a stream of them, and nothing else. It is what stands between the agent and its
+// runtime, some fifteen calls a pod start, so what a call costs counts: a fraction of what it costs with @grpc/grpc-js (bench/grpc-calls), whose
+// servers we use. It also lets go of a peer that never speaks, which that library holds on to for a minute.
 //
 // Invariants: a call is never retried, and ends once: by its answer, its deadline, its cancellation or the end of the connection; a connection
 // that has ended is made anew by the next call; an idle channel keeps no process alive.
-import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, type IncomingHttpHeaders } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import { Http2Connection, Http2ProtocolError, type Http2Request, headerBlock, type StreamEnd } from '../http2/index.js';
 import { FrameReader, framed } from './frames.js';
 import { decodedMessage, failureOfHttp, failureOfReset, GrpcFailure, grpcStatus } from './status.js';
 
@@ -34,15 +34,16 @@ interface StreamEvents {
   readonly ended: (failure: GrpcFailure | null) => void;
 }
 
-/** Larger than HTTP/2's first window of 64 KiB: a list of hundreds of containers would wait for window updates. */
-const windowBytes = 1024 * 1024;
-/** Node's bound on what a connection holds, in MB; beyond it streams are refused. */
-const sessionMegabytesMax = 64;
 const timeoutUnitMax = 99_999_999;
 const longestTimerMillis = 2_147_483_647;
+const empty = Buffer.alloc(0);
+/** Paths are those of methods, a few dozen. */
+const keptBlocksMax = 200;
 
 export class GrpcChannel {
-  private connection: Connection | null = null;
+  private connection: Http2Connection | null = null;
+  /** Header blocks by path. */
+  private readonly blocks = new Map<string, Buffer>();
   private calls = 0;
   private isClosed = false;
 
@@ -66,133 +67,89 @@ export class GrpcChannel {
 
   /** One request, any number of answers, as they come. */
   call(path: string, request: Uint8Array, deadlineMillis: number | null, events: StreamEvents): GrpcStream {
-    const { connection, stream, problem } = this.request(path, deadlineMillis);
-    if (stream === null) {
-      queueMicrotask(() => events.ended(new GrpcFailure(grpcStatus.UNAVAILABLE, problem)));
+    if (this.isClosed) {
+      queueMicrotask(() => events.ended(new GrpcFailure(grpcStatus.UNAVAILABLE, 'the channel is closed')));
       return { cancel: () => {} };
     }
-    if (this.calls++ === 0) connection.session.ref();
-    const run = new CallRun(stream, connection, this.options.messageBytesMax, events, () => {
-      if (--this.calls === 0) this.connection?.session.unref();
+    const connection = this.connected();
+    if (this.calls++ === 0) connection.hold(true);
+    return new CallRun(connection, this.headers(path, deadlineMillis), framed(request), deadlineMillis, this.options, events, () => {
+      if (--this.calls === 0) this.connection?.hold(false);
     });
-    if (deadlineMillis !== null) run.limit(deadlineMillis);
-    stream.end(framed(request));
-    return run;
   }
 
   /** Ends the connection; calls under way fail. */
   close(): void {
     this.isClosed = true;
-    this.connection?.session.destroy();
+    this.connection?.destroy();
     this.connection = null;
   }
 
-  private request(path: string, deadlineMillis: number | null) {
+  private headers(path: string, deadlineMillis: number | null): Buffer {
     const { authority, userAgent } = this.options;
-    const headers = { ':method': 'POST', ':scheme': 'http', ':path': path, ':authority': authority, te: 'trailers', 'content-type': 'application/grpc', 'user-agent': userAgent };
-    try {
-      if (this.isClosed) throw new Error('the channel is closed');
-      const connection = this.connected();
-      const stream = connection.session.request(deadlineMillis === null ? headers : { ...headers, 'grpc-timeout': timeoutText(deadlineMillis) });
-      return { connection, stream, problem: '' } as const;
-    } catch (error) {
-      return { connection: null, stream: null, problem: error instanceof Error ? error.message : String(error) } as const;
+    let block = this.blocks.get(path);
+    if (block === undefined) {
+      const common = { te: 'trailers', 'content-type': 'application/grpc', 'user-agent': userAgent };
+      block = headerBlock({ ':method': 'POST', ':scheme': 'http', ':path': path, ':authority': authority, ...common });
+      if (this.blocks.size >= keptBlocksMax) this.blocks.clear();
+      this.blocks.set(path, block);
     }
+    return deadlineMillis === null ? block : Buffer.concat([block, headerBlock({ 'grpc-timeout': timeoutText(deadlineMillis) })]);
   }
 
-  private connected(): Connection {
-    const { session } = this.connection ?? {};
-    if (this.connection !== null && session?.closed === false && !session.destroyed) return this.connection;
-    const fresh = new Connection(this.options, () => {
-      if (this.connection === fresh) this.connection = null;
+  private connected(): Http2Connection {
+    if (this.connection?.isOpen === true) return this.connection;
+    const fresh: Http2Connection = new Http2Connection({
+      dial: this.options.dial,
+      spoke: () => this.options.spoke?.(),
+      left: () => {
+        if (this.connection === fresh) this.connection = null;
+      },
     });
-    if (this.calls === 0) fresh.session.unref();
+    fresh.hold(this.calls > 0);
     this.connection = fresh;
     return fresh;
   }
 }
 
-const empty = Buffer.alloc(0);
-
-class Connection {
-  readonly session: ClientHttp2Session;
-  /** Whether it ever stood; a failure before that is one of dialling. */
-  private stood = false;
-
-  /** @param left told when it takes no more calls; it still answers those it has */
-  constructor(
-    private readonly options: GrpcChannelOptions,
-    left: () => void,
-  ) {
-    const { dial, authority } = options;
-    const settings = { enablePush: false, initialWindowSize: windowBytes };
-    this.session = connect(`http://${authority}`, { createConnection: dial, maxSessionMemory: sessionMegabytesMax, settings });
-    this.session.once('connect', () => {
-      this.stood = true;
-      // It may have been given up at the moment at which it stood.
-      if (!this.session.destroyed) this.session.setLocalWindowSize(windowBytes);
-    });
-    this.session.once('remoteSettings', () => options.spoke?.());
-    // Each stream is told of it, and tells its call.
-    this.session.on('error', () => {});
-    this.session.once('goaway', left);
-    this.session.once('close', left);
-  }
-
-  /** @param ended what ended a stream with the connection; null: nothing is known */
-  failure(ended: Error | null): GrpcFailure {
-    // Of a stream that waited for the connection the cause is the connection's.
-    const error = ended?.cause instanceof Error ? ended.cause : ended;
-    if (error !== null && !this.stood)
-      return new GrpcFailure(grpcStatus.UNAVAILABLE, `connection error: desc = "transport: Error while dialing: ${this.options.dialProblem(error)}"`);
-    const isProtocol = error !== null && /^ERR_HTTP2/.test((error as NodeJS.ErrnoException).code ?? '');
-    return new GrpcFailure(grpcStatus.UNAVAILABLE, isProtocol ? `connection error: desc = "error reading server preface: ${error.message}"` : 'error reading from server: EOF');
-  }
-}
-
 class CallRun implements GrpcStream {
   private readonly reader: FrameReader;
-  private status: IncomingHttpHeaders | null = null;
-  private http: IncomingHttpHeaders | null = null;
-  private error: NodeJS.ErrnoException | null = null;
+  private readonly request: Http2Request;
+  private status: ReadonlyMap<string, string> | null = null;
+  private http: ReadonlyMap<string, string> | null = null;
   private timer: NodeJS.Timeout | null = null;
   private isOver = false;
 
   constructor(
-    private readonly stream: ClientHttp2Stream,
-    private readonly connection: Connection,
-    messageBytesMax: number,
+    private readonly connection: Http2Connection,
+    headers: Buffer,
+    body: Buffer,
+    deadlineMillis: number | null,
+    private readonly options: GrpcChannelOptions,
     private readonly events: StreamEvents,
     private readonly release: () => void,
   ) {
-    this.reader = new FrameReader(messageBytesMax);
-    stream.on('response', (headers) => {
-      this.http = headers;
-      // Headers with a status are all there is.
-      if (headers['grpc-status'] !== undefined) this.status = headers;
-      else if (!this.isOver) this.events.begun?.();
+    this.reader = new FrameReader(options.messageBytesMax);
+    this.request = connection.request(headers, body, {
+      headers: (block) => this.tookHeaders(block),
+      data: (bytes) => this.take(bytes),
+      ended: (end) => this.end(this.outcome(end)),
     });
-    stream.on('trailers', (headers) => {
-      this.status = headers;
-    });
-    stream.on('data', (chunk: Buffer) => this.take(chunk));
-    stream.once('end', () => {
-      if (this.status !== null) this.end(this.outcome());
-    });
-    stream.on('error', (error) => {
-      this.error = error;
-    });
-    stream.once('close', () => this.end(this.outcome()));
-  }
-
-  limit(millis: number): void {
     // Timers of Node hold 31 bits; a call that may take longer than 24 days has no limit to speak of.
-    if (millis > longestTimerMillis) return;
-    this.timer = setTimeout(() => this.cut(new GrpcFailure(grpcStatus.DEADLINE_EXCEEDED, 'context deadline exceeded')), Math.max(0, millis));
+    if (deadlineMillis === null || deadlineMillis > longestTimerMillis) return;
+    this.timer = setTimeout(() => this.cut(new GrpcFailure(grpcStatus.DEADLINE_EXCEEDED, 'context deadline exceeded')), Math.max(0, deadlineMillis));
   }
 
   cancel(): void {
     this.cut(new GrpcFailure(grpcStatus.CANCELLED, 'context canceled'));
+  }
+
+  private tookHeaders(block: ReadonlyMap<string, string>): void {
+    const isFirst = this.http === null;
+    this.http ??= block;
+    // Headers with a status are all there is.
+    if (!isFirst || block.has('grpc-status')) this.status = block;
+    else this.events.begun?.();
   }
 
   private take(chunk: Buffer): void {
@@ -207,23 +164,30 @@ class CallRun implements GrpcStream {
 
   private cut(failure: GrpcFailure): void {
     if (this.isOver) return;
-    // One that the connection never took up has nobody to tell.
-    if (this.stream.pending) this.stream.destroy();
-    else this.stream.close(constants.NGHTTP2_CANCEL);
+    this.request.cancel();
     this.end(failure);
   }
 
-  private outcome(): GrpcFailure | null {
-    const { status, http, error, stream } = this;
-    if (status !== null) {
-      const code = Number(status['grpc-status'] ?? grpcStatus.UNKNOWN);
-      if (code !== grpcStatus.OK) return new GrpcFailure(Number.isInteger(code) ? code : grpcStatus.UNKNOWN, decodedMessage(String(status['grpc-message'] ?? '')));
+  private outcome(end: StreamEnd): GrpcFailure | null {
+    const { status, http } = this;
+    if (status !== null && end.how !== 'reset') {
+      const code = Number(status.get('grpc-status') ?? grpcStatus.UNKNOWN);
+      if (code !== grpcStatus.OK) return new GrpcFailure(Number.isInteger(code) ? code : grpcStatus.UNKNOWN, decodedMessage(status.get('grpc-message') ?? ''));
       return this.reader.isWithin ? new GrpcFailure(grpcStatus.INTERNAL, 'unexpected EOF') : null;
     }
-    if (this.connection.session.destroyed) return this.connection.failure(error);
-    if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) return failureOfReset(stream.rstCode);
-    if (http !== null) return failureOfHttp(Number(http[':status'] ?? 0), String(http['content-type'] ?? ''));
-    return this.connection.failure(error);
+    if (end.how === 'reset') return failureOfReset(end.code);
+    if (end.how === 'whole' && http !== null) return failureOfHttp(Number(http.get(':status') ?? 0), http.get('content-type') ?? '');
+    return this.lost();
+  }
+
+  /** The connection has ended. */
+  private lost(): GrpcFailure {
+    const { problem, stood } = this.connection;
+    if (problem !== null && !stood) {
+      return new GrpcFailure(grpcStatus.UNAVAILABLE, `connection error: desc = "transport: Error while dialing: ${this.options.dialProblem(problem)}"`);
+    }
+    const isProtocol = problem instanceof Http2ProtocolError;
+    return new GrpcFailure(grpcStatus.UNAVAILABLE, isProtocol ? `connection error: desc = "error reading server preface: ${problem.message}"` : 'error reading from server: EOF');
   }
 
   private end(failure: GrpcFailure | null): void {

@@ -1,0 +1,97 @@
+// Frames of HTTP/2 (RFC 9113, section 4): made, and split from what comes.
+// Invariant: a frame that is longer than we said we take is refused by its length, before its bytes have come.
+
+export const frameType = { data: 0, headers: 1, priority: 2, rstStream: 3, settings: 4, pushPromise: 5, ping: 6, goaway: 7, windowUpdate: 8, continuation: 9 } as const;
+export const flag = { endStream: 0x1, ack: 0x1, endHeaders: 0x4, padded: 0x8, priority: 0x20 } as const;
+export const http2Error = {
+  noError: 0,
+  protocolError: 1,
+  internalError: 2,
+  flowControlError: 3,
+  streamClosed: 5,
+  frameSizeError: 6,
+  refusedStream: 7,
+  cancel: 8,
+  compressionError: 9,
+  enhanceYourCalm: 11,
+} as const;
+export const setting = { enablePush: 2, maxConcurrentStreams: 3, initialWindowSize: 4, maxFrameSize: 5 } as const;
+
+export const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+export const headBytes = 9;
+/** The longest payload that either side takes unless it says otherwise. */
+export const defaultFrameBytes = 16_384;
+/** The window of a stream and of a connection unless their receiver says otherwise. */
+export const defaultWindowBytes = 65_535;
+
+/** What the peer did against the rules; the connection ends with this code. */
+export class Http2ProtocolError extends Error {
+  constructor(
+    readonly code: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export interface Frame {
+  readonly type: number;
+  readonly flags: number;
+  readonly stream: number;
+  /** Valid until the call that was given it returns. */
+  readonly payload: Buffer;
+}
+
+/** Writes the head of a frame; whoever calls it writes the payload behind. */
+export function writeHead(into: Buffer, at: number, length: number, type: number, flags: number, stream: number): void {
+  into.writeUIntBE(length, at, 3);
+  into[at + 3] = type;
+  into[at + 4] = flags;
+  into.writeUInt32BE(stream, at + 5);
+}
+
+export function frame(type: number, flags: number, stream: number, payload: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafe(headBytes + payload.length);
+  writeHead(bytes, 0, payload.length, type, flags, stream);
+  bytes.set(payload, headBytes);
+  return bytes;
+}
+
+export function settingsFrame(settings: readonly (readonly [name: number, value: number])[]): Buffer {
+  const payload = Buffer.allocUnsafe(6 * settings.length);
+  settings.forEach(([name, value], i) => {
+    payload.writeUInt16BE(name, 6 * i);
+    payload.writeUInt32BE(value, 6 * i + 2);
+  });
+  return frame(frameType.settings, 0, 0, payload);
+}
+
+/** Of frames that carry one number: RST_STREAM and WINDOW_UPDATE. */
+export function numberFrame(type: number, stream: number, value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(headBytes + 4);
+  writeHead(bytes, 0, 4, type, 0, stream);
+  bytes.writeUInt32BE(value, headBytes);
+  return bytes;
+}
+
+export class FrameSplitter {
+  private rest: Buffer | null = null;
+
+  /** Gives each whole frame to `take`, until that says that it wants no more. Throws Http2ProtocolError. */
+  split(chunk: Buffer, take: (frame: Frame) => boolean): void {
+    const bytes = this.rest === null ? chunk : Buffer.concat([this.rest, chunk]);
+    this.rest = null;
+    let at = 0;
+    while (bytes.length - at >= headBytes) {
+      const length = bytes.readUIntBE(at, 3);
+      if (length > defaultFrameBytes) throw new Http2ProtocolError(http2Error.frameSizeError, `a frame of ${length} bytes`);
+      const end = at + headBytes + length;
+      if (end > bytes.length) break;
+      const stream = bytes.readUInt32BE(at + 5) & 0x7f_ff_ff_ff;
+      const isWanted = take({ type: bytes[at + 3] as number, flags: bytes[at + 4] as number, stream, payload: bytes.subarray(at + headBytes, end) });
+      if (!isWanted) return;
+      at = end;
+    }
+    if (at < bytes.length) this.rest = at === 0 ? bytes : bytes.subarray(at);
+  }
+}
