@@ -4,9 +4,10 @@ import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import { isMirrorPod, isStaticPod } from '../../src/domain/values/pod-kind.js';
 import { podFullNameOf } from '../../src/domain/values/pod-references.js';
 import type { Pod } from '../../src/ports/model/pod.js';
-import type { SimCluster, SimClusterNode } from '../../src/sim/index.js';
+import type { ApiFaultRule, SimCluster, SimClusterNode } from '../../src/sim/index.js';
 import { ApiWorld } from './api-world.js';
 import { Dice } from './dice.js';
+import type { SwarmCoverage } from './swarm-coverage.js';
 import { SwarmObjects, withObjects } from './swarm-objects.js';
 import { type SwarmPod, swarmPod, withProbesAndHooks } from './swarm-pods.js';
 
@@ -25,9 +26,11 @@ export class SwarmApi {
   constructor(
     private readonly cluster: SimCluster,
     private readonly probed: boolean,
+    private readonly faults: readonly ApiFaultRule[],
   ) {
     this.world = new ApiWorld(cluster, { ok: () => true }).look();
     this.objects = new SwarmObjects(cluster);
+    cluster.apiserver.setFaults(faults, cluster.now, true);
   }
 
   /** Something happens to a pod of the node, or to its watches. */
@@ -76,8 +79,11 @@ export class SwarmApi {
     this.wanted.set(name, { pod, expected, uid: created.metadata.uid ?? '', node: node.name });
   }
 
-  /** Everything that pods refer to is there from now on. */
-  calm(): void {
+  /** The server is well from now on, and everything that pods refer to is there. */
+  calm(coverage: SwarmCoverage): void {
+    const { apiserver, now } = this.cluster;
+    for (const [i, count] of apiserver.faultCounts.entries()) coverage.apiStruck(this.faults[i], count);
+    apiserver.setFaults([], now);
     this.objects.restore();
   }
 

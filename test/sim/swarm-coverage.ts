@@ -4,7 +4,8 @@ import type { AgentState } from '../../src/domain/agent/agent-state.js';
 import { stateOf } from '../../src/domain/pod-workers/pod-worker-record.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import { operationNames } from '../../src/ports/outbound/operation-names.js';
-import type { SimCluster } from '../../src/sim/index.js';
+import type { ApiFaultRule, SimCluster } from '../../src/sim/index.js';
+import { apiFaultKinds, apiFaultName, apiFaultOperations, apiFaultPairs } from './swarm-api-faults.js';
 import { featureNames, featuresOf } from './swarm-features.js';
 import { hangingOperations } from './swarm-options.js';
 
@@ -96,6 +97,11 @@ export class SwarmCoverage {
     for (const uid of agent.workers.records.keys()) this.note(agent, uid, 'agent killed');
   }
 
+  /** @param rule of the apiserver's; it struck so often */
+  apiStruck(rule: ApiFaultRule | undefined, count: number): void {
+    if (rule !== undefined && count > 0) add(this.struck, apiFaultName(rule), count);
+  }
+
   /** The pod came to what it had to. */
   arrived(pod: Pod): void {
     for (const feature of featuresOf(pod)) add(this.reached, feature, 1);
@@ -116,8 +122,13 @@ export class SwarmCoverage {
     return share(featureNames, this.reached);
   }
 
+  /** Of all pairs of what nodes ask an apiserver and what that may do to it, the share that was met, 0 to 1. */
+  get apiFaultShare(): number {
+    return share(apiFaultPairs, this.struck);
+  }
+
   get shares(): readonly number[] {
-    return [this.faultShare, this.stateShare, this.featureShare];
+    return [this.faultShare, this.apiFaultShare, this.stateShare, this.featureShare];
   }
 
   table(): string[] {
@@ -135,6 +146,19 @@ export class SwarmCoverage {
         ),
       );
     for (const [operation, why] of Object.entries(neverAsked)) lines.push(`${operation.padEnd(32)}  left out: ${why}`);
+    lines.push(`requests x faults of the apiserver: ${percent(this.apiFaultShare)} of ${apiFaultPairs.length} pairs`, row('', apiFaultKinds));
+    for (const operation of apiFaultOperations)
+      lines.push(
+        row(
+          operation,
+          cells(
+            apiFaultKinds,
+            (kind) => this.struck.get(`${operation} ${kind}`),
+            apiFaultPairs,
+            (kind) => `${operation} ${kind}`,
+          ),
+        ),
+      );
     lines.push(`worker states x events: ${percent(this.stateShare)} of ${allStatePairs.length} pairs`, row('', events));
     for (const state of states)
       lines.push(

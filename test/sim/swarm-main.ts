@@ -1,4 +1,4 @@
-// `npm run swarm -- [--seeds N] [--from S] [--jobs J]`: N seeds from S on, each a world with its own options, pods and accidents. Prints the options
+// `npm run swarm -- [--seeds N] [--from S] [--jobs J] [--kind K]`: N seeds from S on, each a world with its own options, pods and accidents. Prints the options
 // of each seed that fails with the line that repeats it, what the swarm covered, and one hash over all runs: equal code, equal hash.
 import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
@@ -8,16 +8,20 @@ import { SimCluster } from '../../src/sim/index.js';
 import { plantedBugs, plantedWorld } from './planted/planted-bugs.js';
 import { runSeed } from './swarm.js';
 import { percent, type SwarmCounts, SwarmCoverage } from './swarm-coverage.js';
+import { swarmOptions } from './swarm-options.js';
 
 /** From this many seeds on, less than the floor is a failure. */
 const seedsForFloor = 300;
 const floor = 0.9;
-const usage = 'usage: npm run swarm -- [--seeds N (default 1000)] [--from S (default 1)] [--jobs J (default: one a processor)]';
+const usage = 'usage: npm run swarm -- [--seeds N (default 1000)] [--from S (default 1)] [--jobs J (default: one a processor)] [--kind cluster|standalone (default: both)]';
+const kinds = ['cluster', 'standalone'] as const;
 
-interface Share {
-  readonly from: number;
+interface Asked {
   readonly seeds: number;
-  readonly step: number;
+  readonly from: number;
+  readonly jobs: number;
+  /** Of nodes with an apiserver, or without; null: either. */
+  readonly kind: (typeof kinds)[number] | null;
 }
 interface Ran {
   readonly seed: number;
@@ -26,11 +30,11 @@ interface Ran {
 }
 type Message = { readonly kind: 'failed'; readonly text: string } | { readonly kind: 'done'; readonly ran: readonly Ran[]; readonly failed: number; readonly counts: SwarmCounts };
 
-function runShare({ from, seeds, step }: Share, tell: (message: Message) => void): void {
+function runShare(seeds: readonly number[], tell: (message: Message) => void): void {
   const coverage = new SwarmCoverage();
   const ran: Ran[] = [];
   let failed = 0;
-  for (let seed = from; seed < from + seeds; seed += step) {
+  for (const seed of seeds) {
     const { problems, options, steps, hash } = runSeed(seed, coverage, true);
     ran.push({ seed, steps, hash });
     if (problems.length === 0) continue;
@@ -49,21 +53,25 @@ async function main(): Promise<number> {
     console.error(`${asked}\n${usage}`);
     return 2;
   }
-  const { seeds, from, jobs } = asked;
+  const { from, jobs, kind } = asked;
+  const seeds = seedsOf(asked);
   const coverage = new SwarmCoverage();
   const ran: Ran[] = [];
   let failed = 0;
   await Promise.all(
-    Array.from({ length: Math.min(jobs, seeds) }, (_, i) =>
-      inThread({ from: from + i, seeds: seeds - i, step: jobs }, (message) => {
-        if (message.kind === 'failed') {
-          console.log(message.text);
-          return;
-        }
-        ran.push(...message.ran);
-        failed += message.failed;
-        coverage.addCounts(message.counts);
-      }),
+    Array.from({ length: Math.min(jobs, seeds.length) }, (_, job) =>
+      inThread(
+        seeds.filter((_seed, i) => i % jobs === job),
+        (message) => {
+          if (message.kind === 'failed') {
+            console.log(message.text);
+            return;
+          }
+          ran.push(...message.ran);
+          failed += message.failed;
+          coverage.addCounts(message.counts);
+        },
+      ),
     ),
   );
   ran.sort((a, b) => a.seed - b.seed);
@@ -72,7 +80,8 @@ async function main(): Promise<number> {
   for (const { name, checker } of missed) console.log(`planted bug not caught: an agent that ${name} (${checker})`);
   console.log(`planted bugs: ${plantedBugs.length - missed.length} of ${plantedBugs.length} caught`);
   console.log(`${ran.length} seeds from ${from}, ${ran.reduce((sum, { steps }) => sum + steps, 0)} steps, ${failed} failed`);
-  const low = seeds >= seedsForFloor && Math.min(...coverage.shares) < floor;
+  // Of one kind alone not everything can be met.
+  const low = kind === null && seeds.length >= seedsForFloor && Math.min(...coverage.shares) < floor;
   if (low) console.log(`covered too little: ${coverage.shares.map(percent).join(', ')}, at least ${percent(floor)}`);
   console.log(
     `hash ${createHash('sha256')
@@ -82,13 +91,20 @@ async function main(): Promise<number> {
   return failed > 0 || missed.length > 0 || low ? 1 : 0;
 }
 
+/** The first so many, of the kind that is asked for. */
+function seedsOf({ from, seeds, kind }: Asked): number[] {
+  const found: number[] = [];
+  for (let seed = from; found.length < seeds; seed++) if (kind === null || swarmOptions(seed).inCluster === (kind === 'cluster')) found.push(seed);
+  return found;
+}
+
 function catches(checker: string, agent: (typeof plantedBugs)[number]['agent'], play: (cluster: SimCluster) => void): boolean {
   const cluster = new SimCluster({ ...plantedWorld, ...(agent === null ? {} : { agent: agent() }) });
   play(cluster);
   return cluster.violations.some((violation) => violation.checker === checker);
 }
 
-function inThread(share: Share, hear: (message: Message) => void): Promise<void> {
+function inThread(share: readonly number[], hear: (message: Message) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), { workerData: share });
     worker.on('message', hear);
@@ -97,16 +113,19 @@ function inThread(share: Share, hear: (message: Message) => void): Promise<void>
   });
 }
 
-function readArguments(words: readonly string[]): { seeds: number; from: number; jobs: number } | string {
+function readArguments(words: readonly string[]): Asked | string {
   try {
-    const { values } = parseArgs({ args: [...words], options: { seeds: { type: 'string' }, from: { type: 'string' }, jobs: { type: 'string' } } });
+    const text = { type: 'string' } as const;
+    const { values } = parseArgs({ args: [...words], options: { seeds: text, from: text, jobs: text, kind: text } });
     const read = { seeds: Number(values.seeds ?? 1000), from: Number(values.from ?? 1), jobs: Number(values.jobs ?? availableParallelism()) };
     for (const [name, value] of Object.entries(read)) if (!Number.isSafeInteger(value) || value < (name === 'from' ? 0 : 1)) return `--${name} has to be a whole number`;
-    return read;
+    const kind = kinds.find((known) => known === values.kind) ?? null;
+    if (kind === null && values.kind !== undefined) return `--kind has to be one of ${kinds.join(', ')}`;
+    return { ...read, kind };
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
 }
 
 if (isMainThread) process.exitCode = await main();
-else runShare(workerData as Share, (message) => parentPort?.postMessage(message));
+else runShare(workerData as readonly number[], (message) => parentPort?.postMessage(message));

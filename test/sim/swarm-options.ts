@@ -3,9 +3,10 @@
 import type { ImageGcPolicy } from '../../src/domain/gc/image-gc.js';
 import { defaultImageSettings, type ImageSettings } from '../../src/domain/images/image-manager-state.js';
 import type { PortErrorKind } from '../../src/ports/port-error.js';
-import type { FaultAction, FaultRule, SimClusterOptions } from '../../src/sim/index.js';
+import type { ApiFaultRule, FaultAction, FaultRule, SimClusterOptions } from '../../src/sim/index.js';
 import { Dice } from './dice.js';
 import { ms, second } from './sim-pods.js';
+import { apiFaultRules } from './swarm-api-faults.js';
 import { sandboxedClass } from './swarm-pods.js';
 
 export interface SwarmOptions {
@@ -20,6 +21,8 @@ export interface SwarmOptions {
   readonly deaths: number;
   /** The nodes are a cluster's: pods come from an apiserver too. */
   readonly inCluster: boolean;
+  /** What its apiserver does to the nodes. */
+  readonly apiFaults: readonly ApiFaultRule[];
   /** Pods have probes and hooks. */
   readonly probed: boolean;
 }
@@ -75,6 +78,7 @@ export function swarmOptions(seed: number): SwarmOptions {
     outages: dice.of([0, 0.05]),
     deaths: dice.of([0, 0.1]),
     inCluster,
+    apiFaults: inCluster ? apiFaultRules(new Dice(seed, 'apiserver')) : [],
     probed,
   };
 }

@@ -31,6 +31,7 @@ t.test('swarm', { timeout: 480_000 }, async (t) => {
   t.comment([`${chosen.length} seeds, ${steps} steps`, ...coverage.table()].join('\n'));
   // So few seeds can't meet everything; the whole swarm (`npm run swarm`) has the real floor.
   t.ok(coverage.faultShare >= 0.6, `${percent(coverage.faultShare)} of the pairs of operation and fault, at least 60 %`);
+  t.ok(coverage.apiFaultShare >= 0.6, `${percent(coverage.apiFaultShare)} of the pairs of request and fault of the apiserver, at least 60 %`);
   t.ok(coverage.featureShare >= 0.9, `${percent(coverage.featureShare)} of what pods ask for, at least 90 %`);
   t.ok(coverage.stateShare >= 0.9, `${percent(coverage.stateShare)} of the pairs of worker state and event, at least 90 %`);
 });

@@ -61,7 +61,7 @@ class Swarm {
   ) {
     this.cluster = new SimCluster({ ...options.cluster, hash, observe: (_node, input, state) => coverage.stepped(input, state.agent) });
     this.dice = new Dice(seed, 'actions');
-    this.api = options.inCluster ? new SwarmApi(this.cluster, options.probed) : null;
+    this.api = options.inCluster ? new SwarmApi(this.cluster, options.probed, options.apiFaults) : null;
   }
 
   safety(): string[] {
@@ -106,7 +106,7 @@ class Swarm {
       node.setNetworkReady(true);
       if (this.down.delete(name)) node.start();
     }
-    this.api?.calm();
+    this.api?.calm(this.coverage);
   }
 
   /** What the pods' processes write into their volumes. */

@@ -33,6 +33,9 @@ export interface Struck {
   readonly silent: boolean;
 }
 
+/** Of a request that nothing happens to. */
+export const unstruck: Struck = { refusal: null, lost: false, latencyMicros: 0, staleVersions: 0, cutAfterMicros: null, silent: false };
+
 const reasons: Readonly<Record<number, string>> = {
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -73,7 +76,7 @@ export class ApiFaults {
   }
 
   strike(operation: string, now: Micros): Struck {
-    let struck: Struck = { refusal: null, lost: false, latencyMicros: 0, staleVersions: 0, cutAfterMicros: null, silent: false };
+    let struck = unstruck;
     for (const action of this.plan.strike(operation, now)) struck = withAction(struck, action);
     return struck;
   }

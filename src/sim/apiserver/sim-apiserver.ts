@@ -6,11 +6,12 @@ import { streamOf } from '../../domain/kernel/random.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiResource } from '../../ports/model/api-object.js';
 import type { FaultPlanData } from '../faults/fault-plan.js';
+import { nodeOf } from './access/access-request.js';
 import { Authorizer } from './access/authorizer.js';
 import { bootstrapUser } from './access/bootstrap-tokens.js';
 import { PodRelations } from './access/pod-relations.js';
 import { TokenIssuer, tokenAudience, type VerifiedToken } from './access/tokens.js';
-import { type ApiFaultAction, type ApiFaultRule, ApiFaults, type Struck } from './api-faults.js';
+import { type ApiFaultAction, type ApiFaultRule, ApiFaults, type Struck, unstruck } from './api-faults.js';
 import type { ApiRequest, ApiResponse, ApiTarget, ApiUser, ApiVerb, JsonObject, WatchRequest } from './api-request.js';
 import { ApiRefusal, forbiddenToUser, notFound } from './api-status.js';
 import { type ApiserverSettings, defaultApiserverSettings } from './apiserver-settings.js';
@@ -35,10 +36,12 @@ export interface SimApiserverState {
   readonly control: ControlState;
   readonly audit: AuditEntry[];
   faults: FaultPlanData<ApiFaultAction> | null;
+  /** Only what nodes ask for meets them. */
+  faultsOfNodes: boolean;
 }
 
 export function emptyApiserverState(): SimApiserverState {
-  return { store: emptyStoreState(), watches: emptyWatchState(), ids: { drawn: 0 }, control: emptyControlState(), audit: [], faults: null };
+  return { store: emptyStoreState(), watches: emptyWatchState(), ids: { drawn: 0 }, control: emptyControlState(), audit: [], faults: null, faultsOfNodes: false };
 }
 
 export class SimApiserver {
@@ -90,7 +93,7 @@ export class SimApiserver {
   /** Refusals are answers too: a Status, with its code. */
   handle(request: ApiRequest, now: Micros): ApiResponse {
     this.now = now;
-    const struck = this.strike(request.verb, request);
+    const struck = this.strike(request.user, request.verb, request);
     const warnings: string[] = [];
     const response = this.answer(request, struck, warnings);
     this.audit.add(request, response.code, now);
@@ -102,7 +105,7 @@ export class SimApiserver {
   watch(owner: string, request: WatchRequest, now: Micros): { readonly watch: WatchRecord } | { readonly refused: ApiResponse } {
     this.now = now;
     const { user, target } = request;
-    const struck = this.strike('watch', target);
+    const struck = this.strike(user, 'watch', target);
     const audited = { ...target, user, verb: 'watch' as const };
     try {
       if (struck.refusal !== null) throw struck.refusal;
@@ -147,9 +150,10 @@ export class SimApiserver {
     return this.tokens.verify(token, audiences, now);
   }
 
-  /** From now on these faults, in place of the ones before. */
-  setFaults(rules: readonly ApiFaultRule[], now: Micros): void {
+  /** From now on these faults, in place of the ones before. @param ofNodes only what nodes ask for meets them: people and the control plane are well */
+  setFaults(rules: readonly ApiFaultRule[], now: Micros, ofNodes = false): void {
     this.faults.set(rules, now);
+    this.state.faultsOfNodes = ofNodes;
     this.state.faults = this.faults.data();
   }
 
@@ -202,7 +206,8 @@ export class SimApiserver {
     if (!allowed) throw forbiddenToUser(user, verb, resource, subresource, namespace, name ?? '', reason);
   }
 
-  private strike(verb: string, { resource, subresource }: Pick<ApiRequest, 'resource' | 'subresource'>): Struck {
+  private strike(user: ApiUser, verb: string, { resource, subresource }: Pick<ApiRequest, 'resource' | 'subresource'>): Struck {
+    if (this.state.faultsOfNodes && nodeOf(user) === null) return unstruck;
     return this.faults.strike(`${verb}.${resource.plural}${subresource === null ? '' : `/${subresource}`}`, this.now);
   }
 
