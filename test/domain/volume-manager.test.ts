@@ -1,14 +1,19 @@
 // The volume manager on its own: what it asks for, in which order, when it tries again, and what each end of an operation means.
 import t from 'tap';
+import type { ApiData } from '../../src/domain/api-data/api-data.js';
+import type { ObjectAnswer } from '../../src/domain/api-data/object-manager.js';
+import type { TokenAnswer } from '../../src/domain/api-data/token-cache.js';
 import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
 import type { Machine, Reply, Wake } from '../../src/domain/kernel/machine.js';
+import type { CsiView } from '../../src/domain/plugins/csi-view.js';
+import { csiDriversChanged } from '../../src/domain/volume-manager/csi-volumes.js';
 import { claimReplied, refreshVolumes, wantVolumes } from '../../src/domain/volume-manager/desired-volumes.js';
 import { adoptVolume, beginSurvey, nodeSeen, surveyReplied } from '../../src/domain/volume-manager/found-volumes.js';
 import { reconcileVolumes } from '../../src/domain/volume-manager/reconcile-volumes.js';
 import { forgetRelease, releaseReplied, releaseVolumes, settleRelease } from '../../src/domain/volume-manager/release-volumes.js';
 import type { VolumeContext } from '../../src/domain/volume-manager/volume-kind.js';
 import { newVolumeManager, type VolumeManager } from '../../src/domain/volume-manager/volume-manager-state.js';
-import { volumeReplied, volumeWoken } from '../../src/domain/volume-manager/volume-operations.js';
+import { volumeDataArrived, volumeReplied, volumeWoken } from '../../src/domain/volume-manager/volume-operations.js';
 import { mountedVolumesOf, releaseState, volumesInUse, volumesState } from '../../src/domain/volume-manager/volume-waiting.js';
 import type { Node } from '../../src/ports/model/node.js';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -28,6 +33,8 @@ class Manager {
   readonly told: string[] = [];
   readonly worked: string[] = [];
   node: Node | null = null;
+  apiData: ApiData | null = null;
+  csi: CsiView = { driver: () => null, driverObject: () => ({ synced: true, object: null }) };
   readonly run: MachineRun<VolumeManager, Do, AgentOperations>;
   /** Operations that fail, with their message. */
   readonly failing = new Map<string, string>();
@@ -41,6 +48,8 @@ class Manager {
       if (this.silent.has(op)) return null;
       const message = this.failing.get(op);
       if (message !== undefined) return failure('unavailable', message);
+      if (op === 'csiNode.capabilities') return ok([]);
+      if (op === 'podVolumes.read') return ok({ entries: [], generationPaths: null, readings: [] });
       if (op === 'podVolumes.list') return ok({ volumes: this.left.splice(0), subPaths: [] });
       return op === 'volumeMounts.mount' ? ok('mounted') : ok(null);
     });
@@ -49,8 +58,7 @@ class Manager {
   private step(input: Do | Reply<AgentOperations> | Wake, turn: VolumeContext['turn']): void {
     const context: VolumeContext = {
       turn,
-      ...{ nodeFacts: nodeFacts({}), nodeName: 'n', node: this.node, apiData: null },
-      csi: { driver: () => null, driverObject: () => ({ synced: true, object: null }) },
+      ...{ nodeFacts: nodeFacts({}), nodeName: 'n', node: this.node, apiData: this.apiData, csi: this.csi },
       event: (pod, _container, type, reason, message) => this.told.push(`${pod.metadata.name} ${type} ${reason} ${message}`),
       volumesChanged: (uid) => settleRelease(this.state, uid),
       volumesWorkedOn: (uid, _pod, outdated) => this.worked.push(`${uid} ${outdated}`),
@@ -144,6 +152,65 @@ t.test('a mount that may have happened is taken down, at once, whatever failed b
   t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'mounted' }, 'nothing is left');
   t.equal(manager.state.actual.size + manager.state.held.size, 0);
 });
+
+const token: Volume = { name: 'token', projected: { defaultMode: 0o644, sources: [{ serviceAccountToken: { path: 'token' } }] } };
+const settings: Volume = { name: 'settings', configMap: { name: 'settings', defaultMode: 0o644 } };
+const driven: Volume = { name: 'driven', csi: { driver: 'd' } };
+const record = { name: 'd', endpoint: '/d.sock', socket: '/d-reg.sock', version: '1.0.0' };
+const lost = { kind: 'failed', message: 'gone' } as const;
+
+/** What a volume may wait for without a time at which it would look again; and how that comes. */
+const awaited: readonly (readonly [what: string, volume: Volume, comes: (manager: Manager) => Doing])[] = [
+  [
+    'a token',
+    token,
+    (manager) => {
+      const data = { token: (): TokenAnswer => ({ kind: 'pending' }), object: () => lost, trustBundles: () => lost, takeChanged: () => false };
+      manager.apiData = data;
+      return (state, context) => {
+        data.token = () => ({ kind: 'found', token: 't', expirationTimestamp: '2027-01-01T00:00:00Z' });
+        volumeDataArrived(state, 'a', context);
+      };
+    },
+  ],
+  [
+    'an object that is asked for',
+    settings,
+    (manager) => {
+      const data = { object: (): ObjectAnswer => ({ kind: 'pending', until: null }), token: () => lost, trustBundles: () => lost, takeChanged: () => false };
+      manager.apiData = data;
+      return (state, context) => {
+        data.object = () => ({ kind: 'failed', message: 'no such thing' });
+        volumeDataArrived(state, 'a', context);
+      };
+    },
+  ],
+  [
+    'what the API says of the driver',
+    driven,
+    (manager) => {
+      let synced = false;
+      manager.csi = { driver: () => record, driverObject: () => ({ synced, object: null }) };
+      return (state, context) => {
+        synced = true;
+        csiDriversChanged(state, context);
+      };
+    },
+  ],
+];
+for (const [what, volume, comes] of awaited) {
+  t.test(`a mount that waits for ${what} comes to its end, though its pod has ended meanwhile`, async (t) => {
+    const manager = new Manager();
+    const come = comes(manager);
+    manager.want('a', volume);
+    t.equal(manager.state.operations.size, 1, manager.told.join());
+    manager.release('a');
+    t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'waiting' });
+    manager.do(come);
+    t.equal(manager.state.operations.size, 0);
+    t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'mounted' }, 'nothing is left');
+  });
+}
 
 t.test('what is being mounted when its pod ends is taken down when it has come', async (t) => {
   const manager = new Manager();

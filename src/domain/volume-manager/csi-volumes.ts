@@ -24,6 +24,7 @@ export function csiDriversChanged(manager: VolumeManager, context: VolumeContext
     const [first] = desired.pods.values();
     if (first !== undefined) desired.attachable = kind?.isAttachable?.(first.spec, context) === true;
     manager.dirty.add(desired.name);
-    volumeWoken(manager, desired.name, context);
   }
+  // Whether or not anybody wants them still: what has begun comes to its end.
+  for (const name of [...manager.operations.keys()]) if (manager.actual.get(name)?.plugin === csiPlugin) volumeWoken(manager, name, context);
 }

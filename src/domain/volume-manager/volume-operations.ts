@@ -83,9 +83,9 @@ export function volumeWoken(manager: VolumeManager, volumeName: string, context:
   else if (operation.waiting) advance(manager, operation, context);
 }
 
-/** Data that volumes of the pod may wait for has come. */
+/** Data that volumes of the pod may wait for has come. Also of one that has ended: what is being mounted for it is taken down once it has come. */
 export function volumeDataArrived(manager: VolumeManager, uid: string, context: VolumeContext): void {
-  for (const name of new Set(manager.pods.get(uid)?.names.values())) {
+  for (const name of [...(manager.held.get(uid) ?? [])]) {
     const operation = manager.operations.get(name);
     if (operation?.waiting === true && operation.uid === uid) advance(manager, operation, context);
   }
