@@ -1,11 +1,12 @@
-// What benchmarks on a real containerd hold their figures against: two things that never change, measured in the same run, and what the kernel
-// says of a process. On a busy host both take longer; a figure divided by how much longer is the `scaled` one.
-import { readFileSync } from 'node:fs';
+// What benchmarks of the daemon hold their figures against: two things that never change, measured in the same run. On a busy host both take
+// longer; a figure divided by how much longer is the `scaled` one.
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { SandboxConfig } from '../src/ports/model/sandbox-config.js';
 import type { Call } from '../src/ports/operation.js';
-import type { PrivateContainerd } from '../test/containerd/private-containerd.js';
+import { PrivateContainerd, skipWithoutContainerd } from '../test/containerd/private-containerd.js';
 import { criClient } from '../test/ports/cri-harness.js';
+import { round } from './stage/process-cost.js';
 
 const call: Call = { signal: new AbortController().signal, timeoutMicros: null };
 const plainStarts = 5;
@@ -15,9 +16,11 @@ const quiet = { loop: 66, podStart: 160 };
 export interface Figure {
   readonly name: string;
   readonly value: number;
-  readonly unit: 'ms' | 'MiB' | '% of a core' | 'requests a minute';
+  readonly unit: 'ms' | 'MiB' | '% of a core';
   readonly target: number | null;
   readonly calibration: 'loop' | 'podStart' | null;
+  /** The same without a kubelet, measured in the same run. */
+  readonly plain?: number;
 }
 
 export interface Calibration {
@@ -29,12 +32,36 @@ export async function calibrate(containerd: PrivateContainerd): Promise<Calibrat
   return { loop: loopMs(), podStart: await plainPodStartMs(containerd) };
 }
 
+/** What a run without a container of its own learns of the machine. */
+export interface Machine {
+  /** Milliseconds; null: containerd can't run here. */
+  readonly calibrationMs: { readonly loop: number; readonly podStart: number | null; readonly quiet: Calibration };
+  /** How much longer the loop takes than on a quiet machine. */
+  readonly slowness: number;
+}
+
+/** Both figures, of a containerd that is started for them alone. */
+export async function calibrateHere(): Promise<Machine> {
+  const loop = loopMs();
+  return { calibrationMs: { loop: round(loop), podStart: await podStartHere(), quiet }, slowness: loop / quiet.loop };
+}
+
+async function podStartHere(): Promise<number | null> {
+  if (skipWithoutContainerd() !== false) return null;
+  const containerd = await PrivateContainerd.start();
+  try {
+    return round(await plainPodStartMs(containerd));
+  } finally {
+    await containerd.stop();
+  }
+}
+
 /** One line of a benchmark. */
 export function printed(bench: string, more: object, calibration: Calibration, figures: readonly Figure[]): string {
   const slowness = { loop: calibration.loop / quiet.loop, podStart: calibration.podStart / quiet.podStart };
-  const round = (value: number): number => Number(value.toPrecision(3));
-  const shown = figures.map(({ name, value, unit, target, calibration: by }) => {
-    return { name, unit, value: round(value), scaled: round(by === null ? value : value / slowness[by]), target };
+  const shown = figures.map(({ name, value, unit, target, calibration: by, plain }) => {
+    const beside = plain === undefined ? {} : { plain: round(plain), ratio: round(value / plain) };
+    return { name, unit, value: round(value), scaled: round(by === null ? value : value / slowness[by]), target, ...beside };
   });
   return JSON.stringify({ bench, ...more, calibrationMs: { loop: round(calibration.loop), podStart: round(calibration.podStart), quiet }, figures: shown });
 }
@@ -56,34 +83,83 @@ function loopMs(): number {
   return median(Array.from({ length: 15 }, once));
 }
 
-/** Milliseconds from the request for a sandbox to its started container. */
+/** Milliseconds from the request for a sandbox to its started container, one pod after the other. */
 async function plainPodStartMs(containerd: PrivateContainerd): Promise<number> {
-  const { connection, ports } = criClient(containerd.endpoint);
+  const plain = new PlainPods(containerd);
   const times: number[] = [];
   for (let i = 0; i < plainStarts; i++) {
-    const metadata = { name: `plain-${i}`, namespace: 'default', uid: `plain-${i}`, attempt: 0 };
-    const config: SandboxConfig = {
-      metadata,
-      logDirectory: join(containerd.directory, 'plain'),
-      labels: {},
-      annotations: {},
-      linux: { cgroupParent: join(containerd.cgroupRoot, 'plain') },
-    };
-    const start = performance.now();
-    const { sandboxId } = await ports.sandboxes.run({ config, runtimeHandler: '' }, call);
-    const container = { metadata: { name: 'main', attempt: 0 }, image: { image: containerd.images.pause }, labels: {}, annotations: {}, logPath: `${i}.log` };
-    const { containerId } = await ports.containers.create({ sandboxId, config: container, sandboxConfig: config }, call);
-    await ports.containers.start({ containerId }, call);
-    times.push(performance.now() - start);
-    await ports.sandboxes.stop({ sandboxId }, call);
-    await ports.sandboxes.remove({ sandboxId }, call);
+    const pod = await plain.start(i);
+    times.push(pod.tookMs);
+    await plain.remove(pod);
   }
-  connection.close();
+  plain.close();
   return median(times);
 }
 
-/** Mebibytes of a field of /proc/PID/status. */
-export function memoryMiB(pid: number, field: 'VmRSS' | 'VmHWM'): number {
-  const kibibytes = new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return Number(kibibytes) / 1024;
+interface PlainPod {
+  readonly sandboxId: string;
+  readonly tookMs: number;
+}
+
+/** Pods by plain calls of the runtime's interface, as no kubelet can have them cheaper. */
+class PlainPods {
+  private readonly client: ReturnType<typeof criClient>;
+
+  constructor(private readonly containerd: PrivateContainerd) {
+    this.client = criClient(containerd.endpoint);
+  }
+
+  async start(i: number): Promise<PlainPod> {
+    const { ports } = this.client;
+    const metadata = { name: `plain-${i}`, namespace: 'default', uid: `plain-${i}`, attempt: 0 };
+    const config: SandboxConfig = {
+      metadata,
+      logDirectory: join(this.containerd.directory, 'plain'),
+      labels: {},
+      annotations: {},
+      linux: { cgroupParent: join(this.containerd.cgroupRoot, 'plain') },
+    };
+    const start = performance.now();
+    const { sandboxId } = await ports.sandboxes.run({ config, runtimeHandler: '' }, call);
+    const container = { metadata: { name: 'main', attempt: 0 }, image: { image: this.containerd.images.pause }, labels: {}, annotations: {}, logPath: `${i}.log` };
+    const { containerId } = await ports.containers.create({ sandboxId, config: container, sandboxConfig: config }, call);
+    await ports.containers.start({ containerId }, call);
+    return { sandboxId, tookMs: performance.now() - start };
+  }
+
+  async remove({ sandboxId }: PlainPod): Promise<void> {
+    await this.client.ports.sandboxes.stop({ sandboxId }, call);
+    await this.client.ports.sandboxes.remove({ sandboxId }, call);
+  }
+
+  close(): void {
+    this.client.connection.close();
+  }
+}
+
+/** What the same pods take without any kubelet: the least that there is to compare with. Milliseconds. */
+export interface PlainLoad {
+  readonly allStarted: number;
+  readonly medianStart: number;
+  readonly cpuPerPod: number;
+  readonly allRemoved: number;
+}
+
+/** @param everyMs between two of them; 0: all at once */
+export async function plainLoad(containerd: PrivateContainerd, pods: number, everyMs: number): Promise<PlainLoad> {
+  const plain = new PlainPods(containerd);
+  const began = { at: performance.now(), cpu: process.cpuUsage() };
+  const starts: Promise<PlainPod>[] = [];
+  for (let i = 0; i < pods; i++) {
+    starts.push(plain.start(i));
+    if (everyMs > 0) await delay(Math.max(0, began.at + (i + 1) * everyMs - performance.now()));
+  }
+  const started = await Promise.all(starts);
+  const allStarted = performance.now() - began.at;
+  const { user, system } = process.cpuUsage(began.cpu);
+  const removing = performance.now();
+  await Promise.all(started.map((pod) => plain.remove(pod)));
+  const allRemoved = performance.now() - removing;
+  plain.close();
+  return { allStarted, medianStart: median(started.map(({ tookMs }) => tookMs)), cpuPerPod: (user + system) / 1000 / pods, allRemoved };
 }

@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning, KubeletProcess, manifest, pausing } from '../test/containerd/kubelet-process.js';
 import { PrivateContainerd, skipWithoutContainerd } from '../test/containerd/private-containerd.js';
-import { calibrate, type Figure, memoryMiB, printed } from './calibration.js';
+import { calibrate, type Figure, printed } from './calibration.js';
+import { memoryMiB } from './stage/process-cost.js';
 
 const pods = 30;
 const idleMs = 20_000;

@@ -54,6 +54,8 @@ function areQuantitiesEqual(a: Members, b: Members): boolean {
 }
 
 function isSameAmount(a: unknown, b: unknown): boolean {
+  // Mostly so, and reading quantities is the dearest of a comparison.
+  if (a === b) return true;
   if (typeof a !== 'string' || typeof b !== 'string') return Object.is(a, b);
   const [left, right] = [parseQuantity(a), parseQuantity(b)];
   return left.ok && right.ok ? compareQuantities(left.quantity, right.quantity) === 0 : a === b;
