@@ -1,6 +1,7 @@
 // What the bundled daemon costs a node of a cluster: pods created in a mock apiserver, bound to the node and started on a private containerd, as
 // somebody who watches sees them; one JSON line for 30 pods at once, 100 at once and 20 one a second. Targets and the way figures are scaled are
-// those of `daemon-containerd`; `plain` is what the same pods take by plain calls of the runtime's interface, without any kubelet. `npm run bench -- cluster-containerd`; nothing where containerd can't run.
+// those of `daemon-containerd`; `plain` is what the same pods take by plain calls of the runtime's interface, without any kubelet.
+// `npm run bench -- cluster-containerd`; nothing where containerd can't run.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +12,7 @@ import { AdminClient } from '../test/app/admin-client.js';
 import { KubeletProcess, manifest, nodeName, pausing } from '../test/containerd/kubelet-process.js';
 import { PrivateContainerd, skipWithoutContainerd } from '../test/containerd/private-containerd.js';
 import { calibrate, type Figure, type PlainLoad, plainLoad, printed } from './calibration.js';
-import { beginLoopDelay, idleLoopDelay, type LoopDelay, measurable } from './stage/loop-delay.js';
+import { beginLoopDelay, IdleProcess, type LoopDelay, measurable } from './stage/loop-delay.js';
 import { aMinute, type Counts, countRequests, difference } from './stage/mock-node.js';
 import { cpuMsOf, memoryMiB, share } from './stage/process-cost.js';
 
@@ -28,7 +29,6 @@ const loads: readonly Load[] = [
   { name: '100 at once', pods: 100, everyMs: 0, targets: { allReady: 14_700, median: 11_300, cpu: 14, idle: 2, deleted: 14_100 } },
   { name: '20, one a second', pods: 20, everyMs: 1000, targets: { allReady: null, median: 210, cpu: 19, idle: 0.65, deleted: 2400 } },
 ];
-const settleMs = 5_000;
 const quietMs = 3_000;
 const lookEveryMs = 5;
 const idleMs = 20_000;
@@ -138,7 +138,7 @@ async function idling(cluster: Cluster): Promise<Idle> {
 
 interface Measured {
   readonly figures: readonly Figure[];
-  readonly loopDelayMs: LoopDelay;
+  readonly loopDelayMs: LoopDelay & { readonly idleProcess: LoopDelay };
   readonly idleRequestsAMinute: Idle['requests'];
 }
 
@@ -148,7 +148,8 @@ async function measure(cluster: Cluster, { pods, everyMs, targets }: Load, plain
   await untilQuiet(cluster);
   const emptyMiB = memoryMiB(pid, 'VmRSS');
   const seen = await Onlooker.of(admin);
-  const endDelay = beginLoopDelay(pid, loopDelayFile(cluster.containerd));
+  const idleProcess = await IdleProcess.start(join(cluster.containerd.directory, 'idle-delay'));
+  const endDelays = [beginLoopDelay(pid, loopDelayFile(cluster.containerd)), idleProcess.begin()] as const;
   const before = cpuMsOf(pid);
   const start = performance.now();
   for (let i = 0; i < pods; i++) {
@@ -158,7 +159,8 @@ async function measure(cluster: Cluster, { pods, everyMs, targets }: Load, plain
   }
   await kubelet.until('all pods are ready', () => seen.ready.size === pods, untilMs);
   const readyMs = Math.max(...seen.ready.values()) - start;
-  const loopDelayMs = await endDelay();
+  const loopDelayMs = { ...(await endDelays[0]()), idleProcess: await endDelays[1]() };
+  idleProcess.stop();
   await untilQuiet(cluster);
   const used = { cpuMs: cpuMsOf(pid) - before, seconds: (performance.now() - start) / 1000 };
   const idle = await idling(cluster);
@@ -198,11 +200,10 @@ async function main(): Promise<void> {
     try {
       const calibration = await calibrate(containerd);
       const plain = await plainLoad(containerd, load.pods, load.everyMs);
-      const idleProcessMs = await idleLoopDelay(settleMs, join(containerd.directory, 'idle-delay'));
       const cluster = await Cluster.start(containerd, 'node');
       const { figures, ...more } = await measure(cluster, load, plain);
       await cluster.stop();
-      console.log(printed('cluster-containerd', { load: load.name, ...more, idleProcessMs }, calibration, figures));
+      console.log(printed('cluster-containerd', { load: load.name, ...more }, calibration, figures));
     } finally {
       await containerd.stop();
     }

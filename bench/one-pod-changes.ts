@@ -9,12 +9,13 @@ import { isReady, MockNode, type Span } from './stage/mock-node.js';
 import { round } from './stage/process-cost.js';
 
 const numbers = [30, 250];
-const restMs = 15_000;
+const restMs = 5_000;
+const restWindows = 7;
 /** Long enough for what follows a change: the relist, the status. */
 const pauseMs = 300;
 /** Of each kind, after as many that warm it up. */
-const times = 20;
-const warmUp = 10;
+const times = 40;
+const warmUp = 20;
 
 interface Cost {
   readonly cpuMs: number;
@@ -48,6 +49,17 @@ const changes: Readonly<Record<string, Change>> = {
   },
 };
 
+/** The middle one of several windows, so that what else a young process does (compiling, collecting) isn't taken for its rest. */
+async function atRest(node: MockNode): Promise<Span> {
+  const spans: Span[] = [];
+  for (let i = 0; i < restWindows; i++) {
+    const end = node.begin();
+    await delay(restMs);
+    spans.push(end());
+  }
+  return spans.sort((a, b) => a.cpuMs - b.cpuMs)[restWindows >> 1] as Span;
+}
+
 /** What one of many changes costs over the node's rest. */
 async function costOf(node: MockNode, subject: string, change: Change, rest: Span): Promise<Cost> {
   let turn = 0;
@@ -56,6 +68,8 @@ async function costOf(node: MockNode, subject: string, change: Change, rest: Spa
       await change(node, subject, turn++);
       await delay(pauseMs);
     }
+    // What ended is collected once a minute.
+    await node.untilCollected();
   };
   await some(warmUp);
   const end = node.begin();
@@ -80,9 +94,7 @@ async function main(): Promise<void> {
       there = pods + 1;
       await node.untilReady(there);
       await node.untilQuiet();
-      const end = node.begin();
-      await delay(restMs);
-      const rest = end();
+      const rest = await atRest(node);
       for (const [what, change] of Object.entries(changes)) {
         const cost = await costOf(node, subject, change, rest);
         costs.set(what, [...(costs.get(what) ?? []), cost]);

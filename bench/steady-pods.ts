@@ -3,7 +3,6 @@
 // delay of the loop; one for the memory. Beside them a plain program that only watches, renews its lease and lists. `npm run bench -- steady-pods`.
 import { setTimeout as delay } from 'node:timers/promises';
 import { calibrateHere, type Machine } from './calibration.js';
-import { idleLoopDelay } from './stage/loop-delay.js';
 import { aMinute, MockNode, nodeName } from './stage/mock-node.js';
 import { startPlainNode } from './stage/plain-node.js';
 import { memoryMiB, round } from './stage/process-cost.js';
@@ -32,7 +31,9 @@ async function measured(node: MockNode, pods: number, machine: Machine): Promise
   await delay(windowMs);
   const { seconds, cpuMs, requests, calls } = end();
   const cpuPercent = cpuMs / 10 / seconds;
-  const loopDelayMs = await node.loopDelayOver(delayMs);
+  const endDelay = node.beginLoopDelay();
+  await delay(delayMs);
+  const loopDelayMs = await endDelay();
   const rssMiB = memoryMiB(node.kubelet.pid, 'VmRSS');
   const cpu = { cpuPercent: round(cpuPercent), scaled: round(cpuPercent / machine.slowness), target: targets[pods] ?? null };
   show('at rest', machine, { pods, ...cpu, loopDelayMs, requestsAMinute: aMinute(requests, seconds), callsAMinute: aMinute(calls, seconds), rssMiB: round(rssMiB) });
@@ -93,7 +94,6 @@ async function main(): Promise<void> {
     const memory = { startMiB: round(startMiB), loadedMiB: round(own.rssMiB), peakMiB: round(peakMiB), ...again };
     const beside = { plainProgramMiB: round(other.rssMiB), plainProgramPeakMiB: round(other.peakMiB), ratio: round(own.rssMiB / other.rssMiB) };
     show('memory', machine, { pods: there, ...memory, ...beside, kibibytesForEachPod: round(((own.rssMiB - startMiB) * 1024) / there) });
-    show('a process that does nothing', machine, { loopDelayMs: await idleLoopDelay(delayMs, `${node.loopDelayFile}-idle`) });
   } finally {
     await node.stop();
   }

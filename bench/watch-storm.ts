@@ -3,7 +3,7 @@
 // takes to start meanwhile, and what a plain program pays that only reads and keeps them. `npm run bench -- watch-storm`.
 import { setTimeout as delay } from 'node:timers/promises';
 import { calibrateHere, type Machine } from './calibration.js';
-import { beginLoopDelay, idleLoopDelay, type LoopDelay } from './stage/loop-delay.js';
+import type { LoopDelay } from './stage/loop-delay.js';
 import { isReady, MockNode, nodeName, type Span } from './stage/mock-node.js';
 import { startPlainNode } from './stage/plain-node.js';
 import { memoryMiB, round } from './stage/process-cost.js';
@@ -53,7 +53,7 @@ interface Storm {
 async function stormOn(node: MockNode, change: Change, pid: number, loopDelayFile: string): Promise<Storm> {
   await storm(node, change, warmUpMs);
   const end = node.begin(pid);
-  const endDelay = beginLoopDelay(pid, loopDelayFile);
+  const endDelay = node.beginLoopDelay(pid, loopDelayFile);
   const events = await storm(node, change, windowMs);
   const loop = await endDelay();
   return { events, span: end(), loop };
@@ -125,7 +125,6 @@ async function ofPlainProgram(node: MockNode, own: ReadonlyMap<string, Figures>,
   const file = `${node.loopDelayFile}-plain`;
   const program = await startPlainNode({ kubeconfig: node.kubeconfig, nodeName, runtime: node.runtime.endpoint }, file);
   const pid = program.pid ?? 0;
-  const idle = await idleLoopDelay(windowMs / 2, `${node.loopDelayFile}-idle`);
   for (const [what, change] of Object.entries(storms)) {
     const figures = own.get(what);
     if (figures === undefined) continue;
@@ -135,7 +134,7 @@ async function ofPlainProgram(node: MockNode, own: ReadonlyMap<string, Figures>,
     const shown = { eventsPerSecond: round(events / seconds), cpuPercent: round(cpuPercent), scaled, ...more };
     const plainProgram = { eventsPerSecond: round(other.events / other.span.seconds), cpuPercent: round(percent(other.span)), loopDelayMs: other.loop };
     const ratio = round(cpuPercent / events / (percent(other.span) / other.events));
-    console.log(JSON.stringify({ bench: 'watch-storm', what, ownPods, ...shown, plainProgram, ratio, idleProcessMs: idle, calibrationMs: machine.calibrationMs }));
+    console.log(JSON.stringify({ bench: 'watch-storm', what, ownPods, ...shown, plainProgram, ratio, calibrationMs: machine.calibrationMs }));
   }
   program.disconnect();
 }

@@ -1,6 +1,6 @@
 // How late the event loop of another process runs: loaded before its program (`--import`), this measures from one SIGUSR2 to the next and then
 // writes what it saw. Between measurements it costs nothing. Invariant: without the variable it does nothing at all.
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
@@ -57,16 +57,25 @@ export function beginLoopDelay(pid: number, path: string): () => Promise<LoopDel
   };
 }
 
-/** What the host makes of timers: how late they are in a process that does nothing. */
-export async function idleLoopDelay(milliseconds: number, path: string): Promise<LoopDelay> {
-  const environment = { ...process.env, ...measurable(path) };
-  const idle = spawn(process.execPath, ['-e', 'console.log("up"); setInterval(() => {}, 1e9)'], { stdio: ['ignore', 'pipe', 'inherit'], env: environment });
-  try {
-    await once(idle.stdout, 'data');
-    const end = beginLoopDelay(idle.pid ?? 0, path);
-    await delay(milliseconds);
-    return await end();
-  } finally {
-    idle.kill('SIGKILL');
+/** A process that does nothing: how late its timers are at the same time is what the host makes of timers. */
+export class IdleProcess {
+  private constructor(
+    private readonly child: ChildProcess,
+    private readonly path: string,
+  ) {}
+
+  static async start(path: string): Promise<IdleProcess> {
+    const program = 'console.log("up"); setInterval(() => {}, 1e9)';
+    const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ...measurable(path) } });
+    await once(child.stdout, 'data');
+    return new IdleProcess(child, path);
+  }
+
+  begin(): () => Promise<LoopDelay> {
+    return beginLoopDelay(this.child.pid ?? 0, this.path);
+  }
+
+  stop(): void {
+    this.child.kill('SIGKILL');
   }
 }

@@ -10,7 +10,7 @@ import type { Pod } from '../../src/ports/model/pod.js';
 import { type ApiRequest, type ApiUser, wholeList } from '../../src/sim/index.js';
 import { KubeletProcess, manifest, nodeName } from '../../test/containerd/kubelet-process.js';
 import type { PrivateContainerd } from '../../test/containerd/private-containerd.js';
-import { beginLoopDelay, type LoopDelay, measurable } from './loop-delay.js';
+import { beginLoopDelay, IdleProcess, type LoopDelay, measurable } from './loop-delay.js';
 import { cpuMsOf, round } from './process-cost.js';
 
 export { nodeName } from '../../test/containerd/kubelet-process.js';
@@ -45,6 +45,7 @@ export class MockNode {
     readonly server: MockApiserver,
     readonly runtime: MockCriServer,
     readonly kubelet: KubeletProcess,
+    private readonly idle: IdleProcess,
     calls: Counts,
   ) {
     this.calls = calls;
@@ -68,7 +69,8 @@ export class MockNode {
     const server = await startMockApiserver();
     const place = { directory, endpoint: runtime.endpoint, cgroupRoot: '/', images: {} } as unknown as PrivateContainerd;
     const kubelet = await KubeletProcess.prepare(place, 'node', { cgroupsPerQOS: false, enforceNodeAllocatable: [], maxPods: 400 });
-    const node = new MockNode(directory, server, runtime, kubelet, calls);
+    const idle = await IdleProcess.start(join(directory, 'idle-delay'));
+    const node = new MockNode(directory, server, runtime, kubelet, idle, calls);
     try {
       await node.boot();
       return node;
@@ -85,6 +87,7 @@ export class MockNode {
 
   async stop(): Promise<void> {
     await this.kubelet.kill();
+    this.idle.stop();
     await this.server.stop();
     await this.runtime.stop();
     rmSync(this.directory, { recursive: true });
@@ -131,6 +134,12 @@ export class MockNode {
     }
   }
 
+  /** Waits until the runtime holds no sandbox but those of the pods that there are. */
+  async untilCollected(): Promise<void> {
+    const made = (method: string): number => this.calls.get(method) ?? 0;
+    await this.until('ended sandboxes are removed', () => made('RunPodSandbox') - made('RemovePodSandbox') === this.pods().length);
+  }
+
   async until(what: string, holds: () => boolean | Promise<boolean>, everyMs = pollMs): Promise<void> {
     for (const end = Date.now() + untilMs; !(await holds()); await delay(everyMs)) {
       if (Date.now() > end) throw new Error(`it did not come about: ${what}`);
@@ -147,10 +156,10 @@ export class MockNode {
     };
   }
 
-  async loopDelayOver(milliseconds: number, pid = this.kubelet.pid, path = this.loopDelayFile): Promise<LoopDelay> {
-    const end = beginLoopDelay(pid, path);
-    await delay(milliseconds);
-    return await end();
+  /** Begins to measure how late the loop of a process is; the answer ends it, and says beside it how late an idle process was meanwhile. */
+  beginLoopDelay(pid = this.kubelet.pid, path = this.loopDelayFile): () => Promise<LoopDelay & { readonly idleProcess: LoopDelay }> {
+    const ends = [beginLoopDelay(pid, path), this.idle.begin()] as const;
+    return async () => ({ ...(await ends[0]()), idleProcess: await ends[1]() });
   }
 }
 
