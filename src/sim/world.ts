@@ -31,6 +31,9 @@ export interface NodeModel<Event, Ops> {
   advance(outside: Outside<Event, Ops>): void;
 }
 
+/** More wake-ups of one node at one moment than anything can want: it wakes itself for ever, and time would never go on. */
+const maxWakesAtOnce = 100_000;
+
 interface WorldNode<State, Event extends { readonly type: string }, Ops> {
   readonly name: string;
   kernel: Kernel<State, Event, Ops>;
@@ -41,6 +44,8 @@ interface WorldNode<State, Event extends { readonly type: string }, Ops> {
   running: boolean;
   wakeScheduled: Micros;
   modelScheduled: Micros;
+  /** Wake-ups since time went on last. */
+  wakes: { at: Micros; count: number };
 }
 
 type Due<State, Event extends { readonly type: string }, Ops> =
@@ -105,7 +110,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     world.digest = data.digest;
     world.stepsOfPastLives = data.stepsOfPastLives;
     for (const { name, life, running, wakeScheduled, modelScheduled, kernel } of data.nodes) {
-      world.nodes.set(name, { name, life, running, wakeScheduled, modelScheduled, ...revive(name, kernel) });
+      world.nodes.set(name, { name, life, running, wakeScheduled, modelScheduled, wakes: { at: 0, count: 0 }, ...revive(name, kernel) });
     }
     for (const { at, kind, node: name, life, input } of data.due) {
       const node = world.node(name);
@@ -128,7 +133,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
 
   add(name: string, kernel: Kernel<State, Event, Ops>, model: NodeModel<Event, Ops>): void {
     assert(!this.nodes.has(name), `the world has a node ${name} already`);
-    const node = { name, kernel, model, life: 0, running: true, wakeScheduled: Number.POSITIVE_INFINITY, modelScheduled: Number.POSITIVE_INFINITY };
+    const node = { name, kernel, model, life: 0, running: true, wakeScheduled: Number.POSITIVE_INFINITY, modelScheduled: Number.POSITIVE_INFINITY, wakes: { at: 0, count: 0 } };
     this.nodes.set(name, node);
     this.schedule(node);
   }
@@ -249,8 +254,19 @@ export class World<State, Event extends { readonly type: string }, Ops> {
       return;
     }
     node.wakeScheduled = Number.POSITIVE_INFINITY;
+    this.assertTimeGoesOn(node);
     const output = node.kernel.wake(this.now);
     if (output !== null) this.carryOut(node, null, output);
+  }
+
+  private assertTimeGoesOn({ name, kernel, wakes }: WorldNode<State, Event, Ops>): void {
+    if (wakes.at !== this.now) {
+      wakes.at = this.now;
+      wakes.count = 0;
+    }
+    if (++wakes.count <= maxWakesAtOnce) return;
+    const due = kernel.data().wakes.flatMap(([address, at]) => (at <= this.now ? [address] : []));
+    assert(false, `${name} is woken again and again, and time does not go on: ${due.slice(0, 10).join(', ')}`);
   }
 
   private carryOut(node: WorldNode<State, Event, Ops>, input: Event | Reply<Ops> | null, output: Output<Ops>): void {

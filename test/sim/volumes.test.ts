@@ -237,3 +237,25 @@ scenario('what this kubelet can’t mount is refused by name, unless nobody moun
   node.put('v.yaml', { ...unused, spec: { ...unused.spec, volumes: [{ name: 'data', fc: { targetWWNs: ['50060e801049cfd1'], lun: 0 } }] } });
   stage.untilPhase('v', 'Running', minute);
 });
+
+/** Steps of cleaning up after a pod of the UID that nobody knows, of which each may take minutes while the pod comes back and goes again. */
+for (const slow of ['podVolumes.list', 'podVolumes.tearDown', 'podDirectories.remove'] as const) {
+  for (const stays of [5, 90, 200]) {
+    scenario(`a pod comes back for ${stays} s while what an earlier one of its UID left is still cleaned up, with ${slow} slow`, {}, (stage) => {
+      const { t, node } = stage;
+      const pod = podWith([{ name: 'work', emptyDir: {} }]);
+      node.put('v.yaml', pod);
+      stage.untilPhase('v', 'Running', 10 * second);
+      node.kill();
+      node.remove('v.yaml');
+      node.setFaults([{ operation: slow, trigger: {}, action: { kind: 'delay', moment: 'before', micros: 150 * second } }]);
+      node.start();
+      stage.until('it is being cleaned up', () => node.agent.orphans.has('v'), minute);
+      node.put('v.yaml', pod);
+      stage.run(stays * second);
+      node.remove('v.yaml');
+      stage.until('all of it is gone', () => !node.agent.workers.records.has('v') && node.agent.orphans.size === 0 && node.host.state.podDirectories.size === 0, 30 * minute);
+      t.equal(node.agent.volumes.releases.size, 0);
+    });
+  }
+}

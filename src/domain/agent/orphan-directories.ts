@@ -29,7 +29,8 @@ export function orphanVolumesChanged(context: AgentContext, uid: string): void {
   const address = { machine: orphanMachine, key: uid };
   if (turn.inFlight(address, 'directory')) return;
   const left = releaseState(state.volumes, uid, 0);
-  if (left.kind === 'mounted') turn.ask('podDirectories.remove', address, 'directory', { uid });
+  if (left.kind === 'forgotten') releaseVolumes(state.volumes, uid, context);
+  else if (left.kind === 'mounted') turn.ask('podDirectories.remove', address, 'directory', { uid });
   else if (left.kind === 'failed') end(context, uid, left.message);
 }
 

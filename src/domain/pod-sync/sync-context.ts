@@ -14,7 +14,7 @@ import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.j
 import type { Turn } from '../kernel/machine.js';
 import type { ProbeResult } from '../status/probe-state.js';
 import type { RangeOfPod } from '../user-namespaces/user-namespaces.js';
-import type { VolumesState } from '../volume-manager/volume-waiting.js';
+import type { ReleaseState, VolumesState } from '../volume-manager/volume-waiting.js';
 import type { ActuatedResources } from './container-resize.js';
 import type { SyncRun } from './sync-run.js';
 
@@ -43,7 +43,7 @@ export interface VolumesOfPods {
   /** The pod's containers are dead: all that is there of its volumes is taken down. */
   release(uid: string): void;
   /** `mounted`: nothing is left. */
-  releaseState(uid: string, waited: Micros): VolumesState;
+  releaseState(uid: string, waited: Micros): ReleaseState;
 }
 
 /** Which host ids pods in user namespaces of their own have. */

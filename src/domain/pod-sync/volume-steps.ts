@@ -32,7 +32,13 @@ export function awaitUnmount(wait: VolumeWait, run: SyncRun, { turn, volumes }: 
     wait.since = turn.now;
     volumes.release(run.uid);
   }
-  const state = volumes.releaseState(run.uid, turn.now - wait.since);
+  const waited = turn.now - wait.since;
+  let state = volumes.releaseState(run.uid, waited);
+  if (state.kind === 'forgotten') {
+    // Whoever looked after what an earlier pod of this UID had left is done; what is there now is looked up anew.
+    volumes.release(run.uid);
+    state = volumes.releaseState(run.uid, waited);
+  }
   if (state.kind === 'mounted') return 'done';
   if (state.kind === 'failed') {
     run.failure = state.message;

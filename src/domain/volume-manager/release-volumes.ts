@@ -24,10 +24,11 @@ export function releaseVolumes(manager: VolumeManager, uid: string, { turn }: Vo
   turn.ask('podVolumes.list', address, 'list', { uid });
 }
 
-/** Nobody waits for it any more. */
-export function forgetRelease(manager: VolumeManager, uid: string, { turn }: VolumeContext): void {
+/** Who asked for it is done with it. Somebody else may wait for the same, and looks again. */
+export function forgetRelease(manager: VolumeManager, uid: string, context: VolumeContext): void {
   manager.releases.delete(uid);
-  turn.end({ machine: releaseMachine, key: uid });
+  context.turn.end({ machine: releaseMachine, key: uid });
+  context.volumesChanged(uid);
 }
 
 export function releaseReplied(manager: VolumeManager, uid: string, { outcome }: Reply<AgentOperations>, context: VolumeContext): void {

@@ -18,12 +18,15 @@ export type VolumesState =
   /** `told`: it is to be told as an event; what is wrong with a single volume has been. */
   | { readonly kind: 'failed'; readonly message: string; readonly told: boolean };
 
+/** `forgotten`: whoever asked for it last is done with it; it has to be asked for. */
+export type ReleaseState = VolumesState | { readonly kind: 'forgotten' };
+
 const expectedNames = derived((pod: PodVolumes['pod']) => usedVolumes(pod).map(({ name }) => name));
 
 /** How far the volumes of a wanted pod are. @param waited since when they are waited for */
 export function volumesState(manager: VolumeManager, uid: string, waited: Micros): VolumesState {
   const wanted = manager.pods.get(uid);
-  if (wanted === undefined) return { kind: 'waiting' };
+  if (wanted === undefined) return waited < volumePatience ? { kind: 'waiting' } : { kind: 'failed', message: `nobody wants the volumes: ${timedOut}`, told: false };
   const expected = expectedNames(wanted.pod);
   const unmounted = expected.filter((name) => !isMounted(manager, wanted, name));
   if (unmounted.length === 0) return { kind: 'mounted' };
@@ -37,9 +40,9 @@ export function volumesState(manager: VolumeManager, uid: string, waited: Micros
 }
 
 /** How far the volumes of a pod that has ended are. */
-export function releaseState(manager: VolumeManager, uid: string, waited: Micros): VolumesState {
+export function releaseState(manager: VolumeManager, uid: string, waited: Micros): ReleaseState {
   const release = manager.releases.get(uid);
-  if (release === undefined) return { kind: 'waiting' };
+  if (release === undefined) return { kind: 'forgotten' };
   if (release.phase === 'over') {
     return release.failures.length === 0 ? { kind: 'mounted' } : { kind: 'failed', message: `mounted volumes are left: ${release.failures.join('; ')}`, told: false };
   }
