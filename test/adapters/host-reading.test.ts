@@ -35,6 +35,8 @@ t.test('a host with cgroup v2, swap, huge pages and throttled CPUs', async (t) =
     '/sys/devices/system/cpu/cpu0/': '',
     '/sys/devices/system/cpu/cpufreq/thermal_throttle/': '',
     '/sys/fs/selinux/enforce': '1',
+    '/sys/kernel/security/apparmor/': '',
+    '/sys/module/apparmor/parameters/enabled': 'Y\n',
   });
   t.same(readHost(root), {
     memoryBytes: 16_384_000 * 1024,
@@ -46,6 +48,7 @@ t.test('a host with cgroup v2, swap, huge pages and throttled CPUs', async (t) =
     onlineCpus: '0-2,10',
     thermalThrottlePaths: ['/sys/devices/system/cpu/cpu2/thermal_throttle', '/sys/devices/system/cpu/cpu10/thermal_throttle'],
     selinuxEnabled: true,
+    apparmorEnabled: true,
   });
 });
 
@@ -56,6 +59,18 @@ t.test('a bare host with cgroup v1: what is missing is not there', async (t) => 
   const accounting = tree({ '/proc/meminfo': 'MemTotal: 1 kB\n', '/proc/self/mountinfo': v1, '/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes': '1' });
   t.equal(readHost(accounting).swapControllerAvailable, true);
   t.throws(() => readHost(tree({ '/proc/meminfo': '' })), { message: '/proc/meminfo names no MemTotal' });
+});
+
+t.test('AppArmor counts when its module is there and on', async (t) => {
+  const directory = { '/sys/kernel/security/apparmor/': '' };
+  const rows: readonly (readonly [string, Readonly<Record<string, string>>, boolean])[] = [
+    ['on', { ...directory, '/sys/module/apparmor/parameters/enabled': 'Y\n' }, true],
+    ['switched off at boot', { ...directory, '/sys/module/apparmor/parameters/enabled': 'N\n' }, false],
+    ['a directory alone', directory, false],
+    ['a parameter without its file system', { '/sys/module/apparmor/parameters/enabled': 'Y\n' }, false],
+    ['nothing of it', {}, false],
+  ];
+  for (const [sentence, files, expected] of rows) t.equal(readHost(tree({ '/proc/meminfo': meminfo, ...files })).apparmorEnabled, expected, sentence);
 });
 
 t.test('this host can be read', async (t) => {

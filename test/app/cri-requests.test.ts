@@ -1,5 +1,6 @@
 // What the runtime is asked for, byte for byte from a manifest through the daemon and gRPC to a runtime of each kind: the features that a
 // runtime or host of the suite's own can't run are held against the request, and against what is said where the runtime doesn't offer them.
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type MockCriProfile, mockCriProfiles } from '../../src/adapters/mock-cri/index.js';
@@ -237,6 +238,21 @@ for (const profile of Object.keys(mockCriProfiles) as MockCriProfile[]) {
     t.equal(requests.of('UpdateRuntimeConfig').length, 1, 'once');
   });
 }
+
+t.test('AppArmor as the kernel has it: profiles reach the runtime, or their pods are refused', async (t) => {
+  const { stage, requests } = await stageWith(t, 'containerd-2.1');
+  stage.manifest('a.yaml', manifest('a', '  securityContext: {appArmorProfile: {type: RuntimeDefault}}'));
+  stage.manifest('b.yaml', manifest('b', '  securityContext: {appArmorProfile: {type: Unconfined}}'));
+  const daemon = await stage.start({ apparmorEnabled: null });
+  await until('the one that asks for nothing runs', () => podNamed(daemon, 'b-n1')?.status?.phase === 'Running');
+  t.match(requests.container('b')?.linux.securityContext, { apparmor: { profileType: 1 }, apparmorProfile: 'unconfined' });
+  const enabled = existsSync('/sys/kernel/security/apparmor') && /^Y/.test(readFileSync('/sys/module/apparmor/parameters/enabled', 'utf8'));
+  await until('the other one is decided upon', () => podNamed(daemon, 'a-n1')?.status?.phase === (enabled ? 'Running' : 'Failed'));
+  const refusal = { reason: 'AppArmor', message: 'Pod was rejected: Cannot enforce AppArmor: AppArmor is not enabled on the host' };
+  if (enabled) t.match(requests.container('a')?.linux.securityContext, { apparmor: { profileType: 0 } });
+  else t.match(podNamed(daemon, 'a-n1')?.status, refusal);
+  t.equal(requests.container('a') === undefined, !enabled);
+});
 
 t.test('without its gate a stop signal counts for nothing', async (t) => {
   const { stage, requests } = await stageWith(t, 'containerd-2.1');

@@ -142,6 +142,7 @@ ${more}`;
       flightRecord: null,
       livePage: null,
       probing: null,
+      apparmorEnabled: true,
       ...profile,
     };
     const daemon = await startDaemon({

@@ -1,4 +1,6 @@
-// Pods that ask for what the runtime or the API has not: they wait, and say for what.
+// Pods that ask for what the runtime or the API has not: they wait, and say for what. Those that ask for what the host or the node's gates
+// have not are refused for good.
+import type { AgentSettings } from '../../src/domain/agent/settings.js';
 import { scenario } from './scenario.js';
 import { podOf, second } from './sim-pods.js';
 
@@ -18,5 +20,47 @@ for (const [sentence, spec, problem] of rows) {
       said.some((text) => text.startsWith('Warning FailedCreatePodSandBox Failed to create pod sandbox: ') && text.endsWith(problem)),
       said.join(' | '),
     );
+  });
+}
+
+const confined = { securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } };
+const noAppArmor = { appArmorProblem: 'AppArmor is not enabled on the host' };
+const refusals: readonly (readonly [string, Partial<AgentSettings>, object, { readonly reason: string; readonly message: string } | null])[] = [
+  ['a profile on a host without AppArmor', noAppArmor, confined, { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' }],
+  ['a profile where AppArmor is', {}, confined, null],
+  ['no confinement on a host without AppArmor', noAppArmor, { securityContext: { appArmorProfile: { type: 'Unconfined' } } }, null],
+  ['no profile on a host without AppArmor', noAppArmor, {}, null],
+  [
+    'resources of the pod with their gate off',
+    { podLevelResources: false },
+    { resources: { limits: { cpu: '1' } } },
+    { reason: 'PodLevelResourcesNotSupported', message: 'PodLevelResources feature gate is disabled' },
+  ],
+  ['resources of the pod with their gate on', {}, { resources: { limits: { cpu: '1' } } }, null],
+  [
+    'what there is no room for is told first',
+    noAppArmor,
+    { ...confined, nodeSelector: { disk: 'ssd' } },
+    {
+      reason: 'NodeAffinity',
+      message: "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+    },
+  ],
+];
+for (const [sentence, settings, spec, refusal] of refusals) {
+  scenario(sentence, { settings }, (stage) => {
+    const { t, node } = stage;
+    node.put('p.yaml', podOf('p', { uid: 'p', spec }));
+    if (refusal === null) {
+      stage.untilPhase('p', 'Running', 60 * second);
+      return;
+    }
+    stage.untilPhase('p', 'Failed', 20 * second);
+    const { reason, message } = refusal;
+    t.match(node.status('p'), { reason, message: `Pod was rejected: ${message}` });
+    stage.run(60 * second);
+    t.equal(node.sandboxes().length, 0, 'nothing was begun');
+    const said = node.events('p').map(({ record }) => [record.type, record.reason, record.message]);
+    t.strictSame(said, [['Warning', reason, message]], 'said once');
   });
 }

@@ -21,6 +21,7 @@ export interface HostReading {
   /** `/sys/devices/system/cpu/cpu<N>/thermal_throttle` of each CPU that has it. */
   readonly thermalThrottlePaths: readonly string[];
   readonly selinuxEnabled: boolean;
+  readonly apparmorEnabled: boolean;
 }
 
 /** `root` stands before /proc and /sys: '' on a host, a directory with a recorded tree in tests. */
@@ -39,6 +40,7 @@ export function readHost(root = ''): HostReading {
     onlineCpus: (textOf(join(root, '/sys/devices/system/cpu/online')) ?? '0').trim(),
     thermalThrottlePaths: thermalThrottlePaths(root),
     selinuxEnabled: existsSync(join(root, '/sys/fs/selinux/enforce')),
+    apparmorEnabled: apparmorEnabled(root),
   };
 }
 
@@ -95,6 +97,11 @@ function thermalThrottlePaths(root: string): string[] {
     .sort((a, b) => a - b)
     .map((cpu) => `${directory}/cpu${cpu}/thermal_throttle`)
     .filter((path) => existsSync(join(root, path)));
+}
+
+/** The module is loaded, and was not switched off at boot. */
+function apparmorEnabled(root: string): boolean {
+  return existsSync(join(root, '/sys/kernel/security/apparmor')) && (textOf(join(root, '/sys/module/apparmor/parameters/enabled')) ?? '').startsWith('Y');
 }
 
 function textOf(path: string): string | null {

@@ -33,6 +33,8 @@ export interface DaemonProfile {
   readonly livePage: LivePageSettings | null;
   /** Who asks workloads over the network; null: the network itself. Pods of a mock runtime have addresses that lead nowhere. */
   readonly probing: PortOf<ProbingOperations> | null;
+  /** Whether profiles of AppArmor can be enforced; null: as the host's kernel says. Containers of a mock runtime have no kernel. */
+  readonly apparmorEnabled: boolean | null;
 }
 
 export interface LivePageSettings {
@@ -68,5 +70,6 @@ export function kubeletProfile(rootDirectory: string, own: Pick<DaemonProfile, '
     flightRecord: own.flightRecord,
     livePage: own.livePage,
     probing: null,
+    apparmorEnabled: null,
   };
 }

@@ -1,5 +1,6 @@
 // What the machine is told of the configuration: durations in microseconds, paths made absolute, sources by what is set.
 import { release } from 'node:os';
+import { appArmorDisabled } from '../../domain/admission/node-support.js';
 import { parseSysctlAllowlist, safeSysctlNames } from '../../domain/admission/sysctl-gate.js';
 import type { KubeletSettings } from '../../domain/agent/kubelet.js';
 import type { ChangeDetection } from '../../domain/api-data/object-manager.js';
@@ -32,7 +33,7 @@ export function kubeletSettings(
   runtimeTellsChanges: boolean,
   node: NodeSettings | null,
   credentialProviders: readonly CredentialProvider[],
-  userNamespaces: UserNamespaceSettings,
+  host: { readonly userNamespaces: UserNamespaceSettings; readonly apparmorEnabled: boolean },
 ): KubeletSettings {
   const { configuration: c, options, gates } = loaded;
   const manifests = { nodeName, preventApiReferences: featureEnabled(gates, 'PreventStaticPodAPIReferences') };
@@ -58,10 +59,12 @@ export function kubeletSettings(
       },
       logRotation: logRotationOf(c),
       allowedSysctls: allowedSysctls(c.allowedUnsafeSysctls ?? []),
+      appArmorProblem: (profile.apparmorEnabled ?? host.apparmorEnabled) ? null : appArmorDisabled,
+      podLevelResources: featureEnabled(gates, 'PodLevelResources'),
       images: imageSettings(loaded, credentialProviders),
       imageGc: profile.ownsImages ? imageGcOf(c) : noImageGc,
       podCidr: c.podCIDR,
-      userNamespaces,
+      userNamespaces: host.userNamespaces,
       cgroupsPerQos: c.cgroupsPerQOS,
       takesPlugins: true,
     },

@@ -130,8 +130,8 @@ class DaemonStart {
     const [cgroupDriver, tellsChanges] = await Promise.all([this.shakeHands(), this.resolver.get(tokens.notices).open()]);
     const tunables = checkHost(loaded, host, profile, logger);
     const node = access.clients === null ? null : clusterNode(loaded, nodeName, startup);
-    const ranges = await userNamespaceRange(configuration, environment);
-    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, node, credentialProviders, ranges);
+    const userNamespaces = await userNamespaceRange(configuration, environment);
+    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, node, credentialProviders, { userNamespaces, apparmorEnabled: host.apparmorEnabled });
     const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, cpuCount: Math.max(1, onlineCount(host.onlineCpus)) };
     const passing = readPassingFacts(configuration.resolvConf, hostAddresses());
     this.container.add((bind) => {

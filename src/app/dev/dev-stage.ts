@@ -131,6 +131,7 @@ export class DevStage {
       flightRecord: null,
       livePage: { address: loopback, port: 0 },
       probing: mock?.probing ?? null,
+      apparmorEnabled: mock === null ? null : true,
     };
   }
 

@@ -6,9 +6,12 @@ import { hasPodLevel } from '../qos/pod-resources.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { type Admission, admitted, rejected } from './admission-result.js';
 
+/** Why a host without it can't enforce profiles. */
+export const appArmorDisabled = 'AppArmor is not enabled on the host';
+
 /**
  * Only before the pod has started: one that runs keeps the profile that it has.
- * @param hostProblem why the host can't enforce profiles, e.g. `AppArmor is not enabled on the host`; null when it can
+ * @param hostProblem why the host can't enforce profiles, e.g. `appArmorDisabled`; null when it can
  */
 export function admitAppArmor(pod: Pod, hostProblem: string | null): Admission {
   if ((pod.status?.phase ?? 'Pending') !== 'Pending' || hostProblem === null || !asksForAppArmor(pod)) return admitted;

@@ -9,7 +9,8 @@
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import { type Rejection, rejectionMetricLabel, rejectionStatusMessage } from '../admission/admission-result.js';
+import { type Admission, type Rejection, rejectionMetricLabel, rejectionStatusMessage } from '../admission/admission-result.js';
+import { admitAppArmor, admitPodLevelResources } from '../admission/node-support.js';
 import { admitByPredicates } from '../admission/predicates.js';
 import { admitSysctls, parseSysctlAllowlist, type SysctlAllowlist } from '../admission/sysctl-gate.js';
 import type { Reply } from '../kernel/machine.js';
@@ -45,10 +46,18 @@ export function isAdmitted(context: AgentContext, pod: Pod): boolean {
       readNode(context, uid);
       return false;
     case 'admitted':
-      if (result.preempted.length === 0) return true;
+      if (result.preempted.length === 0) return isSupported(context, pod);
       preempt(context, pod, result.preempted, result.lacking);
       return false;
   }
+}
+
+/** What the node has or hasn't, however much room there is. */
+function isSupported(context: AgentContext, pod: Pod): boolean {
+  const { appArmorProblem, podLevelResources } = context.state.settings;
+  const results: readonly Admission[] = [admitAppArmor(pod, appArmorProblem), admitPodLevelResources(pod, podLevelResources)];
+  const refused = results.find((result) => result.kind === 'rejected');
+  return refused === undefined || reject(context, pod, refused);
 }
 
 /** A pod changed or went that may wait for its admission. Returns whether it still waits. */

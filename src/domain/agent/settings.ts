@@ -38,6 +38,10 @@ export interface AgentSettings {
   readonly logRotation: LogRotationPolicy | null;
   /** Names and prefixes (`net.core.*`) of kernel parameters that pods may set; patterns that `parseSysctlAllowlist` takes. */
   readonly allowedSysctls: readonly string[];
+  /** Why this host can't enforce AppArmor profiles: pods that ask for one are refused with it. null: it can. */
+  readonly appArmorProblem: string | null;
+  /** Pods may have resources of their own beside those of their containers (`PodLevelResources`). */
+  readonly podLevelResources: boolean;
   readonly images: ImageSettings;
   readonly imageGc: ImageGcPolicy;
   /** Addresses of pods, which the runtime of a node without an apiserver is told; '': none. */
@@ -67,6 +71,8 @@ export const defaultSettings: AgentSettings = {
   containerGc: { minAge: 0, maxPerPodContainer: 1, maxContainers: -1 },
   logRotation: { maxSizeBytes: 10 * 1024 * 1024, maxFiles: 5, maxWorkers: 1, monitorInterval: 10_000_000 },
   allowedSysctls: safeSysctlNames(''),
+  appArmorProblem: null,
+  podLevelResources: true,
   images: defaultImageSettings,
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAge: 120_000_000, maxAge: 0 },
   podCidr: '',
