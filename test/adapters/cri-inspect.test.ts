@@ -11,7 +11,7 @@ import { PortError } from '../../src/ports/port-error.js';
 import { call } from '../ports/container-runtime.contract.js';
 import { criClient } from '../ports/cri-harness.js';
 
-const { Container, ContainerState, ContainerStatus, NamespaceMode, PodSandbox, PodSandboxState, PodSandboxStatus } = criProtocol;
+const { Container, ContainerState, ContainerStatus, NamespaceMode, PodSandbox, PodSandboxState, PodSandboxStatus, Signal } = criProtocol;
 
 type SandboxPart = criProtocol.DeepPartial<criProtocol.PodSandboxStatus>;
 type ContainerPart = criProtocol.DeepPartial<criProtocol.ContainerStatus>;
@@ -140,6 +140,11 @@ const containerRows: readonly (readonly [what: string, container: ContainerPart,
   ['zero is not reported', resources({ cpuQuota: 50_000n, cpuShares: 1n }), { resources: { cpuRequest: null, cpuLimit: null } }],
   ['shares round up', resources({ cpuShares: 1_025n }), { resources: { cpuRequest: '1001m' } }],
   ['the user', { user: { linux: { uid: 1_000n, gid: 2_000n, supplementalGroups: [3n] } } }, { user: { uid: 1_000, gid: 2_000, supplementalGroups: [3] } }],
+  ['the signal that ends it', { stopSignal: Signal.SIGINT }, { stopSignal: 'SIGINT' }],
+  ['a signal above the lowest', { stopSignal: Signal.SIGRTMINPLUS3 }, { stopSignal: 'SIGRTMIN+3' }],
+  ['a signal below the highest', { stopSignal: Signal.SIGRTMAXMINUS1 }, { stopSignal: 'SIGRTMAX-1' }],
+  ['no signal told', {}, { stopSignal: undefined }],
+  ['a signal that nobody knows', { stopSignal: 999 as criProtocol.Signal }, { stopSignal: undefined }],
 ];
 
 t.test('containers', async (t) => {

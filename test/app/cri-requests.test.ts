@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type MockCriProfile, mockCriProfiles } from '../../src/adapters/mock-cri/index.js';
 import { tokens } from '../../src/app/tokens.js';
+import type { PodStatus } from '../../src/ports/model/pod-status.js';
 import { podNamed, Stage, until } from './stage.js';
 
 t.setTimeout(300_000);
@@ -88,7 +89,7 @@ interface Row {
   readonly spec: string;
   readonly container?: string;
   /** What every runtime is asked for. */
-  readonly asks?: (t: Test, requests: Requests, pod: string, root: string) => void;
+  readonly asks?: (t: Test, requests: Requests, pod: string, root: string, status: PodStatus | undefined) => void;
   /** The beginning of what the pod waits with, on runtimes that don't offer it: a waiting message or an event. */
   readonly lacking?: string;
   readonly offered?: (profile: MockCriProfile) => boolean;
@@ -188,7 +189,10 @@ const rows: readonly Row[] = [
     feature: 'stop-signal',
     spec: '  os: {name: linux}',
     container: '    lifecycle: {stopSignal: SIGRTMIN+3}',
-    asks: (t, requests, pod) => t.equal(requests.container(pod)?.stopSignal, 38),
+    asks: (t, requests, pod, _root, status) => {
+      t.equal(requests.container(pod)?.stopSignal, 38);
+      t.equal(status?.containerStatuses?.[0]?.stopSignal, 'SIGRTMIN+3', 'and the status tells it');
+    },
   },
   {
     feature: 'oom-score-and-sysctls',
@@ -215,7 +219,7 @@ for (const profile of Object.keys(mockCriProfiles) as MockCriProfile[]) {
       await t.test(feature, async (t) => {
         if (offered(profile)) {
           await until(`${feature} runs`, () => podNamed(daemon, `${feature}-n1`)?.status?.phase === 'Running');
-          asks?.(t as Test, requests, feature, stage.root);
+          asks?.(t as Test, requests, feature, stage.root, podNamed(daemon, `${feature}-n1`)?.status);
           return;
         }
         const said = () => {
@@ -260,6 +264,7 @@ t.test('without its gate a stop signal counts for nothing', async (t) => {
   const daemon = await stage.start();
   await until('it runs', () => podNamed(daemon, 'a-n1')?.status?.phase === 'Running');
   t.equal(requests.container('a')?.stopSignal, 0);
+  t.equal(podNamed(daemon, 'a-n1')?.status?.containerStatuses?.[0]?.stopSignal, undefined);
 });
 
 t.test('what devices and the node bring: CDI names, swap, huge pages, CPUs, by the port of the daemon', async (t) => {

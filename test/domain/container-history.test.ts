@@ -83,6 +83,7 @@ class History {
       ),
       runtimeType: 'containerd',
       runtimeSupportsRecursiveReadOnly: false,
+      containerStopSignals: false,
       podIsTerminal: false,
       startFailures: new Map([...this.failing].map((name) => [name, { reason: 'CreateContainerError', message: '' }])),
       probes: { readiness: new Map(), startup: new Map(), hasWorker: () => false, kubeletStartedAt: 0 },

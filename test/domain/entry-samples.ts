@@ -86,6 +86,7 @@ const actionsInput = {
 };
 const statusInput = {
   ...{ pod: samplePod, cachedStatus: samplePod.status, runtime, runtimeType: 'containerd', runtimeSupportsRecursiveReadOnly: false, podIsTerminal: false },
+  containerStopSignals: true,
   startFailures: new Map([['init', { reason: 'a', message: 'b' }]]),
   probes: { readiness: new Map([['c1', 'success']]), startup: new Map(), hasWorker: () => true, kubeletStartedAt: 1 },
   node: { addresses: [{ type: 'InternalIP', address: '10.0.0.9' }], configuredIps: ['10.0.0.9'] },

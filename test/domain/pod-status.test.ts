@@ -93,6 +93,7 @@ const input: fc.Arbitrary<PodStatusInput> = fc
     },
     runtimeType: 'containerd',
     runtimeSupportsRecursiveReadOnly: false,
+    containerStopSignals: false,
     podIsTerminal,
     startFailures: new Map(failing ? [['c0', { reason: 'ErrImagePull', message: 'm' }]] : []),
     probes: { readiness: new Map(), startup: new Map(), hasWorker: () => false, kubeletStartedAt: 0 },

@@ -100,7 +100,7 @@ export function containerConfigFromCri(config: ContainerConfig): ModelContainer 
     ...flagField('stdin', config.stdin),
     ...flagField('stdinOnce', config.stdinOnce),
     ...flagField('tty', config.tty),
-    ...(config.stopSignal === Signal.RUNTIME_DEFAULT ? {} : { stopSignal: Signal[config.stopSignal].replace('PLUS', '+').replace('MINUS', '-') }),
+    ...stopSignalFromCri(config.stopSignal),
     ...(linux && {
       linux: {
         ...(linux.resources && { resources: resourcesFromCri(linux.resources) }),
@@ -108,6 +108,13 @@ export function containerConfigFromCri(config: ContainerConfig): ModelContainer 
       },
     }),
   };
+}
+
+/** The interface writes SIGRTMIN+1 as SIGRTMINPLUS1. A number that it has no name for tells nothing. */
+export function stopSignalFromCri(signal: Signal): { readonly stopSignal?: string } {
+  const name: string | undefined = Signal[signal];
+  if (name === undefined || signal === Signal.RUNTIME_DEFAULT || signal === Signal.UNRECOGNIZED) return {};
+  return { stopSignal: name.replace('PLUS', '+').replace('MINUS', '-') };
 }
 
 export function imageSpecFromCri(image: ImageSpec): ModelImage {

@@ -8,7 +8,7 @@ import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus, RuntimeContainerUser, SandboxStatus } from '../../ports/model/runtime-status.js';
 import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
-import { resourcesFromCri } from './config-from-cri.js';
+import { resourcesFromCri, stopSignalFromCri } from './config-from-cri.js';
 import { brokenAnswer, type CriConnection } from './connection.js';
 import {
   ContainerState,
@@ -142,6 +142,7 @@ async function containerStatusFromCri(status: ContainerStatus, sandboxId: string
     imageId: status.imageId,
     resources: status.resources?.linux === undefined ? null : resourcesInStatus(resourcesFromCri(status.resources.linux)),
     user: status.user?.linux === undefined ? null : userFromCri(status.user.linux),
+    ...stopSignalFromCri(status.stopSignal),
     ...annotatedPreStop(status.annotations),
   };
 }

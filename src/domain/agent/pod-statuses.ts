@@ -32,6 +32,7 @@ export function computeStatus(context: AgentContext, pod: Pod, runtime: PodRunti
     runtime: withKnownEnds(runtime, cached ?? pod.status ?? {}),
     runtimeType: state.readiness.name,
     runtimeSupportsRecursiveReadOnly: state.readiness.handlers.some(({ name, recursiveReadOnlyMounts }) => name === '' && recursiveReadOnlyMounts),
+    containerStopSignals: state.nodeFacts.containerStopSignals,
     podIsTerminal,
     startFailures: state.startFailures.get(uid) ?? noFailures,
     probes: probeViewOf(state.probes, uid, state.startedAt),

@@ -19,7 +19,7 @@ const containerStatusFields = {
   ...{ restartCount: measured, hash: text, image: text, imageRef: text, imageId: text, resources: nullable(runtimeResources) },
   user: nullable(recordOf({ uid: integer, gid: integer, supplementalGroups: listOf(integer) })),
 };
-const containerStatusShape = recordOf(containerStatusFields, { preStop: recordOf({ handler: text, ports: text }) });
+const containerStatusShape = recordOf(containerStatusFields, { stopSignal: text, preStop: recordOf({ handler: text, ports: text }) });
 const runtimeStatusShape = recordOf({
   ...{ uid: text, name: text, namespace: text, ips: listOf(text) },
   ...{ sandboxes: listOf(sandboxShape), containers: listOf(containerStatusShape), observedAt: micros },
@@ -33,7 +33,7 @@ const numberOrNull = nullable(integer);
 const condition = recordOf({ type: text, status: text }, { reason: text, message: text });
 const statusInput = recordOf({
   ...{ pod: podShape, cachedStatus: nullable(podStatusShape), runtime: runtimeStatusShape, runtimeType: text, runtimeSupportsRecursiveReadOnly: flag },
-  ...{ podIsTerminal: flag, startFailures: mapOf(recordOf({ reason: text, message: text })) },
+  ...{ containerStopSignals: flag, podIsTerminal: flag, startFailures: mapOf(recordOf({ reason: text, message: text })) },
   probes: recordOf({ readiness: probeResults, startup: probeResults, hasWorker: callable, kubeletStartedAt: micros }),
   node: recordOf({ addresses: listOf(recordOf({ type: text, address: text })), configuredIps: listOf(text) }),
   resizeConditions: listOf(condition),

@@ -31,6 +31,8 @@ export interface ContainerStatusesInput {
   /** The pod is restarting all its containers in place. */
   readonly restartingAll: boolean;
   readonly runtimeSupportsRecursiveReadOnly: boolean;
+  /** The gate ContainerStopSignals: statuses tell which signal ends a container. */
+  readonly containerStopSignals: boolean;
   /** Prefix of container ids in the API, e.g. `containerd`. */
   readonly runtimeType: string;
 }
@@ -133,6 +135,7 @@ function convert(input: ContainerStatusesInput, container: Container, instance: 
     ...(resources === null ? {} : { resources }),
     ...(previous?.volumeMounts === undefined ? {} : { volumeMounts: previous.volumeMounts }),
     ...(instance.user === null ? {} : { user: { linux: linuxUser(instance.user) } }),
+    ...(input.containerStopSignals && instance.stopSignal !== undefined ? { stopSignal: instance.stopSignal } : {}),
   };
 }
 

@@ -36,6 +36,8 @@ export interface PodStatusInput {
   /** Prefix of container ids in the API, e.g. `containerd`. */
   readonly runtimeType: string;
   readonly runtimeSupportsRecursiveReadOnly: boolean;
+  /** The gate ContainerStopSignals: statuses tell which signal ends a container. */
+  readonly containerStopSignals: boolean;
   /** All containers were stopped for good. */
   readonly podIsTerminal: boolean;
   /** Why the last start of a container failed, by container name. */
@@ -88,8 +90,9 @@ export function apiPodStatus(input: PodStatusInput): PodStatus {
 }
 
 function statusesOf(input: PodStatusInput, kind: ContainerKind, previous: readonly ContainerStatus[] | undefined, restartingAll: boolean): readonly ContainerStatus[] {
-  const { pod, runtime, startFailures, runtimeSupportsRecursiveReadOnly, runtimeType } = input;
-  return containerStatuses({ pod, runtime, kind, previous: previous ?? [], startFailures, restartingAll, runtimeSupportsRecursiveReadOnly, runtimeType });
+  const { pod, runtime, startFailures, runtimeSupportsRecursiveReadOnly, containerStopSignals, runtimeType } = input;
+  const settings = { runtimeSupportsRecursiveReadOnly, containerStopSignals, runtimeType };
+  return containerStatuses({ pod, runtime, kind, previous: previous ?? [], startFailures, restartingAll, ...settings });
 }
 
 /** The computed phase, held to what was terminal before, then to a deadline; the API's terminal phase has the last word. */

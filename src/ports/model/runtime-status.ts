@@ -65,6 +65,8 @@ export interface RuntimeContainerStatus {
   readonly imageId: string;
   readonly resources: RuntimeContainerResources | null;
   readonly user: RuntimeContainerUser | null;
+  /** The signal that the runtime ends it with, as pods name them (`SIGRTMIN+3`). Left out where the runtime doesn't tell. */
+  readonly stopSignal?: string;
   /** Left out for a container without a preStop hook. */
   readonly preStop?: AnnotatedPreStop;
 }

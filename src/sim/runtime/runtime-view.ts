@@ -165,6 +165,7 @@ function containerStatus(container: SimContainer, image: RuntimeImage | undefine
     imageId: container.imageId,
     resources: resources === null ? null : reported(resources),
     user: null,
+    ...(config.stopSignal === undefined ? {} : { stopSignal: config.stopSignal }),
     ...annotatedPreStop(config.annotations),
   };
 }

@@ -66,6 +66,7 @@ export const driver: VectorDriver = {
       runtime: runtimeStatus(input),
       runtimeType: 'containerd',
       runtimeSupportsRecursiveReadOnly: input.runtimeSupportsRecursiveReadOnly,
+      containerStopSignals: false,
       podIsTerminal: input.podIsTerminal,
       startFailures: new Map(Object.entries(input.startFailures ?? {})),
       probes: {
