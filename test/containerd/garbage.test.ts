@@ -1,7 +1,7 @@
 // What a kubelet clears away on a real containerd: images that nothing uses, dead containers and sandboxes beyond their number, logs and
 // directories of pods that nobody knows. What is in use, and what sandboxes are made of, stays.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ContainerState } from '../../src/adapters/cri/gen/cri-runtime-v1.js';
@@ -27,7 +27,8 @@ const imagesOf = ({ containerd }: TestNode): string[] =>
 
 /** An image with an id of its own: a second name for one that is in use would stay with it. */
 function addImage({ containerd }: TestNode, name: string): void {
-  const layout = join(containerd.directory, 'unused');
+  const layout = mkdtempSync(join(containerd.directory, 'unused-'));
+  rmSync(layout, { recursive: true });
   const archive = `${layout}.tar`;
   const run = (program: string, ...words: string[]): void => void execFileSync(program, words, { stdio: 'ignore' });
   run('umoci', 'init', '--layout', layout);
@@ -38,6 +39,17 @@ function addImage({ containerd }: TestNode, name: string): void {
   containerd.ctr('images', 'import', archive);
 }
 
+/** Settings with which the kubelet shows its metrics. */
+async function metricsServer() {
+  const authentication = { anonymous: { enabled: true }, webhook: { enabled: false } };
+  return { enableServer: true, port: await freePort(), address: '127.0.0.1', readOnlyPort: await freePort(), authentication };
+}
+
+async function removalsCounted(readOnlyPort: number): Promise<string[]> {
+  const text = await (await fetch(`http://127.0.0.1:${readOnlyPort}/metrics`)).text();
+  return text.split('\n').filter((line) => line.startsWith('kubelet_image_garbage_collected_total{'));
+}
+
 async function images(t: Test, node: TestNode): Promise<void> {
   const { kubelet, containerd } = node;
   const { busybox, pause } = containerd.images;
@@ -46,17 +58,13 @@ async function images(t: Test, node: TestNode): Promise<void> {
   t.strictSame(imagesOf(node), [busybox, pause, unusedImage].sort());
   await kubelet.stop();
 
-  const readOnlyPort = await freePort();
-  const authentication = { anonymous: { enabled: true }, webhook: { enabled: false } };
+  const { readOnlyPort, ...served } = await metricsServer();
   // More than a hundredth of every disk is in use, and an age below a microsecond is none.
   const policy = { imageGCHighThresholdPercent: 1, imageGCLowThresholdPercent: 0, imageMinimumGCAge: '1ns' };
-  kubelet.configure({ ...policy, enableServer: true, port: await freePort(), address: '127.0.0.1', readOnlyPort, authentication });
+  kubelet.configure({ ...policy, ...served, readOnlyPort });
   await kubelet.start();
   await kubelet.untilRunning('user');
-  const metric = async (): Promise<string[]> => {
-    const text = await (await fetch(`http://127.0.0.1:${readOnlyPort}/metrics`)).text();
-    return text.split('\n').filter((line) => line.startsWith('kubelet_image_garbage_collected_total{'));
-  };
+  const metric = () => removalsCounted(readOnlyPort);
   t.strictSame(await metric(), []);
   t.strictSame(imagesOf(node), [busybox, pause, unusedImage].sort(), 'a kubelet beside that of the node removes no images');
   await kubelet.stop();
@@ -72,6 +80,24 @@ async function images(t: Test, node: TestNode): Promise<void> {
   t.equal(idOf(await kubelet.untilRunning('user')), idOf(pod), 'nothing of it touched the container');
   node.apply('late', { containers: [scripted(containerd, 'main', waiting)] });
   await kubelet.untilRunning('late');
+}
+
+/** After `images`: the kubelet owns the runtime's images. */
+async function oldImages(t: Test, node: TestNode): Promise<void> {
+  const { kubelet, containerd } = node;
+  const { busybox, pause } = containerd.images;
+  const pod = await kubelet.untilRunning('user');
+  await kubelet.stop();
+  addImage(node, unusedImage);
+  const { readOnlyPort, ...served } = await metricsServer();
+  // Nothing is ever removed for its space, and an image is old before the first look.
+  kubelet.configure({ imageGCHighThresholdPercent: 100, imageGCLowThresholdPercent: 80, imageMinimumGCAge: '1ns', imageMaximumGCAge: '1ms', ...served, readOnlyPort });
+  await kubelet.start();
+  await kubelet.until('the old image is gone', () => !imagesOf(node).includes(unusedImage));
+  await kubelet.until('its removal is counted', async () => (await removalsCounted(readOnlyPort)).length > 0);
+  t.strictSame(await removalsCounted(readOnlyPort), ['kubelet_image_garbage_collected_total{reason="age"} 1']);
+  t.strictSame(imagesOf(node), [busybox, pause].sort(), 'what is in use stays, however old it is');
+  t.equal(idOf(await kubelet.untilRunning('user')), idOf(pod), 'nothing of it touched the container');
 }
 
 async function deadContainers(t: Test, { kubelet, runtime }: TestNode): Promise<void> {
@@ -156,4 +182,5 @@ t.test('what is left behind and not needed goes', { skip, timeout: 400_000 }, as
     t.strictSame(remaining(), []);
   });
   await t.test('images', (t) => images(t, node));
+  await t.test('images that were not used for long', (t) => oldImages(t, node));
 });
