@@ -27,8 +27,11 @@ interface Feature {
 }
 
 /** A web server that keeps the variables of each request to /cgi-bin/NAME in /NAME. */
-const recording = (name: string, port: number): string =>
-  `mkdir -p /www/cgi-bin; printf '#!/bin/sh\\nenv > /draft; mv /draft /${name}; printf "Content-Type: text/plain\\\\r\\\\n\\\\r\\\\nok"\\n' > /www/cgi-bin/${name}; chmod +x /www/cgi-bin/${name}; httpd -p ${port} -h /www`;
+function recording(name: string, port: number): string {
+  const answer = 'printf "Content-Type: text/plain\\r\\n\\r\\nok"';
+  const script = `/www/cgi-bin/${name}`;
+  return `mkdir -p /www/cgi-bin; printf '#!/bin/sh\nenv > /draft; mv /draft /${name}; ${answer}\n' > ${script}; chmod +x ${script}; httpd -p ${port} -h /www`;
+}
 
 const requests: Feature = {
   what: 'a probe by HTTP: the port by its name, path, query and headers as they reach the container',
