@@ -4,12 +4,14 @@ import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import { isMirrorPod, isStaticPod } from '../../src/domain/values/pod-kind.js';
 import { podFullNameOf } from '../../src/domain/values/pod-references.js';
 import type { Pod } from '../../src/ports/model/pod.js';
-import type { ApiFaultRule, SimCluster, SimClusterNode } from '../../src/sim/index.js';
+import type { SimCluster, SimClusterNode } from '../../src/sim/index.js';
 import { ApiWorld } from './api-world.js';
 import { Dice } from './dice.js';
 import type { SwarmCoverage } from './swarm-coverage.js';
 import { SwarmObjects, withObjects } from './swarm-objects.js';
+import type { SwarmOptions } from './swarm-options.js';
 import { type SwarmPod, swarmPod, withProbesAndHooks } from './swarm-pods.js';
+import { SwarmStorage, withStorage } from './swarm-storage.js';
 
 export interface WantedApiPod extends SwarmPod {
   readonly uid: string;
@@ -21,25 +23,32 @@ export class SwarmApi {
   /** By name. */
   readonly wanted = new Map<string, WantedApiPod>();
   private readonly objects: SwarmObjects;
+  /** null: the nodes take no plugins. */
+  private readonly storage: SwarmStorage | null;
   private version = 0;
 
   constructor(
     private readonly cluster: SimCluster,
-    private readonly probed: boolean,
-    private readonly faults: readonly ApiFaultRule[],
+    private readonly options: Pick<SwarmOptions, 'probed' | 'plugins' | 'apiFaults' | 'files'>,
   ) {
     this.world = new ApiWorld(cluster, { ok: () => true }).look();
     this.objects = new SwarmObjects(cluster);
-    cluster.apiserver.setFaults(faults, cluster.now, true);
+    this.storage = options.plugins ? new SwarmStorage(cluster) : null;
+    cluster.apiserver.setFaults(options.apiFaults, cluster.now, true);
   }
 
   /** Something happens to a pod of the node, or to its watches. */
-  act(node: SimClusterNode, dice: Dice, names: number): void {
+  act(node: SimClusterNode, dice: Dice): void {
+    this.storage?.attach();
+    if (this.storage !== null && dice.chance(0.15)) {
+      this.storage.act(node, dice);
+      return;
+    }
     if (dice.chance(0.15)) {
       this.objects.act(dice);
       return;
     }
-    const file = dice.below(names);
+    const file = dice.below(this.options.files);
     const name = `a${file}-${node.name}`;
     const roll = dice.next();
     if (roll < 0.15) {
@@ -72,8 +81,10 @@ export class SwarmApi {
   }
 
   private create(node: SimClusterNode, name: string, plain: SwarmPod, file: number): void {
-    const { pod: simple, expected } = this.probed ? withProbesAndHooks(plain, file) : plain;
-    const pod = withObjects(simple, new Dice(file, `objects of ${name} ${this.version}`));
+    const { pod: simple, expected } = this.options.probed ? withProbesAndHooks(plain, file) : plain;
+    const key = `${name} ${this.version}`;
+    const dressed = withObjects(simple, new Dice(file, `objects of ${key}`));
+    const pod = this.storage === null ? dressed : withStorage(dressed, node.name, new Dice(file, `storage of ${key}`));
     this.objects.admit(pod);
     const created = this.world.createPod({ ...pod, metadata: { ...pod.metadata, name } }, node.name);
     this.wanted.set(name, { pod, expected, uid: created.metadata.uid ?? '', node: node.name });
@@ -82,9 +93,10 @@ export class SwarmApi {
   /** The server is well from now on, and everything that pods refer to is there. */
   calm(coverage: SwarmCoverage): void {
     const { apiserver, now } = this.cluster;
-    for (const [i, count] of apiserver.faultCounts.entries()) coverage.apiStruck(this.faults[i], count);
+    for (const [i, count] of apiserver.faultCounts.entries()) coverage.apiStruck(this.options.apiFaults[i], count);
     apiserver.setFaults([], now);
     this.objects.restore();
+    this.storage?.restore();
   }
 
   removeAll(): void {
@@ -94,9 +106,10 @@ export class SwarmApi {
 
   /** What the API does not show as it is. */
   differences(): string[] {
+    this.storage?.attach();
     const found: string[] = [];
     for (const [name, { uid, node, pod, expected }] of this.wanted) {
-      if (expected !== 'ends') found.push(...this.objects.differences(this.cluster.node(node), uid, pod).map((difference) => `${name} ${difference}`));
+      if (expected !== 'ends') found.push(...this.shownDifferences(this.cluster.node(node), uid, pod).map((difference) => `${name} ${difference}`));
       const shown = this.world.get(name);
       const said = this.cluster.node(node).statusOf(uid);
       if (shown?.metadata.uid !== uid) found.push(`${name} is not in the API`);
@@ -108,6 +121,10 @@ export class SwarmApi {
     }
     for (const name of this.cluster.nodeNames) found.push(...mirrorProblems(this.cluster.node(name), this.world));
     return found;
+  }
+
+  private shownDifferences(node: SimClusterNode, uid: string, pod: Pod): string[] {
+    return [...this.objects.differences(node, uid, pod), ...(this.storage?.differences(node, uid, pod) ?? [])];
   }
 
   problems(): string[] {

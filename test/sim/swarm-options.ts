@@ -21,6 +21,8 @@ export interface SwarmOptions {
   readonly deaths: number;
   /** The nodes are a cluster's: pods come from an apiserver too. */
   readonly inCluster: boolean;
+  /** Drivers register, and pods have volumes of theirs. */
+  readonly plugins: boolean;
   /** What its apiserver does to the nodes. */
   readonly apiFaults: readonly ApiFaultRule[];
   /** Pods have probes and hooks. */
@@ -39,8 +41,13 @@ const limitedToo = [
   'images.fsInfo',
   'filesystemUsage.usage',
 ] as const;
+const csiCalls = ['csiNode.info', 'csiNode.capabilities', 'csiNode.stage', 'csiNode.publish', 'csiNode.unpublish', 'csiNode.unstage'] as const;
+const pluginCalls = ['pluginSockets.info', 'pluginSockets.notify'] as const;
+const pluginOperations = [...csiCalls, ...pluginCalls, 'pluginSockets.scan', 'csiFiles.prepare', 'csiFiles.read', 'csiFiles.remove', 'csiFiles.staged'] as const;
 /** Operations with a time limit, whose answer may be lost. */
-export const hangingOperations: readonly string[] = [...limited, ...limitedToo];
+export const hangingOperations: readonly string[] = [...limited, ...limitedToo, ...csiCalls, ...pluginCalls];
+/** Those without one, which hang as long as a server of files does that is away for minutes. */
+const hangingMounts: readonly string[] = ['podVolumes.*', 'volumeMounts.*', 'hostPaths.*', 'subPaths.*'];
 const files = ['podDirectories.*', 'podVolumes.*', 'volumeMounts.*', 'hostPaths.*', 'subPaths.*', 'podLogs.*', 'containerLogs.*', 'podCgroups.*'] as const;
 const others = ['images.pull', 'pullRecords.*', 'registryCredentials.*', 'containers.reopenLog', ...files, 'events.record', 'manifestDirectory.*'] as const;
 /** Hooks wait for as long as it takes, so the answer to a command may fail or be late, but never be lost. */
@@ -58,16 +65,22 @@ export function swarmOptions(seed: number): SwarmOptions {
   const runtime = { latencies, pullBytesPerSecond: dice.of([50_000_000, 2_000_000]), images: unusedImages, runtimeHandlers: [sandboxedClass] };
   const probed = new Dice(seed, 'probed').chance(0.4);
   const inCluster = new Dice(seed, 'cluster').chance(0.4);
+  const plugins = inCluster && new Dice(seed, 'storage').chance(0.7);
   const cluster = {
     seed,
     nodes,
-    settings: { ...settings, logRotation, ...imageSettingsOf(new Dice(seed, 'images')) },
+    settings: { ...settings, takesPlugins: plugins, logRotation, ...imageSettingsOf(new Dice(seed, 'images')) },
     runtime,
     ...(inCluster ? { apiserver: {}, node: {} } : {}),
     // Where there is an API, the class is one of its objects.
     facts: { containerStopSignals: new Dice(seed, 'signals').chance(0.5), runtimeClasses: inCluster ? {} : { [sandboxedClass]: sandboxedClass } },
     runtimeTellsChanges: dice.chance(0.5),
-    faults: [...faultRules(dice), ...(probed ? faultRules(new Dice(seed, 'asking'), asking) : []), ...(inCluster ? faultRules(new Dice(seed, 'api'), apiOperations) : [])],
+    faults: [
+      ...faultRules(dice),
+      ...(probed ? faultRules(new Dice(seed, 'asking'), asking) : []),
+      ...(inCluster ? faultRules(new Dice(seed, 'api'), apiOperations) : []),
+      ...(plugins ? faultRules(new Dice(seed, 'plugins'), pluginOperations) : []),
+    ],
   };
   return {
     cluster,
@@ -78,6 +91,7 @@ export function swarmOptions(seed: number): SwarmOptions {
     outages: dice.of([0, 0.05]),
     deaths: dice.of([0, 0.1]),
     inCluster,
+    plugins,
     apiFaults: inCluster ? apiFaultRules(new Dice(seed, 'apiserver')) : [],
     probed,
   };
@@ -99,7 +113,7 @@ const absentPlugin = {
   ...{ args: [], env: [], tokenAttributes: null },
 };
 
-function faultRules(dice: Dice, operations: readonly string[] = [...hangingOperations, ...others]): FaultRule[] {
+function faultRules(dice: Dice, operations: readonly string[] = [...limited, ...limitedToo, ...others]): FaultRule[] {
   const intensity = dice.of([0, 0.02, 0.1, 0.3]);
   if (intensity === 0) return [];
   return operations.flatMap((operation): FaultRule[] => {
@@ -112,6 +126,6 @@ function faultAction(dice: Dice, operation: string): FaultAction {
   const kind = dice.of(['error', 'error', 'delay', 'hang'] as const);
   const moment = dice.of(['before', 'after'] as const);
   if (kind === 'hang' && hangingOperations.includes(operation)) return { kind, moment };
-  if (kind === 'delay') return { kind, moment, micros: dice.of([100 * ms, 2 * second, 15 * second]) };
+  if (kind === 'delay') return { kind, moment, micros: dice.of([100 * ms, hangingMounts.includes(operation) ? 180 * second : 2 * second, 15 * second]) };
   return { kind: 'error', moment, error: dice.of(kinds), message: `planned failure of ${operation}` };
 }

@@ -12,6 +12,7 @@ import { envFileName, envFileVolume, type SwarmPod, swarmPod, withProbesAndHooks
 
 /** Within this the wanted state has to be there: the longest back-off with its spread, and a long-running container before it. */
 const convergence = 20 * minute;
+const lookEvery = 2 * second;
 
 export interface SwarmResult {
   readonly options: SwarmOptions;
@@ -61,7 +62,7 @@ class Swarm {
   ) {
     this.cluster = new SimCluster({ ...options.cluster, hash, observe: (_node, input, state) => coverage.stepped(input, state.agent) });
     this.dice = new Dice(seed, 'actions');
-    this.api = options.inCluster ? new SwarmApi(this.cluster, options.probed, options.apiFaults) : null;
+    this.api = options.inCluster ? new SwarmApi(this.cluster, options) : null;
   }
 
   safety(): string[] {
@@ -79,12 +80,15 @@ class Swarm {
   liveness(): string[] {
     this.calm();
     const { cluster } = this;
-    let differences: string[] = [];
-    const held = cluster.runUntil(() => {
+    const until = cluster.now + convergence;
+    let differences: string[];
+    // Looked at now and then: a look costs as much as many steps of an agent.
+    do {
       this.writeEnvFiles();
+      cluster.run(lookEvery);
       differences = this.differences();
-      return differences.length === 0;
-    }, convergence);
+    } while (differences.length > 0 && cluster.now < until);
+    const held = differences.length === 0;
     if (held) for (const { pod } of [...this.wanted.values(), ...(this.api?.wanted.values() ?? [])]) this.coverage.arrived(pod);
     return [...this.violations(), ...(held ? [] : differences.map((difference) => `after ${convergence / minute} min ${difference}`))];
   }
@@ -150,7 +154,7 @@ class Swarm {
   }
 
   private change(node: SimClusterNode): void {
-    if (this.api !== null && this.dice.chance(0.6)) this.api.act(node, this.dice, this.options.files);
+    if (this.api !== null && this.dice.chance(0.6)) this.api.act(node, this.dice);
     else this.changeManifest(node);
   }
 
@@ -255,6 +259,11 @@ function leftovers({ agent, host, runtime }: SimClusterNode): string[] {
     'start failures': agent.startFailures.size,
     'pods that are waited for': agent.awaitingStatus.size,
     'inherited pods': agent.inherited.size,
+    'mounts of volumes': host.state.volumeMounts.size,
+    'files of CSI volumes': host.state.csiFiles.size,
+    volumes: agent.volumes.desired.size + agent.volumes.actual.size,
+    'operations on volumes': agent.volumes.operations.size,
+    'pods with volumes': agent.volumes.pods.size + agent.volumes.releases.size + agent.volumes.held.size,
     'pod directories': host.state.podDirectories.size,
     'log directories': host.state.logs.size,
     'pod cgroups': [...host.state.cgroups].filter((path) => /\/pod[^/]*$/.test(path)).length,

@@ -4,6 +4,7 @@ import { apiPodOutlivesContainers } from './api-pod-outlives-containers.js';
 import { apiStatusGoesForward } from './api-status-goes-forward.js';
 import { apiWritesOwnPods } from './api-writes-own-pods.js';
 import { type AnyChecker, anyChecker } from './checker.js';
+import { devicesOutliveMounts } from './devices-outlive-mounts.js';
 import { directoriesOutliveMounts } from './directories-outlive-mounts.js';
 import { graceOnlyShrinks } from './grace-only-shrinks.js';
 import { namespacesAreDisjoint } from './namespaces-are-disjoint.js';
@@ -28,6 +29,7 @@ export const allCheckers: readonly AnyChecker[] = [
   anyChecker(sandboxOutlivesContainers),
   anyChecker(volumesOutliveContainers),
   anyChecker(directoriesOutliveMounts),
+  anyChecker(devicesOutliveMounts),
   anyChecker(staticPodsTakeTurns),
   anyChecker(namespacesAreDisjoint),
   anyChecker(apiWritesOwnPods),

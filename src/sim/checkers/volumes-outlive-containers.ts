@@ -1,18 +1,25 @@
-// Nothing of a pod's volumes is taken down while a container of the pod runs.
+// Nothing of a pod's volumes is taken down while a container of the pod runs, and nothing is unpublished by a driver.
 import type { Checker } from './checker.js';
 
 export const volumesOutliveContainers: Checker<null> = {
   name: 'volumes-outlive-containers',
   fresh: () => null,
-  look(_memory, what, { runtime }, report) {
+  look(_memory, what, { runtime, agent }, report) {
     if (what.kind !== 'command') return;
     const { command } = what;
     let uid = '';
     if (command.op === 'podVolumes.tearDown') ({ uid } = command.request);
     else if (command.op === 'volumeMounts.unmount' && command.request.place.kind === 'pod') ({ uid } = command.request.place);
+    else if (command.op === 'csiNode.unpublish') uid = podOfPath(command.request.targetPath, agent.nodeFacts.rootDirectory);
     if (uid === '') return;
     for (const { id, podUid, state } of runtime.containers.values()) {
       if (podUid === uid && state === 'running') report(`${command.op} for pod ${uid}, whose container ${id} runs`);
     }
   },
 };
+
+/** The uid of the pod that a path is below the directory of; '' for another path. */
+function podOfPath(path: string, rootDirectory: string): string {
+  const pods = `${rootDirectory}/pods/`;
+  return path.startsWith(pods) ? (path.slice(pods.length).split('/')[0] ?? '') : '';
+}

@@ -1,0 +1,25 @@
+// A volume is unstaged, and its place on the node unmounted, only when no pod has it mounted any more.
+import type { SimHostState } from '../host/host-state.js';
+import type { Checker } from './checker.js';
+
+export const devicesOutliveMounts: Checker<null> = {
+  name: 'devices-outlive-mounts',
+  fresh: () => null,
+  look(_memory, what, { host, agent }, report) {
+    if (what.kind !== 'command') return;
+    const { command } = what;
+    const root = agent.nodeFacts.rootDirectory;
+    let path = '';
+    if (command.op === 'csiNode.unstage') path = command.request.stagingTargetPath;
+    else if (command.op === 'volumeMounts.unmount' && command.request.place.kind === 'node') path = [root, 'plugins', ...command.request.place.elements].join('/');
+    if (path === '') return;
+    for (const pod of podsWith(host, path, `${root}/pods/`)) report(`${command.op} of ${path}, which is mounted at ${pod}`);
+  },
+};
+
+/** Mount points of pods that show what is mounted at the path. */
+function podsWith({ volumeMounts }: SimHostState, path: string, pods: string): string[] {
+  const staged = volumeMounts.get(path);
+  if (staged === undefined) return [];
+  return [...volumeMounts].flatMap(([place, { shown }]) => (place.startsWith(pods) && shown === staged.shown ? [place] : []));
+}

@@ -1,0 +1,132 @@
+// Volumes of a swarm that outlive pods: claims bound to disks of two CSI drivers, one that needs no attaching and one that does, and to a disk of the
+// node; and volumes that a driver makes for a pod alone. The drivers restart, go, come back and fail.
+
+import { csiAttachmentName } from '../../src/domain/volumes/csi-volume.js';
+import type { Container } from '../../src/ports/model/container.js';
+import type { Pod } from '../../src/ports/model/pod.js';
+import type { Volume } from '../../src/ports/model/volume.js';
+import type { CsiNodeOperations } from '../../src/ports/outbound/csi-node.js';
+import type { SimCluster, SimClusterNode } from '../../src/sim/index.js';
+import type { ApiCaller } from './api-caller.js';
+import type { Dice } from './dice.js';
+import { administrator } from './swarm-objects.js';
+
+export const plainDriver = 'plain.csi.example.com';
+export const attachedDriver = 'attached.csi.example.com';
+const drivers = [plainDriver, attachedDriver] as const;
+type Driver = (typeof drivers)[number];
+/** What is claimed, by the name of the volume in a pod. */
+const claims = ['plain', 'attached', 'local'] as const;
+type Claim = (typeof claims)[number];
+const calls: readonly (keyof CsiNodeOperations)[] = ['info', 'capabilities', 'stage', 'publish', 'unpublish', 'unstage'];
+const calledWith = ['unavailable', 'internal', 'deadline-exceeded', 'invalid-argument'] as const;
+
+const idOf = (claim: Claim, node: string): string => `${claim}-${node}`;
+
+export class SwarmStorage {
+  private readonly admin: ApiCaller;
+  private readonly attached = new Set<string>();
+
+  constructor(private readonly cluster: SimCluster) {
+    this.admin = administrator(cluster);
+    this.driverObject(plainDriver, { attachRequired: false, volumeLifecycleModes: ['Persistent', 'Ephemeral'], requiresRepublish: true });
+    this.driverObject(attachedDriver, { podInfoOnMount: true });
+    for (const name of cluster.nodeNames) {
+      const node = cluster.node(name);
+      node.host.volumes.putHostPath('/mnt/disk', 'directory');
+      for (const driver of drivers) this.put(node, driver);
+      for (const claim of claims) this.bind(claim, name);
+    }
+  }
+
+  /** Something happens to a driver of the node. */
+  act(node: SimClusterNode, dice: Dice): void {
+    this.attach();
+    const driver = dice.of(drivers);
+    const roll = dice.next();
+    if (roll < 0.3) node.host.csi.remove(socketOf(driver));
+    else if (roll < 0.6) this.put(node, driver);
+    else {
+      const plugin = [...node.host.state.plugins.values()].find(({ name }) => name === driver);
+      const call = dice.of(calls);
+      const kind = dice.of(calledWith);
+      plugin?.failures.push({ call, kind, message: `rpc error: code = Unknown desc = planned failure of ${call}` });
+    }
+  }
+
+  /** Drivers are there again, and do as they are told. */
+  restore(): void {
+    for (const name of this.cluster.nodeNames) for (const driver of drivers) this.put(this.cluster.node(name), driver);
+  }
+
+  /** What the attach controller does for a node that has registered: its disk is there from then on. */
+  attach(): void {
+    for (const name of this.cluster.nodeNames) {
+      if (this.attached.has(name) || this.admin.get('nodes', name, null).code !== 200) continue;
+      const volume = `kubernetes.io/csi/${attachedDriver}^${idOf('attached', name)}`;
+      this.admin.patch('nodes', name, { status: { volumesAttached: [{ name: volume, devicePath: '' }] } }, 'status', null);
+      this.attached.add(name);
+    }
+  }
+
+  /** What a running pod should have mounted, and has not. */
+  differences({ name, host }: SimClusterNode, uid: string, { spec }: Pod): string[] {
+    return (spec.volumes ?? []).flatMap(({ name: volume, persistentVolumeClaim, csi }) => {
+      if (persistentVolumeClaim === undefined && csi === undefined) return [];
+      const isDisk = persistentVolumeClaim?.claimName === idOf('local', name);
+      const directory = isDisk ? `kubernetes.io~local-volume/${idOf('local', name)}` : `kubernetes.io~csi/${csi === undefined ? persistentVolumeClaim?.claimName : volume}/mount`;
+      return host.state.volumeMounts.has(`/var/lib/kubelet/pods/${uid}/volumes/${directory}`) ? [] : [`has no ${volume}`];
+    });
+  }
+
+  private put(node: SimClusterNode, name: Driver): void {
+    node.host.csi.put(socketOf(name), { name, nodeId: `${name}/${node.name}` });
+  }
+
+  private driverObject(name: string, spec: object): void {
+    this.must('csidrivers', { metadata: { name }, spec }, null);
+  }
+
+  private bind(claim: Claim, node: string): void {
+    const name = idOf(claim, node);
+    const capacity = { storage: '1Gi' };
+    const accessModes = ['ReadWriteOnce'];
+    const uid = this.must('persistentvolumeclaims', { metadata: { name, namespace: 'default' }, spec: { accessModes, resources: { requests: capacity }, volumeName: name } });
+    this.admin.patch('persistentvolumeclaims', name, { status: { phase: 'Bound' } }, 'status');
+    const claimRef = { namespace: 'default', name, uid };
+    this.must('persistentvolumes', { metadata: { name }, spec: { capacity, accessModes, claimRef, persistentVolumeReclaimPolicy: 'Retain', ...sourceOf(claim, node) } }, null);
+    if (claim !== 'attached') return;
+    const attachment = csiAttachmentName(name, attachedDriver, node);
+    this.must('volumeattachments', { metadata: { name: attachment }, spec: { attacher: attachedDriver, nodeName: node, source: { persistentVolumeName: name } } }, null);
+    this.admin.patch('volumeattachments', attachment, { status: { attached: true } }, 'status', null);
+  }
+
+  private must(plural: string, body: object, namespace: string | null = 'default'): string {
+    const made = this.admin.create(plural, body, namespace);
+    if (made.code !== 201) throw new Error(`${plural}: ${made.code} ${String(made.body.message)}`);
+    return (made.body.metadata as { readonly uid: string }).uid;
+  }
+}
+
+function socketOf(driver: Driver): string {
+  return `${driver}-reg.sock`;
+}
+
+function sourceOf(claim: Claim, node: string): object {
+  const onNode = { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'Exists' }] }] } };
+  if (claim === 'local') return { local: { path: '/mnt/disk' }, nodeAffinity: onNode };
+  return { csi: { driver: claim === 'plain' ? plainDriver : attachedDriver, volumeHandle: idOf(claim, node), fsType: 'ext4' } };
+}
+
+/** The pod with some of them, drawn apart from everything else. */
+export function withStorage({ metadata, spec }: Pod, node: string, dice: Dice): Pod {
+  const volumes: Volume[] = claims.filter(() => dice.chance(0.35)).map((claim) => ({ name: claim, persistentVolumeClaim: { claimName: idOf(claim, node) } }));
+  if (dice.chance(0.2)) volumes.push({ name: 'inline', csi: { driver: plainDriver, volumeAttributes: { size: 'small' } } });
+  if (volumes.length === 0) return { metadata, spec };
+  const readOnly = dice.chance(0.2) ? { readOnly: true } : {};
+  const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}`, ...readOnly }));
+  const using = (container: Container): Container => ({ ...container, volumeMounts: [...(container.volumeMounts ?? []), ...volumeMounts] });
+  const { containers, initContainers } = spec;
+  const inits = initContainers === undefined ? {} : { initContainers: initContainers.map(using) };
+  return { metadata, spec: { ...spec, volumes: [...(spec.volumes ?? []), ...volumes], containers: containers.map(using), ...inits } };
+}
