@@ -34,7 +34,7 @@ export type { SimHostLatencies, SimHostOptions } from './host/host-options.js';
 export { emptyHostState, type SimEvent, type SimHostState, type SimPodDirectory, type SimVolume } from './host/host-state.js';
 export { type HostOperationName, type HostOperations, type HostPorts, SimHost } from './host/sim-host.js';
 export { emptyManifestsState, type ManifestFailurePlan, type ManifestOperationName, SimManifests, type SimManifestsState } from './manifests/sim-manifests.js';
-export { type ContainerScript, parseScript, type ScriptParse, scriptAnnotationPrefix } from './runtime/container-script.js';
+export { type ContainerScript, parseScript, type ScriptParse, type ServedKind, type StreamFault, scriptAnnotationPrefix } from './runtime/container-script.js';
 export { imageMountpoint } from './runtime/image-store.js';
 export type { ScriptRule, ScriptSelector, SimImageEntry, SimLatencies, SimRuntimeOptions } from './runtime/runtime-options.js';
 export { emptyRuntimeState, type SimContainer, type SimRuntimeEvent, type SimRuntimeState, type SimSandbox } from './runtime/runtime-state.js';

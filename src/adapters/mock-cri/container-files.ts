@@ -27,7 +27,20 @@ export class ContainerFiles {
   /** Exited containers whose message went into their termination file. */
   private readonly withMessageFile = new Set<string>();
 
+  /** Whoever looks at what a container writes, by its id. */
+  private readonly listeners = new Map<string, Set<(text: string) => void>>();
+
   constructor(private readonly state: SimRuntimeState) {}
+
+  /** Each line from now on, with its end. Returns how to hear no more. */
+  listen(containerId: string, listener: (text: string) => void): () => void {
+    const listeners = this.listeners.get(containerId) ?? new Set();
+    this.listeners.set(containerId, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0) this.listeners.delete(containerId);
+    };
+  }
 
   started(container: SimContainer): void {
     this.logs.set(container.id, { container, fd: this.openLog(container), lines: 0 });
@@ -97,7 +110,13 @@ export class ContainerFiles {
     const due = Math.floor(((now - startedAt) * rate) / microsPerSecond);
     const from = Math.max(log.lines, due - maxLinesAtOnce);
     let text = '';
-    for (let n = from + 1; n <= due; n++) text += `${nanoTime(startedAt + Math.floor((n * microsPerSecond) / rate))} stdout F line ${n} of ${config.metadata.name}\n`;
+    let said = '';
+    for (let n = from + 1; n <= due; n++) {
+      const line = `line ${n} of ${config.metadata.name}\n`;
+      text += `${nanoTime(startedAt + Math.floor((n * microsPerSecond) / rate))} stdout F ${line}`;
+      said += line;
+    }
+    if (said !== '') for (const listener of this.listeners.get(log.container.id) ?? []) listener(said);
     log.lines = Math.max(log.lines, due);
     if (text !== '' && log.fd >= 0) attempt(() => writeSync(log.fd, text));
   }

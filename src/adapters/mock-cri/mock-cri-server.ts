@@ -21,6 +21,7 @@ import { MockProbing } from './mock-probing.js';
 import { withProfile } from './profiles.js';
 import { type Answer, observed } from './rpc.js';
 import { type MockRuntime, runtimeService } from './runtime-service.js';
+import { MockStreamingServer } from './streams/streaming-server.js';
 
 /** How long `stop` waits for calls under way. */
 const stopTimeMs = 2_000;
@@ -34,6 +35,7 @@ export class MockCriServer implements MockRuntime {
   readonly time: RealTime;
   readonly files: ContainerFiles;
   readonly events: EventSubscribers | null;
+  readonly streams: MockStreamingServer = new MockStreamingServer(this);
   readonly offersListStreams: boolean;
   readonly cgroupDriver: 'cgroupfs' | 'systemd' | null;
   /** Workloads asked over the network, which the pods' made-up addresses don't lead to. */
@@ -71,8 +73,13 @@ export class MockCriServer implements MockRuntime {
     const seen = (service: object) => (observe === null ? service : observed(service as UntypedServiceImplementation, observe));
     server.addService(criProtocol.RuntimeServiceService, seen(runtimeService(this)) as criProtocol.RuntimeServiceServer);
     server.addService(criProtocol.ImageServiceService, seen(imageService(this)) as criProtocol.ImageServiceServer);
-    await new Promise<void>((resolve, reject) => {
+    await this.streams.start();
+    const bound = new Promise<void>((resolve, reject) => {
       server.bindAsync(`unix:${this.socket}`, ServerCredentials.createInsecure(), (error) => (error === null ? resolve() : reject(error)));
+    });
+    await bound.catch(async (error: unknown) => {
+      await this.streams.stop();
+      throw error;
     });
     chmodSync(this.socket, 0o600);
     this.server = server;
@@ -84,6 +91,7 @@ export class MockCriServer implements MockRuntime {
     this.server = null;
     if (server === null) return;
     this.events?.close();
+    await this.streams.stop();
     await stopServer(server, stopTimeMs);
     this.time.stop();
     this.files.close();
@@ -108,7 +116,10 @@ export class MockCriServer implements MockRuntime {
     else if (container !== undefined && event.kind === 'started') {
       this.files.started(container);
       this.writeLogsSoon();
-    } else if (container !== undefined && event.kind === 'stopped') this.files.stopped(container);
+    } else if (container !== undefined && event.kind === 'stopped') {
+      this.files.stopped(container);
+      this.streams.containerStopped(container.id);
+    }
     if (event.kind === 'logReopened') this.files.reopen(event.containerId);
     this.events?.send(event);
   }

@@ -7,6 +7,7 @@ import type { RealTime } from '../time/index.js';
 import type { ContainerFiles } from './container-files.js';
 import type { EventSubscribers } from './event-subscribers.js';
 import { type Answer, inParts, mapped, ready, refusal, unary } from './rpc.js';
+import type { MockStreamingServer } from './streams/streaming-server.js';
 import { containerState, containerStats, containerStatus, listedContainer, listedSandbox, nanosOf, sandboxState, sandboxStatus } from './state-to-cri.js';
 
 /** What the services work with. */
@@ -14,6 +15,7 @@ export interface MockRuntime {
   readonly runtime: SimContainerRuntime;
   readonly time: RealTime;
   readonly files: ContainerFiles;
+  readonly streams: MockStreamingServer;
   /** null: this runtime offers no events. */
   readonly events: EventSubscribers | null;
   readonly offersListStreams: boolean;
@@ -32,6 +34,7 @@ export function runtimeService(mock: MockRuntime): Service {
     ...stateMethods(mock),
     ...sandboxMethods(mock),
     ...containerMethods(mock),
+    ...streamMethods(mock),
     ...(events !== null && { getContainerEvents: (call) => events.add(call) }),
   };
 }
@@ -151,6 +154,15 @@ function containerMethods(mock: MockRuntime): Service {
         return {};
       }),
     ),
+  };
+}
+
+function streamMethods({ runtime: { state }, streams, time }: MockRuntime): Service {
+  const { containers, sandboxes } = state;
+  return {
+    exec: unary(time, (request) => streams.exec(request, containers.get(fullId(containers, request.containerId)))),
+    attach: unary(time, (request) => streams.attach(request, containers.get(fullId(containers, request.containerId)))),
+    portForward: unary(time, (request) => streams.portForward(request, fullId(sandboxes, request.podSandboxId))),
   };
 }
 

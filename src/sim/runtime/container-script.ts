@@ -15,11 +15,21 @@
 //   healthy=<from>[-<to>]   answers probes well only from then, until then, counted from its start (default always)
 //   listen=<port>+<port>    answers on these ports (default on any)
 //   exec=<duration>         how long a command in it takes (default 0)      exec-exit=<code> how it ends (default 0)
+//   serve=<kind>            what a forwarded port finds: echo, http, discard, reset (default echo)
+//   stream=<fault>          what goes wrong with exec, attach and port-forward: no-answer, hang, reset, half-close (default nothing)
 //
 // A duration is `500ms`, `30s`, `1m30s`, `2h`. Invariant: an unknown or doubtful word is an error, never ignored.
 import type { Micros } from '../../ports/micros.js';
 
 export const scriptAnnotationPrefix = 'sim.kubelet-ts/';
+
+/** What whoever connects to a port of it finds: what he says, an answer in HTTP, nothing, or a connection that is reset at his first word. */
+export type ServedKind = 'echo' | 'http' | 'discard' | 'reset';
+/** No answer to the request; a session in which nothing comes; a reset, or an end without an outcome, after the first bytes. */
+export type StreamFault = 'no-answer' | 'hang' | 'reset' | 'half-close';
+
+const servedKinds: readonly string[] = ['echo', 'http', 'discard', 'reset'] satisfies ServedKind[];
+const streamFaults: readonly string[] = ['no-answer', 'hang', 'reset', 'half-close'] satisfies StreamFault[];
 
 export interface ContainerScript {
   /** null: runs until it is stopped. */
@@ -42,6 +52,9 @@ export interface ContainerScript {
   readonly listens: readonly number[] | null;
   readonly execMicros: Micros;
   readonly execExitCode: number;
+  readonly serves: ServedKind;
+  /** null: none. */
+  readonly streamFault: StreamFault | null;
 }
 
 export const defaultScript: ContainerScript = {
@@ -60,6 +73,8 @@ export const defaultScript: ContainerScript = {
   listens: null,
   execMicros: 0,
   execExitCode: 0,
+  serves: 'echo',
+  streamFault: null,
 };
 
 export type ScriptParse = { readonly ok: true; readonly script: ContainerScript } | { readonly ok: false; readonly error: string };
@@ -158,6 +173,14 @@ const words: Readonly<Record<string, (script: Writable, value: string) => boolea
   exec(script, value) {
     script.execMicros = durationOf(value) ?? -1;
     return script.execMicros >= 0;
+  },
+  serve(script, value) {
+    script.serves = value as ServedKind;
+    return servedKinds.includes(value);
+  },
+  stream(script, value) {
+    script.streamFault = value as StreamFault;
+    return streamFaults.includes(value);
   },
   'exec-exit'(script, value) {
     script.execExitCode = exitCodeOf(value);

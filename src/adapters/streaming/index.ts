@@ -1,0 +1,22 @@
+// The face of the streaming adapter: SPDY/3.1 and WebSocket, for servers and for those that stand between.
+export {
+  type CommandOutcome,
+  type CommandSession,
+  type CommandWishes,
+  channelProtocols,
+  commandProtocols,
+  commandVersion,
+  outcomeText,
+  readSizes,
+  spdyCommand,
+  streamCreationMillis,
+  type TerminalSize,
+  webSocketCommand,
+  webSocketProtocol,
+} from './remote-command.js';
+export { SpdyConnection, type SpdyConnectionOptions } from './spdy-connection.js';
+export { type SpdyFrame, SpdyFrameReader, SpdyProtocolError } from './spdy-frames.js';
+export { SpdyHeaderReader, type SpdyHeaders, SpdyHeaderWriter } from './spdy-headers.js';
+export type { SpdyStream } from './spdy-stream.js';
+export { negotiate, offeredStreamProtocols, spdyUpgrade, switchToSpdy } from './upgrade.js';
+export { acceptChannels, acceptTunnel, offeredProtocols, type WebSocketChannels } from './web-socket.js';

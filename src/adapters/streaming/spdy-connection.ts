@@ -1,0 +1,348 @@
+// A SPDY/3.1 connection over a socket that was upgraded to it, from either side: streams with headers, resets, windows, pings, the end.
+//
+// Windows: what was read is granted anew, so peers that keep to windows go on. Go's implementation, which kubectl, kube-apiserver, the kubelet and
+// containerd have, neither keeps to them nor grants anything; so what is sent waits for the peer's windows only once it has spoken of them.
+// A peer that sends without regard is held up as a whole, by its socket, while one stream's reader is behind.
+// Invariants: nothing is gathered beyond a window and one chunk of the socket a stream; a frame that can't be ends the connection with GOAWAY;
+// when the connection is over so are its streams, and `closed` resolves.
+import type { Duplex } from 'node:stream';
+import {
+  controlBytesMax,
+  dataHead,
+  goawayFrame,
+  goawayStatus,
+  pingFrame,
+  resetStatus,
+  rstStreamFrame,
+  type SpdyFrame,
+  SpdyFrameReader,
+  SpdyProtocolError,
+  synReplyFrame,
+  synStreamFrame,
+  windowUpdateFrame,
+} from './spdy-frames.js';
+import { SpdyHeaderReader, type SpdyHeaders, SpdyHeaderWriter } from './spdy-headers.js';
+import { type StreamCarrier, SpdyStream, windowBytes } from './spdy-stream.js';
+
+export interface SpdyConnectionOptions {
+  readonly role: 'client' | 'server';
+  /** Takes a stream of the peer's, or says no. Streams of a peer are refused where there is none. */
+  readonly accept?: (stream: SpdyStream) => boolean;
+  /** Open at once. */
+  readonly streamsMax?: number;
+  /** How long the peer has to close after `close`. */
+  readonly lingerMillis?: number;
+}
+
+const defaultStreamsMax = 4_096;
+const defaultLingerMillis = 5_000;
+const pieceBytes = 32 * 1024;
+const windowMax = 0x7fff_ffff;
+const idMax = 0x7fff_ffff;
+const initialWindowSetting = 7;
+/** Of answers that a peer asks for and does not read. */
+const unreadAnswersMax = 1024 * 1024 + controlBytesMax;
+
+export class SpdyConnection implements StreamCarrier {
+  readonly closed: Promise<void>;
+  private readonly frames = new SpdyFrameReader();
+  private readonly reader = new SpdyHeaderReader();
+  private readonly writer = new SpdyHeaderWriter();
+  private readonly streams = new Map<number, SpdyStream>();
+  private readonly opening = new Map<number, { resolve(stream: SpdyStream): void; reject(error: Error): void }>();
+  private readonly pings = new Map<number, () => void>();
+  /** Whose readers are behind. */
+  private readonly behind = new Set<SpdyStream>();
+  private readonly undrained = new Set<(error?: Error | null) => void>();
+  private readonly accept: (stream: SpdyStream) => boolean;
+  private nextId: number;
+  private nextPing: number;
+  private lastPeerId = 0;
+  /** null: the peer has not spoken of windows. */
+  private initialWindow: number | null = null;
+  private over = false;
+
+  constructor(
+    private readonly socket: Duplex,
+    private readonly options: SpdyConnectionOptions,
+    head: Buffer = Buffer.alloc(0),
+  ) {
+    this.nextId = options.role === 'client' ? 1 : 2;
+    this.nextPing = this.nextId;
+    this.accept = options.accept ?? (() => false);
+    this.closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => this.end());
+    socket.once('end', () => this.close());
+    socket.on('drain', () => this.drained());
+    socket.on('data', (chunk: Buffer) => this.received(chunk));
+    // Once whoever made the connection has had its turn.
+    if (head.length > 0) socket.unshift(head);
+    if (socket.destroyed) this.end();
+  }
+
+  /** Of both sides. */
+  get openStreams(): number {
+    return this.streams.size;
+  }
+
+  /** Resolves once the peer has taken it; rejects when it doesn't, or the connection ends. */
+  open(headers: Readonly<Record<string, string>>): Promise<SpdyStream> {
+    if (this.over || this.nextId > idMax) return Promise.reject(new Error('the connection is closed'));
+    const id = this.nextId;
+    this.nextId += 2;
+    this.add(id, new Map(Object.entries(headers)));
+    return new Promise((resolve, reject) => {
+      this.opening.set(id, { resolve, reject });
+      this.socket.write(synStreamFrame(id, this.writer.block(headers)));
+    });
+  }
+
+  /** Resolves with the peer's answer; never, once the connection is over. */
+  ping(): Promise<void> {
+    const id = this.nextPing;
+    this.nextPing += 2;
+    return new Promise((resolve) => {
+      this.pings.set(id, resolve);
+      if (!this.over) this.socket.write(pingFrame(id));
+    });
+  }
+
+  /** In good order: what was written goes out, and the peer has a while to close. A second call does nothing. */
+  close(status: number = goawayStatus.ok): void {
+    if (this.over) return;
+    this.socket.write(goawayFrame(this.lastPeerId, status));
+    this.end();
+    // Whoever closes with bytes unread resets the connection, and what was written last is lost with it.
+    this.socket.resume();
+    this.socket.end();
+    const late = setTimeout(() => this.socket.destroy(), this.options.lingerMillis ?? defaultLingerMillis);
+    this.socket.once('close', () => clearTimeout(late));
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+    this.end();
+  }
+
+  send(stream: SpdyStream, bytes: Buffer, done: (error?: Error | null) => void): void {
+    if (this.over) {
+      done(new Error('the connection is closed'));
+      return;
+    }
+    const allowed = this.initialWindow === null ? bytes.length : Math.max(0, Math.min(bytes.length, stream.sendWindow));
+    stream.sendWindow -= allowed;
+    const now = bytes.subarray(0, allowed);
+    this.socket.cork();
+    let drained = true;
+    for (let at = 0; at < now.length; at += pieceBytes) {
+      const piece = now.subarray(at, at + pieceBytes);
+      this.socket.write(dataHead(stream.id, piece.length, false));
+      drained = this.socket.write(piece);
+    }
+    this.socket.uncork();
+    if (allowed < bytes.length) stream.waiting = { bytes: bytes.subarray(allowed), done };
+    else if (drained) done();
+    else this.undrained.add(done);
+  }
+
+  sendEnd(stream: SpdyStream, done: (error?: Error | null) => void): void {
+    if (!this.over) this.socket.write(dataHead(stream.id, 0, true));
+    done();
+  }
+
+  consumed(stream: SpdyStream): void {
+    if (this.behind.delete(stream) && this.behind.size === 0 && !this.over) this.socket.resume();
+    const read = stream.unacknowledged - stream.readableLength;
+    if (this.over || stream.peerEnded || read < windowBytes / 2) return;
+    stream.unacknowledged -= read;
+    this.socket.write(windowUpdateFrame(stream.id, read));
+  }
+
+  forget(stream: SpdyStream, broken: boolean): void {
+    if (this.streams.get(stream.id) === stream) this.streams.delete(stream.id);
+    if (broken && !this.over) this.socket.write(rstStreamFrame(stream.id, resetStatus.cancel));
+    this.opening.get(stream.id)?.reject(new Error('the stream was reset'));
+    this.opening.delete(stream.id);
+    if (this.behind.delete(stream) && this.behind.size === 0 && !this.over) this.socket.resume();
+  }
+
+  private add(id: number, headers: SpdyHeaders): SpdyStream {
+    const stream = new SpdyStream(id, headers, this);
+    stream.sendWindow = this.initialWindow ?? windowBytes;
+    this.streams.set(id, stream);
+    return stream;
+  }
+
+  private received(chunk: Buffer): void {
+    if (this.over) return;
+    try {
+      for (const frame of this.frames.read(chunk)) {
+        this.take(frame);
+        if (this.over) return;
+      }
+    } catch (error) {
+      if (!(error instanceof SpdyProtocolError)) throw error;
+      this.close(goawayStatus.protocolError);
+    }
+  }
+
+  private take(frame: SpdyFrame): void {
+    switch (frame.kind) {
+      case 'data':
+        this.takeData(frame.streamId, frame.bytes, frame.fin);
+        return;
+      case 'syn-stream':
+        this.takeStream(frame);
+        return;
+      case 'syn-reply':
+        this.takeReply(frame);
+        return;
+      case 'headers':
+        this.reader.headers(frame.block);
+        if (frame.fin) this.takeData(frame.streamId, Buffer.alloc(0), true);
+        return;
+      case 'rst-stream':
+        this.takeReset(frame.streamId);
+        return;
+      case 'settings': {
+        const initial = frame.values.get(initialWindowSetting);
+        if (initial !== undefined) this.takeInitialWindow(Math.min(initial, windowMax));
+        return;
+      }
+      case 'ping':
+        this.takePing(frame.id);
+        return;
+      case 'window-update':
+        this.takeWindow(frame.streamId, frame.delta);
+        return;
+      case 'goaway':
+      case 'unknown':
+        return;
+    }
+  }
+
+  private takeStream({ streamId, fin, unidirectional, block }: SpdyFrame & { readonly kind: 'syn-stream' }): void {
+    // Headers are read whatever becomes of the stream: the next ones build upon them.
+    const headers = this.reader.headers(block);
+    const isPeers = streamId % 2 === (this.options.role === 'client' ? 0 : 1);
+    if (!isPeers || streamId <= this.lastPeerId) throw new SpdyProtocolError(`stream ${streamId} after ${this.lastPeerId}`);
+    this.lastPeerId = streamId;
+    if (unidirectional || this.streams.size >= (this.options.streamsMax ?? defaultStreamsMax)) {
+      this.answer(rstStreamFrame(streamId, resetStatus.refusedStream));
+      return;
+    }
+    const stream = this.add(streamId, headers);
+    if (!this.accept(stream)) {
+      stream.peerReset = true;
+      stream.destroy();
+      this.answer(rstStreamFrame(streamId, resetStatus.cancel));
+      return;
+    }
+    if (this.over) return;
+    this.answer(synReplyFrame(streamId, this.writer.block({})));
+    if (fin) this.takeData(streamId, Buffer.alloc(0), true);
+  }
+
+  private takeReply({ streamId, fin, block }: SpdyFrame & { readonly kind: 'syn-reply' | 'headers' }): void {
+    this.reader.headers(block);
+    const waiting = this.opening.get(streamId);
+    const stream = this.streams.get(streamId);
+    if (waiting === undefined || stream === undefined) {
+      this.answer(rstStreamFrame(streamId, stream === undefined ? resetStatus.invalidStream : resetStatus.streamInUse));
+      return;
+    }
+    this.opening.delete(streamId);
+    waiting.resolve(stream);
+    if (fin) this.takeData(streamId, Buffer.alloc(0), true);
+  }
+
+  private takeData(streamId: number, bytes: Buffer, fin: boolean): void {
+    const stream = this.streams.get(streamId);
+    if (stream === undefined || stream.peerEnded) {
+      // Of a stream that was there: what was under way when it ended. Of one that never was, or after its end: a mistake.
+      const was = streamId > 0 && streamId <= (streamId % 2 === this.nextId % 2 ? this.nextId - 2 : this.lastPeerId);
+      if (stream !== undefined) this.answer(rstStreamFrame(streamId, resetStatus.streamAlreadyClosed));
+      else if (!was) this.answer(rstStreamFrame(streamId, resetStatus.invalidStream));
+      return;
+    }
+    if (bytes.length > 0) {
+      stream.unacknowledged += bytes.length;
+      // A copy, so that a little that is kept doesn't keep the socket's whole chunk.
+      if (!stream.push(Buffer.from(bytes))) {
+        this.behind.add(stream);
+        this.socket.pause();
+      }
+    }
+    if (!fin) return;
+    stream.peerEnded = true;
+    stream.push(null);
+  }
+
+  private takeReset(streamId: number): void {
+    const stream = this.streams.get(streamId);
+    if (stream === undefined) return;
+    stream.peerReset = true;
+    stream.destroy();
+  }
+
+  private takePing(id: number): void {
+    if (id % 2 !== this.nextPing % 2) {
+      this.answer(pingFrame(id));
+      return;
+    }
+    this.pings.get(id)?.();
+    this.pings.delete(id);
+  }
+
+  private takeInitialWindow(initial: number): void {
+    const before = this.initialWindow ?? windowBytes;
+    this.initialWindow = initial;
+    for (const stream of this.streams.values()) this.widen(stream, initial - before);
+  }
+
+  private takeWindow(streamId: number, delta: number): void {
+    this.initialWindow ??= windowBytes;
+    const stream = this.streams.get(streamId);
+    if (stream !== undefined) this.widen(stream, delta);
+  }
+
+  private widen(stream: SpdyStream, delta: number): void {
+    stream.sendWindow += delta;
+    if (stream.sendWindow > windowMax) {
+      stream.peerReset = true;
+      this.answer(rstStreamFrame(stream.id, resetStatus.flowControlError));
+      stream.destroy();
+      return;
+    }
+    const { waiting } = stream;
+    if (waiting === null || stream.sendWindow <= 0) return;
+    stream.waiting = null;
+    this.send(stream, waiting.bytes, waiting.done);
+  }
+
+  /** What a peer makes us say. */
+  private answer(frame: Buffer): void {
+    if (this.over) return;
+    this.socket.write(frame);
+    if (this.socket.writableLength > unreadAnswersMax && this.undrained.size === 0) this.destroy();
+  }
+
+  private drained(): void {
+    const waiting = [...this.undrained];
+    this.undrained.clear();
+    for (const done of waiting) done();
+  }
+
+  private end(): void {
+    if (this.over) return;
+    this.over = true;
+    const gone = new Error('the connection is closed');
+    for (const stream of [...this.streams.values()]) stream.destroy();
+    this.streams.clear();
+    for (const done of this.undrained) done(gone);
+    this.undrained.clear();
+    this.behind.clear();
+    this.pings.clear();
+  }
+}

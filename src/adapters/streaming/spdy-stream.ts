@@ -1,0 +1,62 @@
+// One stream of a SPDY connection, as a duplex of Node: written bytes become data frames, the end of writing their last one, and destroying it
+// before both directions are over a reset.
+// Invariant: a stream never emits an error that nobody listens to; whoever reads sees 'close' without 'end' when it broke.
+import { Duplex } from 'node:stream';
+import type { SpdyHeaders } from './spdy-headers.js';
+
+/** What a stream needs of its connection. */
+export interface StreamCarrier {
+  send(stream: SpdyStream, bytes: Buffer, done: (error?: Error | null) => void): void;
+  sendEnd(stream: SpdyStream, done: (error?: Error | null) => void): void;
+  /** What was read leaves room for more. */
+  consumed(stream: SpdyStream): void;
+  /** It is over. @param broken one direction was still open */
+  forget(stream: SpdyStream, broken: boolean): void;
+}
+
+/** What a peer may send before it has to be allowed more: SPDY's own default. */
+export const windowBytes = 64 * 1024;
+
+export class SpdyStream extends Duplex {
+  /** Not yet granted anew to the peer. */
+  unacknowledged = 0;
+  /** What the peer lets us send. */
+  sendWindow: number = windowBytes;
+  /** The peer will send nothing more. */
+  peerEnded = false;
+  peerReset = false;
+  /** What is left to send of a write, once the peer allows it. */
+  waiting: { readonly bytes: Buffer; readonly done: (error?: Error | null) => void } | null = null;
+  private sentEnd = false;
+
+  constructor(
+    readonly id: number,
+    readonly headers: SpdyHeaders,
+    private readonly carrier: StreamCarrier,
+  ) {
+    // One more than the window: a peer that keeps to it never stops the connection.
+    super({ allowHalfOpen: true, readableHighWaterMark: windowBytes + 1, writableHighWaterMark: windowBytes });
+    this.on('error', () => {});
+  }
+
+  override _read(): void {
+    this.carrier.consumed(this);
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.carrier.send(this, chunk, done);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.sentEnd = true;
+    this.carrier.sendEnd(this, done);
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    const { waiting } = this;
+    this.waiting = null;
+    waiting?.done(new Error('the stream is closed'));
+    this.carrier.forget(this, !this.peerReset && !(this.peerEnded && this.sentEnd));
+    done(error);
+  }
+}

@@ -1,0 +1,172 @@
+// The server's side of a WebSocket (RFC 6455, by the package ws): its handshake with one of the sub-protocols that are offered, and channels in it,
+// as Kubernetes numbers them: the first byte of a message says which of the streams the rest belongs to.
+//
+// | sub-protocol                 | messages                                                                    |
+// |------------------------------|-----------------------------------------------------------------------------|
+// | (none), channel.k8s.io, v4.  | bytes                                                                       |
+// | base64.channel.k8s.io, v4.   | text: a digit for the channel, the rest in base 64                          |
+// | v5.channel.k8s.io            | bytes; 255 and a channel: the client writes nothing more to that one        |
+//
+// Invariants: a reader that is behind holds up the client; a message is `messageBytesMax` long at most; the client's end, however it comes, ends
+// every channel.
+import type { IncomingMessage } from 'node:http';
+import { Duplex } from 'node:stream';
+import { createWebSocketStream, WebSocket, WebSocketServer } from 'ws';
+
+export interface ChannelProtocol {
+  readonly base64: boolean;
+  /** Whether a client can end one channel. */
+  readonly ends: boolean;
+}
+
+/** As Go's library has it. */
+export const messageBytesMax = 32 * 1024 * 1024;
+const channelBytes = 64 * 1024;
+const endOfChannel = 255;
+const normalClosure = 1000;
+
+/** null: the handshake was refused, and that was said. @param protocol the sub-protocol that is spoken; '' for none at all */
+function accept(request: IncomingMessage, socket: Duplex, head: Buffer, protocol: string): Promise<WebSocket | null> {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    maxPayload: messageBytesMax,
+    perMessageDeflate: false,
+    handleProtocols: () => (protocol === '' ? false : protocol),
+  });
+  return new Promise((resolve) => {
+    socket.once('close', () => resolve(null));
+    server.handleUpgrade(request, socket, head, (webSocket) => {
+      webSocket.on('error', () => webSocket.terminate());
+      resolve(webSocket);
+    });
+  });
+}
+
+/** Sub-protocols that a client offers, in its order. */
+export function offeredProtocols({ headers }: IncomingMessage): readonly string[] {
+  return (headers['sec-websocket-protocol'] ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
+
+/** A WebSocket whose messages are a stream of bytes, whatever their borders. null: refused. */
+export async function acceptTunnel(request: IncomingMessage, socket: Duplex, head: Buffer, protocol: string): Promise<Duplex | null> {
+  const webSocket = await accept(request, socket, head, protocol);
+  return webSocket === null ? null : createWebSocketStream(webSocket, { readableHighWaterMark: channelBytes, writableHighWaterMark: channelBytes });
+}
+
+export async function acceptChannels(
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  name: string,
+  protocol: ChannelProtocol,
+  count: number,
+): Promise<WebSocketChannels | null> {
+  const webSocket = await accept(request, socket, head, name);
+  return webSocket === null ? null : new WebSocketChannels(webSocket, protocol, count);
+}
+
+export class WebSocketChannels {
+  readonly closed: Promise<void>;
+  private readonly channels: readonly Channel[];
+  private readonly behind = new Set<Channel>();
+
+  constructor(
+    private readonly webSocket: WebSocket,
+    private readonly protocol: ChannelProtocol,
+    count: number,
+  ) {
+    this.channels = Array.from({ length: count }, (_, number) => new Channel(number, this));
+    this.closed = new Promise((resolve) => webSocket.on('close', resolve));
+    webSocket.on('close', () => {
+      for (const channel of this.channels) channel.endOfInput();
+    });
+    webSocket.on('message', (message) => this.received(message));
+  }
+
+  channel(number: number): Duplex {
+    const channel = this.channels[number];
+    if (channel === undefined) throw new RangeError(`there is no channel ${number}`);
+    return channel;
+  }
+
+  /** What was written goes out first. */
+  close(): void {
+    this.webSocket.resume();
+    this.webSocket.close(normalClosure);
+  }
+
+  terminate(): void {
+    this.webSocket.terminate();
+  }
+
+  send(channel: number, bytes: Buffer, done: (error?: Error | null) => void): void {
+    if (this.webSocket.readyState !== WebSocket.OPEN) {
+      done(new Error('the connection is closed'));
+      return;
+    }
+    const { base64 } = this.protocol;
+    const message = base64 ? `${channel}${bytes.toString('base64')}` : Buffer.concat([Buffer.from([channel]), bytes]);
+    this.webSocket.send(message, { binary: !base64 }, (error) => done(error ?? null));
+  }
+
+  consumed(channel: Channel): void {
+    if (this.behind.delete(channel) && this.behind.size === 0) this.webSocket.resume();
+  }
+
+  private received(message: Buffer): void {
+    const { base64, ends } = this.protocol;
+    if (message.length === 0) return;
+    const first = message[0] as number;
+    if (ends && first === endOfChannel) {
+      this.channels[message[1] ?? this.channels.length]?.endOfInput();
+      return;
+    }
+    const channel = this.channels[base64 ? first - 0x30 : first];
+    // What a client sends to nowhere is nothing to anybody.
+    if (channel === undefined || message.length === 1) return;
+    const bytes = base64 ? Buffer.from(message.toString('latin1', 1), 'base64') : Buffer.from(message.subarray(1));
+    if (channel.arrived(bytes)) return;
+    this.behind.add(channel);
+    this.webSocket.pause();
+  }
+}
+
+class Channel extends Duplex {
+  private inputEnded = false;
+
+  constructor(
+    private readonly number: number,
+    private readonly channels: WebSocketChannels,
+  ) {
+    super({ allowHalfOpen: true, readableHighWaterMark: channelBytes, writableHighWaterMark: channelBytes });
+    this.on('error', () => {});
+  }
+
+  /** false: its reader is behind. */
+  arrived(bytes: Buffer): boolean {
+    return this.inputEnded || this.destroyed || this.push(bytes);
+  }
+
+  endOfInput(): void {
+    if (this.destroyed || this.inputEnded) return;
+    this.inputEnded = true;
+    this.push(null);
+  }
+
+  override _read(): void {
+    this.channels.consumed(this);
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.channels.send(this.number, chunk, done);
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.channels.consumed(this);
+    done(error);
+  }
+}
