@@ -14,6 +14,8 @@ export interface MockCriOptions extends SimRuntimeOptions {
   readonly offersListStreams?: boolean;
   /** What RuntimeConfig says; null: UNIMPLEMENTED, as by containerd before 2.0. */
   readonly cgroupDriver?: 'cgroupfs' | 'systemd' | null;
+  /** How long a client of exec, attach or port-forward may take to make the streams that belong together; 30 s unless said otherwise. */
+  readonly streamCreationMillis?: number;
   /** Sees each request as it came over the wire, before it is answered: `CreateContainer` and the message. For tests of what speaks to runtimes. */
   readonly observe?: (method: string, request: unknown) => void;
   /** What the runtime offers is as with one that there is; each option that is given besides wins. */

@@ -35,7 +35,7 @@ export class MockCriServer implements MockRuntime {
   readonly time: RealTime;
   readonly files: ContainerFiles;
   readonly events: EventSubscribers | null;
-  readonly streams: MockStreamingServer = new MockStreamingServer(this);
+  readonly streams: MockStreamingServer;
   readonly offersListStreams: boolean;
   readonly cgroupDriver: 'cgroupfs' | 'systemd' | null;
   /** Workloads asked over the network, which the pods' made-up addresses don't lead to. */
@@ -59,6 +59,7 @@ export class MockCriServer implements MockRuntime {
     this.speed = options.speed ?? 1;
     this.observe = options.observe ?? null;
     this.time = new RealTime(this.speed);
+    this.streams = new MockStreamingServer(this, options.streamCreationMillis);
     const state = emptyRuntimeState();
     this.files = new ContainerFiles(state);
     this.events = options.offersEvents === false ? null : new EventSubscribers(state, this.files);

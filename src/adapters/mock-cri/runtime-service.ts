@@ -7,8 +7,8 @@ import type { RealTime } from '../time/index.js';
 import type { ContainerFiles } from './container-files.js';
 import type { EventSubscribers } from './event-subscribers.js';
 import { type Answer, inParts, mapped, ready, refusal, unary } from './rpc.js';
-import type { MockStreamingServer } from './streams/streaming-server.js';
 import { containerState, containerStats, containerStatus, listedContainer, listedSandbox, nanosOf, sandboxState, sandboxStatus } from './state-to-cri.js';
+import type { MockStreamingServer } from './streams/streaming-server.js';
 
 /** What the services work with. */
 export interface MockRuntime {

@@ -22,7 +22,7 @@ import {
   windowUpdateFrame,
 } from './spdy-frames.js';
 import { SpdyHeaderReader, type SpdyHeaders, SpdyHeaderWriter } from './spdy-headers.js';
-import { type StreamCarrier, SpdyStream, windowBytes } from './spdy-stream.js';
+import { SpdyStream, type StreamCarrier, windowBytes } from './spdy-stream.js';
 
 export interface SpdyConnectionOptions {
   readonly role: 'client' | 'server';

@@ -19,7 +19,16 @@ export class SpdyProtocolError extends Error {
 }
 
 export const controlBytesMax = 64 * 1024;
-export const resetStatus = { protocolError: 1, invalidStream: 2, refusedStream: 3, cancel: 5, internalError: 6, flowControlError: 7, streamInUse: 8, streamAlreadyClosed: 9 } as const;
+export const resetStatus = {
+  protocolError: 1,
+  invalidStream: 2,
+  refusedStream: 3,
+  cancel: 5,
+  internalError: 6,
+  flowControlError: 7,
+  streamInUse: 8,
+  streamAlreadyClosed: 9,
+} as const;
 export const goawayStatus = { ok: 0, protocolError: 1, internalError: 2 } as const;
 
 const headBytes = 8;

@@ -48,7 +48,8 @@ export class SpdyHeaderReader {
     if (this.window === null) {
       const [method = 0, flags = 0] = block;
       const isStream = (method & 0x0f) === 8 && (method * 0x100 + flags) % 31 === 0 && (flags & 0x20) !== 0;
-      if (block.length < streamHead.length || !isStream || block.readUInt32BE(2) !== spdyDictionaryId) throw new SpdyProtocolError('headers that do not begin as the protocol says');
+      if (block.length < streamHead.length || !isStream || block.readUInt32BE(2) !== spdyDictionaryId)
+        throw new SpdyProtocolError('headers that do not begin as the protocol says');
       packed = block.subarray(streamHead.length);
       this.window = spdyDictionary;
     }

@@ -37,11 +37,8 @@ export async function execSession(session: CommandSession, plan: ExecPlan): Prom
   const withdrawals = new Set<() => void>();
   const after = (micros: Micros): Promise<void> =>
     new Promise((resolve) => {
-      const withdraw = plan.time.after(micros, () => {
-        withdrawals.delete(withdraw);
-        resolve();
-      });
-      withdrawals.add(withdraw);
+      if (micros > 0) withdrawals.add(plan.time.after(micros, resolve));
+      else resolve();
     });
   const gone = session.closed.then((): CommandOutcome | null => null);
   const killed = new Promise<CommandOutcome>((resolve) => {

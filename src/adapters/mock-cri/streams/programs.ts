@@ -90,7 +90,12 @@ async function tar(words: readonly string[], scene: ProgramScene): Promise<numbe
   if (missing !== undefined) throw new FileProblem(`${missing}: No such file or directory`);
   // Without the slash, as tar does.
   const seconds = Math.floor(scene.now() / microsPerSecond);
-  await scene.out(writeTar(files.map(([path, content]) => [under < 0 ? path.slice(1) : posix.relative(directory, path), content] as const), seconds));
+  await scene.out(
+    writeTar(
+      files.map(([path, content]) => [under < 0 ? path.slice(1) : posix.relative(directory, path), content] as const),
+      seconds,
+    ),
+  );
   return 0;
 }
 
@@ -207,7 +212,13 @@ export const programs: Readonly<Record<string, Program>> = {
   async ls(words, scene) {
     const path = at(scene, words.find((word) => !word.startsWith('-')) ?? '.');
     if (scene.files.read(path) !== null) await scene.out(`${path}\n`);
-    else if (scene.files.isDirectory(path)) await scene.out(scene.files.list(path).map((name) => `${name}\n`).join(''));
+    else if (scene.files.isDirectory(path))
+      await scene.out(
+        scene.files
+          .list(path)
+          .map((name) => `${name}\n`)
+          .join(''),
+      );
     else throw new FileProblem(`${path}: No such file or directory`);
     return 0;
   },

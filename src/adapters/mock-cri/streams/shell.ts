@@ -26,7 +26,9 @@ interface Redirection {
   readonly path: string;
 }
 
-type Token = { readonly operator: string } | { readonly word: string };
+/** A name stands for what the variable is when its command runs. */
+type WordPart = string | { readonly name: string };
+type Token = { readonly operator: string } | { readonly word: readonly WordPart[] };
 
 const operators = ['&&', '||', '2>&1', '1>&2', '>&2', '2>', '>>', '>', '<', ';', '\n', '|'];
 const refusedCharacters = /[(){}`*?&]/;
@@ -84,7 +86,7 @@ class Shell {
   /** The exit code of the last command. */
   async run(script: string): Promise<number> {
     if (script.length > scriptBytesMax) return this.refuse('a script of that length');
-    const tokens = tokensOf(script, (name) => (name === '?' ? String(this.last) : (this.scene.env.get(name) ?? '')));
+    const tokens = tokensOf(script);
     if (typeof tokens === 'string') return this.refuse(tokens);
     let joint = ';';
     for (const [pipeline, next] of listOf(tokens)) {
@@ -126,7 +128,7 @@ class Shell {
   }
 
   private async command(tokens: readonly Token[], scene: ProgramScene, inShell: boolean): Promise<number> {
-    const parsed = redirectionsOf(tokens);
+    const parsed = redirectionsOf(tokens, (name) => (name === '?' ? String(this.last) : (this.scene.env.get(name) ?? '')));
     if (typeof parsed === 'string') return this.refuse(parsed);
     const { words, redirections } = parsed;
     const redirected = this.redirect(scene, redirections);
@@ -218,11 +220,12 @@ class Shell {
 }
 
 /** A text: what is not known. */
-function tokensOf(script: string, variable: (name: string) => string): readonly Token[] | string {
+function tokensOf(script: string): readonly Token[] | string {
   const tokens: Token[] = [];
-  let word: string | null = null;
-  const add = (text: string) => {
-    word = (word ?? '') + text;
+  let word: WordPart[] | null = null;
+  const add = (...parts: readonly WordPart[]) => {
+    word ??= [];
+    word.push(...parts);
   };
   const finish = () => {
     if (word !== null) tokens.push({ word });
@@ -232,18 +235,17 @@ function tokensOf(script: string, variable: (name: string) => string): readonly 
     const rest = script.slice(at);
     const operator = word === null || !/^[12]/.test(rest) ? operators.find((one) => rest.startsWith(one)) : undefined;
     const [quoted, inner = ''] = /^'([^']*)'/.exec(rest) ?? /^"((?:[^"\\]|\\[\s\S])*)"/.exec(rest) ?? [];
-    const [reference, braced, named] = /^\$(?:\{(\w+)\}|(\w+|\?))/.exec(rest) ?? [];
+    const [reference, braced, named] = variable.exec(rest) ?? [];
     if (operator !== undefined) {
       finish();
       tokens.push({ operator });
       at += operator.length;
     } else if (quoted !== undefined) {
-      if (quoted.startsWith("'")) add(inner);
-      else if (/\$\(|`/.test(inner)) return '$(...)';
-      else add(inner.replace(/\\([$"\\`])|\$(?:\{(\w+)\}|(\w+|\?))/g, (_all, escaped: string, a: string, b: string) => escaped ?? variable(a ?? b)));
+      if (quoted.startsWith('"') && /\$\(|`/.test(inner)) return '$(...)';
+      add(...(quoted.startsWith("'") ? [inner] : partsOf(inner)));
       at += quoted.length;
     } else if (reference !== undefined) {
-      add(variable(braced ?? named ?? ''));
+      add({ name: braced ?? named ?? '' });
       at += reference.length;
     } else if (/^\s/.test(rest)) {
       finish();
@@ -261,6 +263,21 @@ function tokensOf(script: string, variable: (name: string) => string): readonly 
   return tokens;
 }
 
+const variable = /^\$(?:\{(\w+)\}|(\w+|\?))/;
+
+/** What stands between double quotes. */
+function partsOf(text: string): readonly WordPart[] {
+  const parts: WordPart[] = [''];
+  for (let at = 0; at < text.length; ) {
+    const rest = text.slice(at);
+    const [sequence, escaped] = /^\\([$"\\`])/.exec(rest) ?? [];
+    const [reference, braced, named] = variable.exec(rest) ?? [];
+    parts.push(escaped ?? (reference === undefined ? (rest[0] ?? '') : { name: braced ?? named ?? '' }));
+    at += (sequence ?? reference ?? 'x').length;
+  }
+  return parts;
+}
+
 /** Pipelines, and what joins each to the next. */
 function listOf(tokens: readonly Token[]): readonly (readonly [pipeline: Token[][], next: string])[] {
   const list: [Token[][], string][] = [];
@@ -276,13 +293,14 @@ function listOf(tokens: readonly Token[]): readonly (readonly [pipeline: Token[]
   return list;
 }
 
-function redirectionsOf(tokens: readonly Token[]): { readonly words: string[]; readonly redirections: Redirection[] } | string {
+function redirectionsOf(tokens: readonly Token[], lookUp: (name: string) => string): { readonly words: string[]; readonly redirections: Redirection[] } | string {
   const words: string[] = [];
   const redirections: Redirection[] = [];
+  const text = (word: readonly WordPart[]) => word.map((part) => (typeof part === 'string' ? part : lookUp(part.name))).join('');
   for (let i = 0; i < tokens.length; i++) {
     const token = tokens[i] as Token;
     if ('word' in token) {
-      words.push(token.word);
+      words.push(text(token.word));
       continue;
     }
     const { operator } = token;
@@ -290,7 +308,7 @@ function redirectionsOf(tokens: readonly Token[]): { readonly words: string[]; r
     else {
       const next = tokens[++i];
       if (next === undefined || !('word' in next)) return `${operator} without a file`;
-      redirections.push({ operator: operator as Redirection['operator'], path: next.word });
+      redirections.push({ operator: operator as Redirection['operator'], path: text(next.word) });
     }
   }
   return { words, redirections };

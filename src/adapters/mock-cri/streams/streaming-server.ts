@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { SimContainer, StreamFault } from '../../../sim/index.js';
-import { criProtocol } from '../../cri/index.js';
+import type { criProtocol } from '../../cri/index.js';
 import { answerOnSocket, strictText } from '../../http-server/index.js';
 import {
   acceptChannels,
@@ -64,7 +64,10 @@ export class MockStreamingServer {
       socket.once('close', () => this.sockets.delete(socket));
     });
     this.server.on('clientError', (_error, socket) => socket.destroy());
-    this.server.on('upgrade', (request, socket, head) => void this.upgraded(request, socket as Socket, head));
+    this.server.on('upgrade', (request, socket, head) => {
+      // Whatever a client brings about is its own connection's end.
+      this.upgraded(request, socket as Socket, head).catch(() => socket.destroy());
+    });
   }
 
   /** Rejects when there is no port. */
@@ -112,7 +115,12 @@ export class MockStreamingServer {
     this.files.delete(containerId);
   }
 
-  private session(containerId: string, { stdin, stdout, stderr, tty }: CommandWishes, container: SimContainer | undefined, asked: (running: SimContainer) => Asked): Answer<{ readonly url: string }> {
+  private session(
+    containerId: string,
+    { stdin, stdout, stderr, tty }: CommandWishes,
+    container: SimContainer | undefined,
+    asked: (running: SimContainer) => Asked,
+  ): Answer<{ readonly url: string }> {
     if (containerId === '') return refusal('invalid-argument', 'missing required container_id');
     if (tty && stderr) return refusal('invalid-argument', 'tty and stderr cannot both be true');
     if (!stdin && !stdout && !stderr) return refusal('invalid-argument', 'one of stdin, stdout, or stderr must be set');

@@ -84,5 +84,8 @@ function sumOf(block: Buffer): number {
 }
 
 function text(block: Buffer, at: number, length: number): string {
-  return block.toString('utf8', at, at + length).replace(/\0[\s\S]*$/, '').trim();
+  return block
+    .toString('utf8', at, at + length)
+    .replace(/\0[\s\S]*$/, '')
+    .trim();
 }

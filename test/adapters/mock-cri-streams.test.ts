@@ -1,0 +1,408 @@
+// The mock runtime's exec, attach and port-forward as their clients see them, without a kubelet between: commands, terminals, ports, protocols,
+// faults, and field report KB076 (terminals without a stream of errors, pairs of streams in any order, refused and reset ports).
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { CriStreaming } from '../../src/adapters/cri/index.js';
+import { type MockCriOptions, type MockCriServer, startMockCri } from '../../src/adapters/mock-cri/index.js';
+import type { SpdyConnection, SpdyStream } from '../../src/adapters/streaming/index.js';
+import { call } from '../ports/container-runtime.contract.js';
+import { criClient } from '../ports/cri-harness.js';
+import { bytesOf, commandStreams, spdy, textOf, until, upgrade } from './stream-client.js';
+
+const quick = { look: 0, runSandbox: 0, createContainer: 0, startContainer: 0, stop: 0, remove: 0, pull: 0, exec: 0 };
+const busybox = { reference: 'docker.io/library/busybox:1', sizeBytes: 4_000_000, present: true };
+const outputs = { stdin: false, stdout: true, stderr: true, tty: false };
+
+interface Stand {
+  readonly server: MockCriServer;
+  readonly streaming: CriStreaming;
+  readonly sandboxId: string;
+  readonly containerId: string;
+  stopContainer(): Promise<unknown>;
+  exec(command: readonly string[], wishes?: Partial<typeof outputs>): Promise<string>;
+  forward(ports?: readonly number[]): Promise<string>;
+}
+
+/** A mock runtime with one container that behaves as the script says. */
+async function stand(t: Test, script = 'run=forever', options: Partial<MockCriOptions> = {}): Promise<Stand> {
+  const directory = mkdtempSync(join(tmpdir(), 'kubelet-ts-streams-'));
+  const server = await startMockCri({ listen: join(directory, 'a.sock'), seed: 1, images: [busybox], latencies: quick, ...options });
+  const { connection, ports } = criClient(server.endpoint);
+  t.teardown(async () => {
+    connection.close();
+    await server.stop();
+    rmSync(directory, { recursive: true });
+  });
+  const labels = { 'io.kubernetes.pod.name': 'p', 'io.kubernetes.pod.namespace': 'ns', 'io.kubernetes.pod.uid': 'u' };
+  const sandbox = { metadata: { name: 'p', namespace: 'ns', uid: 'u', attempt: 0 }, hostname: 'p', labels, annotations: { 'sim.kubelet-ts/c': script } };
+  const { sandboxId } = await ports.sandboxes.run({ config: sandbox, runtimeHandler: '' }, call());
+  const config = { metadata: { name: 'c', attempt: 0 }, image: { image: busybox.reference }, labels, annotations: {}, logPath: '', envs: [{ key: 'COLOUR', value: 'green' }] };
+  const { containerId } = await ports.containers.create({ sandboxId, config, sandboxConfig: sandbox }, call());
+  await ports.containers.start({ containerId }, call());
+  const streaming = new CriStreaming(connection);
+  return {
+    server,
+    streaming,
+    sandboxId,
+    containerId,
+    stopContainer: () => ports.containers.stop({ containerId, gracePeriodSeconds: 0 }, call()),
+    exec: async (command, wishes = {}) => (await streaming.exec({ containerId, command, ...outputs, ...wishes }, call())).url,
+    forward: async (asked = []) => (await streaming.portForward({ sandboxId, ports: asked }, call())).url,
+  };
+}
+
+interface Ran {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly status: {
+    readonly status: string;
+    readonly reason?: string;
+    readonly message?: string;
+    readonly details?: { readonly causes: readonly { readonly message: string }[] };
+  };
+}
+
+/** Runs a command as kubectl would. */
+async function run(at: Stand, command: readonly string[], input: string | Buffer | null = null): Promise<Ran> {
+  const connection = await spdy(await at.exec(command, { stdin: input !== null }), 'v4.channel.k8s.io');
+  const streams = await commandStreams(connection, ['error', ...(input === null ? [] : ['stdin']), 'stdout', 'stderr']);
+  const said = Promise.all(['stdout', 'stderr', 'error'].map((type) => textOf(streams[type] as SpdyStream)));
+  streams.stdin?.end(input ?? undefined);
+  streams.stdin?.resume();
+  const [stdout = '', stderr = '', status = ''] = await said;
+  connection.close();
+  return { stdout, stderr, status: JSON.parse(status) as Ran['status'] };
+}
+
+const codeOf = ({ status }: Ran) => (status.status === 'Success' ? 0 : Number(status.details?.causes[0]?.message));
+
+/** Command, input, exit code, output, errors. */
+const commands: readonly (readonly [command: readonly string[], input: string | null, code: number, stdout: string | RegExp, stderr: string | RegExp])[] = [
+  [['true'], null, 0, '', ''],
+  [['/bin/false'], null, 1, '', ''],
+  [['echo', '-n', 'a', 'b c'], null, 0, 'a b c', ''],
+  [['cat'], 'hello', 0, 'hello', ''],
+  [['cat', '/none'], null, 1, '', "cat: can't open '/none': No such file or directory\n"],
+  [['env'], null, 0, /^PATH=.*\nHOSTNAME=p\nHOME=\/root\nCOLOUR=green\n$/, ''],
+  [['printenv', 'COLOUR'], null, 0, 'green\n', ''],
+  [['printenv', 'SHAPE'], null, 1, '', ''],
+  [['hostname'], null, 0, 'p\n', ''],
+  [['pwd'], null, 0, '/\n', ''],
+  [['nope', '-x'], null, 127, '', /^nope: not found: a mock container has no such program, only sh .*cat/],
+  [['sleep', 'x'], null, 1, '', "sleep: invalid number 'x'\n"],
+  [['tty'], null, 1, 'not a tty\n', ''],
+  [['sh', '-c', 'exit 7'], null, 7, '', ''],
+  [['sh', '-c', 'echo out; echo err >&2; exit 3'], null, 3, 'out\n', 'err\n'],
+  [['sh', '-c', 'true && echo yes || echo no'], null, 0, 'yes\n', ''],
+  [['sh', '-c', 'false && echo yes || echo "no $?"'], null, 0, 'no 1\n', ''],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: a shell's own
+  [['sh', '-c', "X='a b'; echo \"$X\" ${X}c '$X'"], null, 0, 'a b a bc $X\n', ''],
+  [['sh', '-c', 'seq 5 | head -n 2 | wc -l'], null, 0, '2\n', ''],
+  [['sh', '-c', 'seq 1 100000 | head -n 1'], null, 0, '1\n', ''],
+  [['sh', '-c', 'cat > /tmp/f; wc -c < /tmp/f; echo more >> /tmp/f; cat /tmp/f; rm /tmp/f; ls /tmp'], 'four', 0, '4\nfourmore\n', ''],
+  [['sh', '-c', 'echo x > /no/where'], null, 1, '', /can't create a file: No such file or directory/],
+  [['sh', '-c', 'cd /tmp && pwd; cd /none'], null, 2, '/tmp\n', /can't cd to \/none/],
+  [['sh', '-c', 'read A; read B; echo $B$A'], 'one\ntwo\n', 0, 'twoone\n', ''],
+  [['sh', '-c', 'nope 2>/dev/null; echo $?'], null, 0, '127\n', ''],
+  [['sh', '-c', 'echo $(date)'], null, 2, '', /does not know \(/],
+  [['sh', '-c', 'sleep 1 &'], null, 2, '', /does not know &/],
+  [['sh', '-c', 'sh -c "sh -c \\"exit 9\\""'], null, 9, '', ''],
+  [['sh'], 'echo from input\nexit 4\n', 4, 'from input\n', ''],
+  [['sh', '-c', 'test -d /tmp && [ a = a ] && test -f /x'], null, 1, '', ''],
+  [['tar', 'xf', '-', '-C', '/tmp'], 'no archive, but long enough to be looked at '.repeat(20), 1, '', ''],
+];
+
+t.test('commands', async (t) => {
+  const at = await stand(t);
+  for (const [command, input, code, stdout, stderr] of commands.slice(0, -1)) {
+    const ran = await run(at, command, input);
+    const sentence = command.join(' ');
+    t.equal(codeOf(ran), code, sentence);
+    for (const [got, want] of [
+      [ran.stdout, stdout],
+      [ran.stderr, stderr],
+    ] as const) {
+      if (typeof want === 'string') t.equal(got, want, sentence);
+      else t.match(got, want, sentence);
+    }
+  }
+  const failed = await run(at, ['sh', '-c', 'exit 7']);
+  t.match(failed.status, {
+    status: 'Failure',
+    reason: 'NonZeroExitCode',
+    message: 'command terminated with non-zero exit code: error executing command [sh -c exit 7], exit code 7',
+  });
+  const spoiled = await run(at, ['tar', 'xf', '-'], commands.at(-1)?.[1] ?? '');
+  t.match(spoiled.status, { status: 'Failure' }, 'what is no archive is an error');
+  const large = Buffer.alloc(3_000_000, 'some input ');
+  t.ok((await run(at, ['cat'], large)).stdout === large.toString(), 'three megabytes there and back');
+  t.equal((await run(at, ['sh', '-c', 'echo done'], large)).stdout, 'done\n', 'input that nobody reads holds up nothing');
+  await until('no connection is left', () => at.server.streams.connections === 0);
+});
+
+t.test('the model says how commands end, as for probes', async (t) => {
+  const failing = await stand(t, 'exec-exit=3');
+  t.match(await run(failing, ['echo', 'x']), { stdout: '', stderr: 'echo x: failed\n', status: { status: 'Failure' } });
+  t.equal(codeOf(await run(failing, ['echo', 'x'])), 3);
+  const unhealthy = await stand(t, 'healthy=1h');
+  t.equal(codeOf(await run(unhealthy, ['true'])), 1, 'what is unhealthy fails');
+  const slow = await stand(t, 'exec=300ms');
+  const began = performance.now();
+  t.equal((await run(slow, ['echo', 'x'])).stdout, 'x\n');
+  t.ok(performance.now() - began > 250);
+});
+
+t.test('with a terminal nobody waits for a stream of errors (KB076)', async (t) => {
+  const at = await stand(t);
+  const connection = await spdy(await at.exec(['sh'], { stdin: true, stderr: false, tty: true }), 'v4.channel.k8s.io');
+  const { stdin, stdout, resize, error } = (await commandStreams(connection, ['error', 'stdin', 'stdout', 'resize'])) as Record<string, SpdyStream>;
+  let shown = '';
+  stdout?.on('data', (chunk: Buffer) => {
+    shown += chunk.toString();
+  });
+  const status = textOf(error as SpdyStream);
+  await until('a prompt', () => shown.includes('/ # '));
+  resize?.write('{"Width":101,"Height":33}\n');
+  await connection.ping();
+  stdin?.write('stty sizf\u007fe\r');
+  await until('the size', () => shown.includes('33 101\r\n'));
+  t.match(shown, /stty sizf\u0008 \u0008e\r\n33 101\r\n/, 'keys are shown, and the backspace takes one back');
+  resize?.write('{"Width":1');
+  resize?.write('40,"Height":50}');
+  await connection.ping();
+  stdin?.write('stty size; tty; nope\r');
+  await until('the size follows', () => shown.includes('50 140\r\n/dev/pts/0\r\n'));
+  await until('errors come on the one output', () => shown.includes('nope: not found'));
+  stdin?.write('\u0004');
+  t.match(JSON.parse(await status), { status: 'Failure', reason: 'NonZeroExitCode' }, 'Ctrl-D ends the shell with the last code');
+  const other = await spdy(await at.exec(['cat'], { stdin: true, stderr: false, tty: true }), 'v4.channel.k8s.io');
+  const streams = await commandStreams(other, ['error', 'stdin', 'stdout', 'resize']);
+  streams.stdout?.resume();
+  streams.stdin?.write('\u0003');
+  t.match(await textOf(streams.error as SpdyStream), /"message":"130"/, 'Ctrl-C ends a program');
+  connection.close();
+  other.close();
+});
+
+t.test('streams that do not come, or that nobody asked for', async (t) => {
+  const at = await stand(t, 'run=forever', { streamCreationMillis: 300 });
+  const connection = await spdy(await at.exec(['true']), 'v4.channel.k8s.io');
+  await commandStreams(connection, ['error', 'stdout']);
+  await t.rejects(connection.open({ streamtype: 'stdin' }), /reset/, 'not asked for');
+  await t.rejects(connection.open({ streamtype: 'stdout' }), /reset/, 'there already');
+  await connection.closed;
+  t.pass('a session whose streams do not come in time is over');
+});
+
+/** What is asked for, and what is answered in place of an upgrade. */
+const refusals: readonly (readonly [sentence: string, headers: Record<string, string>, status: number, body: RegExp])[] = [
+  ['another protocol', { Upgrade: 'h2c' }, 400, /unable to upgrade/],
+  ['a version that nobody speaks', { Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': 'v9.channel.k8s.io' }, 403, /client supports \[v9\.channel\.k8s\.io\], server accepts \[v5/],
+  ['a sub-protocol that nobody speaks', { Upgrade: 'websocket', 'Sec-WebSocket-Protocol': 'v9.channel.k8s.io' }, 403, /unable to negotiate protocol/],
+  ['a WebSocket without a key', { Upgrade: 'websocket', 'Sec-WebSocket-Protocol': 'v5.channel.k8s.io' }, 400, /Sec-WebSocket-Key/],
+];
+
+t.test('what is refused', async (t) => {
+  const at = await stand(t);
+  for (const [sentence, headers, status, body] of refusals) {
+    const answer = await upgrade(await at.exec(['true']), headers, 'GET');
+    t.match(answer, { status, body }, sentence);
+  }
+  const url = await at.exec(['true']);
+  const offer = { Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': 'v4.channel.k8s.io' };
+  t.match(await upgrade(url.replace(/.{3}$/, 'xxx'), offer), { status: 404 }, 'an address that was not given out');
+  t.match(await upgrade(url.replace('/exec/', '/attach/'), offer), { status: 404 }, 'one for something else');
+  t.match(await upgrade(url, offer), { status: 404 }, 'which is used up by that');
+  const again = await at.exec(['true']);
+  (await spdy(again, 'v4.channel.k8s.io')).close();
+  t.match(await upgrade(again, offer), { status: 404 }, 'an address is good for once');
+  t.equal((await fetch(await at.exec(['true']))).status, 400, 'no upgrade at all');
+  const rpc: readonly (readonly [sentence: string, asked: Promise<unknown>, message: RegExp])[] = [
+    ['no stream', at.exec(['true'], { stdout: false, stderr: false }), /one of stdin, stdout, or stderr must be set/],
+    ['a terminal with errors', at.exec(['true'], { tty: true }), /tty and stderr cannot both be true/],
+    ['no such container', at.streaming.exec({ containerId: 'none', command: ['true'], ...outputs }, call()), /not found/],
+    ['no such sandbox', at.streaming.portForward({ sandboxId: 'none', ports: [] }, call()), /not found/],
+  ];
+  for (const [sentence, asked, message] of rpc) await t.rejects(asked, message, sentence);
+  await at.stopContainer();
+  await t.rejects(at.exec(['true']), /CONTAINER_EXITED/, 'a container that has ended');
+});
+
+t.test('addresses that nobody uses are limited in number', async (t) => {
+  const at = await stand(t);
+  for (let i = 0; i < 1_000; i++) await at.exec(['true']);
+  const error = await at.exec(['true']).catch((reason: unknown) => reason);
+  t.match(error, { kind: 'resource-exhausted' });
+});
+
+t.test('a container that ends, ends its sessions', async (t) => {
+  const at = await stand(t, 'run=forever,log=20/s');
+  const connection = await spdy(await at.exec(['sleep', 'infinity']), 'v4.channel.k8s.io');
+  const streams = await commandStreams(connection, ['error', 'stdout', 'stderr']);
+  const { url } = await at.streaming.attach({ containerId: at.containerId, ...outputs }, call());
+  const other = await spdy(url, 'v4.channel.k8s.io');
+  const attached = await commandStreams(other, ['error', 'stdout', 'stderr']);
+  let seen = '';
+  attached.stdout?.on('data', (chunk: Buffer) => {
+    seen += chunk.toString();
+  });
+  await until('what it writes is shown', () => /line \d+ of c\nline \d+ of c\n/.test(seen));
+  const ends = [streams.error, attached.error].map((stream) => textOf(stream as SpdyStream));
+  await at.stopContainer();
+  t.match(await ends[0], /"message":"137"/, 'a command in it is killed');
+  t.match(await ends[1], /"status":"Success"/, 'who only looked is told that it is over');
+  connection.close();
+  other.close();
+});
+
+async function forwarded(connection: SpdyConnection, port: number, requestid: string, order: readonly string[] = ['error', 'data'], pauseMillis = 0) {
+  const streams: Record<string, SpdyStream> = {};
+  for (const [i, streamtype] of order.entries()) {
+    if (i > 0 && pauseMillis > 0) await delay(pauseMillis);
+    streams[streamtype] = await connection.open({ streamtype, port: String(port), requestid });
+  }
+  const { data, error } = streams as { data: SpdyStream; error: SpdyStream };
+  error.end();
+  return { data, problem: textOf(error), answer: bytesOf(data) };
+}
+
+t.test('ports (KB076)', async (t) => {
+  const at = await stand(t, 'listen=8080');
+  const connection = await spdy(await at.forward(), 'portforward.k8s.io');
+  for (const order of [
+    ['error', 'data'],
+    ['data', 'error'],
+  ]) {
+    const { data, problem, answer } = await forwarded(connection, 8080, `late ${order[0]}`, order, 2_000);
+    data.end('hello');
+    t.equal((await answer).toString(), 'hello', `${order[0]} first, the other one two seconds later`);
+    t.equal(await problem, '');
+  }
+  const blocks = Array.from({ length: 50 }, (_, i) => Buffer.alloc(20_000 + i, String(i)));
+  const answers = await Promise.all(
+    blocks.map(async (block, i) => {
+      const { data, problem, answer } = await forwarded(connection, 8080, `many ${i}`, i % 2 === 0 ? ['error', 'data'] : ['data', 'error']);
+      data.end(block);
+      return [await answer, await problem] as const;
+    }),
+  );
+  t.ok(
+    answers.every(([bytes, problem], i) => bytes.equals(blocks[i] as Buffer) && problem === ''),
+    'fifty side by side, each with its own bytes',
+  );
+  const slow = await forwarded(connection, 8080, 'slow');
+  slow.data.write('before ');
+  const refused = await forwarded(connection, 9, 'refused');
+  refused.data.end('anybody?');
+  t.match(await refused.problem, /^error forwarding port 9 to pod p_ns, uid : failed to connect to localhost:9: dial tcp4 127\.0\.0\.1:9: connect: connection refused$/);
+  slow.data.end('and after');
+  t.equal((await slow.answer).toString(), 'before and after', 'the others are not touched by it');
+  t.equal(await slow.problem, '');
+  for (const headers of [{ streamtype: 'data' }, { streamtype: 'data', port: '0' }, { streamtype: 'data', port: '70000' }, { streamtype: 'what', port: '80' }])
+    await t.rejects(connection.open(headers), /reset/, JSON.stringify(headers));
+  connection.close();
+});
+
+t.test('one of three transfers is reset by what listens (KB076)', async (t) => {
+  const at = await stand(t, 'listen=8080');
+  const resets = { ...at.server.runtime.state.containers.get(at.containerId)?.script };
+  t.equal(resets.serves, 'echo');
+  const other = await stand(t, 'serve=reset');
+  const connection = await spdy(await other.forward(), 'portforward.k8s.io');
+  const [first, second, third] = [await forwarded(connection, 1, 'a'), await forwarded(connection, 2, 'b'), await forwarded(connection, 3, 'c')];
+  second.data.write('a word too much');
+  t.match(await second.problem, /error forwarding port 2 .*connection reset by peer/);
+  first.data.end();
+  third.data.end();
+  t.equal(await first.problem, '', 'the one before goes on');
+  t.equal(await third.problem, '', 'the one after, too');
+  connection.close();
+});
+
+t.test('a pair that does not come together is told of, and nothing else', async (t) => {
+  const at = await stand(t, 'listen=8080', { streamCreationMillis: 200 });
+  const connection = await spdy(await at.forward(), 'portforward.k8s.io');
+  const alone = await connection.open({ streamtype: 'error', port: '8080', requestid: '1' });
+  t.match(await textOf(alone), /timed out waiting for streams/);
+  const data = await connection.open({ streamtype: 'data', port: '8080', requestid: '2' });
+  data.resume();
+  await new Promise((resolve) => data.once('close', resolve));
+  const { data: sound, answer } = await forwarded(connection, 8080, '3');
+  sound.end('still here');
+  t.equal((await answer).toString(), 'still here');
+  connection.close();
+});
+
+t.test('what listens can be chosen', async (t) => {
+  const web = await stand(t, 'serve=http');
+  const connection = await spdy(await web.forward(), 'portforward.k8s.io');
+  const { data, answer } = await forwarded(connection, 80, '1');
+  data.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  t.match((await answer).toString(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\nok$/);
+  connection.close();
+  const deaf = await stand(t, 'serve=discard');
+  const other = await spdy(await deaf.forward(), 'portforward.k8s.io');
+  const sunk = await forwarded(other, 80, '1');
+  sunk.data.end(Buffer.alloc(500_000));
+  t.equal((await sunk.answer).length, 0);
+  other.close();
+});
+
+/** How a session with that fault goes. */
+const faults: readonly (readonly [fault: string, text: RegExp])[] = [
+  ['reset', /^$|^x\n$/],
+  ['half-close', /^x\n$/],
+];
+
+t.test('faults', async (t) => {
+  for (const [fault, text] of faults) {
+    const at = await stand(t, `stream=${fault}`);
+    const connection = await spdy(await at.exec(['echo', 'x']), 'v4.channel.k8s.io');
+    const streams = await commandStreams(connection, ['error', 'stdout', 'stderr']);
+    const [stdout, status] = await Promise.all([textOf(streams.stdout as SpdyStream), textOf(streams.error as SpdyStream)]);
+    t.match(stdout, text, fault);
+    t.equal(status, '', `${fault}: nobody says how it ended`);
+    await connection.closed;
+    const forward = await spdy(await at.forward(), 'portforward.k8s.io');
+    const { data } = await forwarded(forward, 80, '1');
+    data.write('x');
+    await forward.closed;
+    t.pass(`${fault}: forwarded ports, too`);
+  }
+  const hanging = await stand(t, 'stream=hang');
+  const connection = await spdy(await hanging.exec(['echo', 'x']), 'v4.channel.k8s.io');
+  await commandStreams(connection, ['error', 'stdout', 'stderr']);
+  await connection.ping();
+  t.equal(hanging.server.streams.connections, 1, 'hang: the connection is there, and nothing comes');
+  const silent = await stand(t, 'stream=no-answer');
+  const asked = upgrade(await silent.exec(['true']), { Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': 'v4.channel.k8s.io' }).catch(() => 'cut');
+  await until('it is there', () => silent.server.streams.connections === 1);
+  await silent.server.stop();
+  t.equal(await asked, 'cut', 'no-answer: until the runtime ends');
+});
+
+t.test('five hundred sessions come and go, whatever way, and leave nothing', async (t) => {
+  const at = await stand(t);
+  for (let round = 0; round < 10; round++) {
+    await Promise.all(
+      Array.from({ length: 50 }, async (_, i) => {
+        const connection = await spdy(await at.exec(['cat'], { stdin: true }), 'v4.channel.k8s.io');
+        const streams = await commandStreams(connection, ['error', 'stdin', 'stdout', 'stderr']);
+        streams.stdin?.write('some');
+        if (i % 3 === 0) connection.destroy();
+        else if (i % 3 === 1) connection.close();
+        else {
+          streams.stdin?.end();
+          await textOf(streams.error as SpdyStream);
+          connection.close();
+        }
+        await connection.closed;
+      }),
+    );
+  }
+  await until('no connection is left', () => at.server.streams.connections === 0);
+  t.pass('none is left');
+});
