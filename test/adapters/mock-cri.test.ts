@@ -113,5 +113,5 @@ t.test('short ids, filters, and methods that are not there', async (t) => {
   t.equal((await list({ id: sandboxId.slice(0, 8) })).items.length, 1);
   t.equal((await list({ labelSelector: { a: 'c' } })).items.length, 0);
   t.equal((await list({ state: { state: PodSandboxState.SANDBOX_NOTREADY } })).items.length, 0);
-  await t.rejects(rpc(runtime.exec, { containerId: 'a', cmd: [], tty: false, stdin: false, stdout: true, stderr: true }), { name: 'PortError', message: /does not implement/ });
+  await t.rejects(rpc(runtime.podSandboxStats, { podSandboxId: 'a' }), { name: 'PortError', message: /does not implement/ });
 });

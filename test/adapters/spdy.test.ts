@@ -10,6 +10,8 @@ import { SpdyConnection, type SpdyConnectionOptions, SpdyFrameReader, SpdyHeader
 import { spdyDictionary, spdyDictionaryId } from '../../src/adapters/streaming/spdy-dictionary.js';
 import { bytesOf, until } from './stream-client.js';
 
+t.setTimeout(300_000);
+
 type Checks = Pick<typeof t, 'teardown'>;
 
 /** A frame by its numbers: type, flags, body. */

@@ -1,7 +1,7 @@
 // The image service of the mock.
 import { type criProtocol, imageSpecFromCri } from '../cri/index.js';
+import type { MockRuntime } from './mock-runtime.js';
 import { inParts, mapped, refusal, unary } from './rpc.js';
-import type { MockRuntime } from './runtime-service.js';
 import { imageToCri, nanosOf } from './state-to-cri.js';
 
 export function imageService(mock: MockRuntime): Partial<criProtocol.ImageServiceServer> {

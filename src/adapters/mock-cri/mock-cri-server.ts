@@ -18,9 +18,10 @@ import { EventSubscribers } from './event-subscribers.js';
 import { imageService } from './image-service.js';
 import type { MockCriOptions } from './mock-cri-options.js';
 import { MockProbing } from './mock-probing.js';
+import type { MockRuntime } from './mock-runtime.js';
 import { withProfile } from './profiles.js';
 import { type Answer, observed } from './rpc.js';
-import { type MockRuntime, runtimeService } from './runtime-service.js';
+import { runtimeService } from './runtime-service.js';
 import { MockStreamingServer } from './streams/streaming-server.js';
 
 /** How long `stop` waits for calls under way. */

@@ -1,30 +1,8 @@
-// The runtime service of the mock: what agents and crictl ask of sandboxes and containers. A method that is not here is answered with
-// UNIMPLEMENTED, by gRPC itself.
-import type { Micros } from '../../ports/micros.js';
-import type { RuntimeOperationName, RuntimeOperations, SimContainer, SimContainerRuntime } from '../../sim/index.js';
+import type { SimContainer } from '../../sim/index.js';
 import { containerConfigFromCri, criProtocol, criVersion, resourcesFromCri, sandboxConfigFromCri } from '../cri/index.js';
-import type { RealTime } from '../time/index.js';
-import type { ContainerFiles } from './container-files.js';
-import type { EventSubscribers } from './event-subscribers.js';
+import type { MockRuntime } from './mock-runtime.js';
 import { type Answer, inParts, mapped, ready, refusal, unary } from './rpc.js';
 import { containerState, containerStats, containerStatus, listedContainer, listedSandbox, nanosOf, sandboxState, sandboxStatus } from './state-to-cri.js';
-import type { MockStreamingServer } from './streams/streaming-server.js';
-
-/** What the services work with. */
-export interface MockRuntime {
-  readonly runtime: SimContainerRuntime;
-  readonly time: RealTime;
-  readonly files: ContainerFiles;
-  readonly streams: MockStreamingServer;
-  /** null: this runtime offers no events. */
-  readonly events: EventSubscribers | null;
-  readonly offersListStreams: boolean;
-  readonly cgroupDriver: 'cgroupfs' | 'systemd' | null;
-  /** Asks the model; time and its happenings are taken care of. */
-  ask<Name extends RuntimeOperationName>(op: Name, request: RuntimeOperations[Name]['request']): Answer<RuntimeOperations[Name]['reply']>;
-  /** The runtime's time, with all that was due until then done. */
-  settled(): Micros;
-}
 
 type Service = Partial<criProtocol.RuntimeServiceServer>;
 

@@ -11,7 +11,11 @@
 // every channel.
 import type { IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
-import { createWebSocketStream, WebSocket, WebSocketServer } from 'ws';
+// @ts-expect-error: the package brings no types; ws-types has what is used of it
+import * as ws from 'ws';
+import type { WebSocket, WsPackage } from './ws-types.js';
+
+const { createWebSocketStream, WebSocketServer, WebSocket: states }: WsPackage = ws;
 
 export interface ChannelProtocol {
   readonly base64: boolean;
@@ -104,7 +108,7 @@ export class WebSocketChannels {
   }
 
   send(channel: number, bytes: Buffer, done: (error?: Error | null) => void): void {
-    if (this.webSocket.readyState !== WebSocket.OPEN) {
+    if (this.webSocket.readyState !== states.OPEN) {
       done(new Error('the connection is closed'));
       return;
     }

@@ -23,8 +23,8 @@ import {
   webSocketCommand,
   webSocketProtocol,
 } from '../../streaming/index.js';
+import type { MockRuntime } from '../mock-runtime.js';
 import { type Answer, ready, refusal } from '../rpc.js';
-import type { MockRuntime } from '../runtime-service.js';
 import { attachSession, execSession } from './container-sessions.js';
 import { MockFiles } from './mock-files.js';
 import { type ForwardPlan, spdyForwards, webSocketForwards } from './port-forwards.js';

@@ -1,0 +1,33 @@
+// The mock runtime as its services see it: the model, its time and files, and what else they answer from.
+import type { Micros } from '../../ports/micros.js';
+import type { RuntimeOperationName, RuntimeOperations, SimContainer, SimContainerRuntime } from '../../sim/index.js';
+import type { criProtocol } from '../cri/index.js';
+import type { RealTime } from '../time/index.js';
+import type { ContainerFiles } from './container-files.js';
+import type { EventSubscribers } from './event-subscribers.js';
+import type { Answer } from './rpc.js';
+
+/** Sessions of a streaming server; each answer is an address. */
+export interface RuntimeStreams {
+  /** @param container undefined: there is none of that id */
+  exec(request: criProtocol.ExecRequest, container: SimContainer | undefined): Answer<{ readonly url: string }>;
+  attach(request: criProtocol.AttachRequest, container: SimContainer | undefined): Answer<{ readonly url: string }>;
+  /** @param sandboxId in full */
+  portForward(request: criProtocol.PortForwardRequest, sandboxId: string): Answer<{ readonly url: string }>;
+}
+
+/** What the services work with. */
+export interface MockRuntime {
+  readonly runtime: SimContainerRuntime;
+  readonly time: RealTime;
+  readonly files: ContainerFiles;
+  readonly streams: RuntimeStreams;
+  /** null: this runtime offers no events. */
+  readonly events: EventSubscribers | null;
+  readonly offersListStreams: boolean;
+  readonly cgroupDriver: 'cgroupfs' | 'systemd' | null;
+  /** Asks the model; time and its happenings are taken care of. */
+  ask<Name extends RuntimeOperationName>(op: Name, request: RuntimeOperations[Name]['request']): Answer<RuntimeOperations[Name]['reply']>;
+  /** The runtime's time, with all that was due until then done. */
+  settled(): Micros;
+}
