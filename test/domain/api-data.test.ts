@@ -241,12 +241,20 @@ t.test('what a failed request leads to', async (t) => {
   t.equal(cache.tokens.size, 1);
 });
 
-t.test('a server whose clock is behind', async (t) => {
-  const cache = newTokenCache();
-  const asking = new Asking();
-  issue(cache, asking, 600, -60);
-  t.match(lookUpToken(cache, request, asking.now, asking), { kind: 'pending' }, 'a token that ends in our past is asked for at each look');
-  t.equal(asking.asked, 2, 'and no more often than that');
+t.test('a server whose clock is not ours: a token lives from when it was asked for', async (t) => {
+  for (const ahead of [-7 * 24 * 3600, -700, -60, 0, 60, 700, 7 * 24 * 3600]) {
+    const cache = newTokenCache();
+    const asking = new Asking();
+    issue(cache, asking, 600, 600 + ahead);
+    const at = (seconds: number) => {
+      asking.now = start + seconds * second;
+      return lookUpToken(cache, request, asking.now, asking);
+    };
+    t.match(at(1), { kind: 'found', expirationTimestamp: formatRfc3339(start + (600 + ahead) * second) }, `a server ${ahead} s ahead: what it said is told`);
+    t.match(at(400), { kind: 'found' }, `a server ${ahead} s ahead: it is kept`);
+    t.equal(asking.asked, 1);
+    t.match(at(482), { kind: 'pending' }, `a server ${ahead} s ahead: it is replaced in time`);
+  }
 });
 
 t.test('what is kept, and what is asked', async (t) => {

@@ -145,7 +145,7 @@ export class HttpApi {
 
   private shaped(body: JsonObject, { resource }: ApiTarget, { includeObject }: RequestQuery, form: WantedForm): JsonObject {
     const type = findResourceType(resource);
-    return type === null ? body : inForm(body, { form, type, includeObject, now: this.time.now() });
+    return type === null ? body : inForm(body, { form, type, includeObject, now: this.server.clockAt(this.time.now()) });
   }
 
   private watch(request: IncomingMessage, response: ServerResponse, user: ApiUser, target: ApiTarget, query: RequestQuery, form: WantedForm): void {
@@ -159,7 +159,7 @@ export class HttpApi {
     }
     const type = findResourceType(target.resource);
     if (type === null) throw noSuchPath();
-    new WatchStream(this.server, owner, opened.watch, response, { form, type, includeObject: query.includeObject, now: () => this.time.now() }).start();
+    new WatchStream(this.server, owner, opened.watch, response, { form, type, includeObject: query.includeObject, now: () => this.server.clockAt(this.time.now()) }).start();
   }
 }
 

@@ -8,12 +8,13 @@
 // | anything            | succeeds                  | the new token                                  |
 //
 // Invariants: a token is replaced at four fifths of its life, and after a day at the latest; one request of a kind is under way; tokens are
-// in no text that is logged.
+// in no text that is logged; how old a token is goes by the moment that it was asked for and answered, so that a clock which differs from the
+// server's neither keeps one that has ended nor asks for new ones without end.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Timestamp } from '../../ports/model/object-meta.js';
 import type { PortFailure } from '../../ports/port-error.js';
-import { formatRfc3339, microsPerSecond, parseRfc3339 } from '../values/time.js';
+import { microsPerSecond, parseRfc3339 } from '../values/time.js';
 import type { TokenRequest } from '../volumes/api-data-volume.js';
 
 export type TokenAnswer =
@@ -27,6 +28,9 @@ interface CachedToken {
   readonly podUid: string;
   /** null: none yet. */
   token: string | null;
+  /** As the server says it, for whoever is given the token. */
+  expirationTimestamp: Timestamp;
+  /** By the agent's clock. */
   expiresAt: Micros;
   /** null: never. */
   refreshAt: Micros | null;
@@ -69,15 +73,15 @@ export function lookUpToken(cache: TokenCache, request: TokenRequest, since: Mic
   let cached = cache.tokens.get(key);
   if (cached === undefined) {
     purge(cache, asking.now);
-    cached = { key, podUid: request.podUid, token: null, expiresAt: 0, refreshAt: null, askingSince: null, failure: null };
+    cached = { key, podUid: request.podUid, token: null, expirationTimestamp: '', expiresAt: 0, refreshAt: null, askingSince: null, failure: null };
     cache.tokens.set(key, cached);
   }
   if (cached.token !== null && (cached.refreshAt === null || asking.now < cached.refreshAt))
-    return { kind: 'found', token: cached.token, expirationTimestamp: formatRfc3339(cached.expiresAt) };
+    return { kind: 'found', token: cached.token, expirationTimestamp: cached.expirationTimestamp };
   if (cached.failure !== null && cached.failure.askedAt >= since) {
     const { message } = cached.failure;
     if (cached.token === null) return { kind: 'failed', message: `failed to fetch token: ${message}` };
-    if (asking.now < cached.expiresAt) return { kind: 'found', token: cached.token, expirationTimestamp: formatRfc3339(cached.expiresAt) };
+    if (asking.now < cached.expiresAt) return { kind: 'found', token: cached.token, expirationTimestamp: cached.expirationTimestamp };
     return { kind: 'failed', message: `token ${nameOf(request)} expired and refresh failed: ${message}` };
   }
   if (cached.askingSince === null) {
@@ -121,9 +125,18 @@ export function tokenAnswered(
   }
   cached.failure = null;
   cached.token = token;
-  cached.expiresAt = parseRfc3339(response?.status?.expirationTimestamp ?? '') ?? 0;
-  cached.refreshAt = refreshTime(cached.expiresAt, response?.spec?.expirationSeconds ?? null, asking.random(key));
+  const expirationSeconds = response?.spec?.expirationSeconds ?? null;
+  cached.expirationTimestamp = response?.status?.expirationTimestamp ?? '';
+  cached.expiresAt = expiryHere(parseRfc3339(cached.expirationTimestamp) ?? 0, expirationSeconds, askedAt, asking.now);
+  cached.refreshAt = refreshTime(cached.expiresAt, expirationSeconds, asking.random(key));
   return cached.podUid;
+}
+
+/** When it ends by the clock that it was asked for with: it was issued between the question and its answer, whatever the server's clock says. */
+function expiryHere(expiresAt: Micros, expirationSeconds: number | null, askedAt: Micros, answeredAt: Micros): Micros {
+  if (expirationSeconds === null) return expiresAt;
+  const lifetime = expirationSeconds * microsPerSecond;
+  return Math.min(Math.max(expiresAt - lifetime, askedAt - microsPerSecond), answeredAt) + lifetime;
 }
 
 /** null: without a lifetime it is never replaced. */

@@ -32,6 +32,8 @@ export interface ApiserverSettings {
   readonly maxCertificateSeconds: number;
   /** Requests kept for whoever asks what was done. */
   readonly auditLimit: number;
+  /** How far the server's clock is ahead of that of whoever drives it; negative: behind. */
+  readonly clockOffsetMicros: Micros;
 }
 
 export const defaultApiserverSettings: ApiserverSettings = {
@@ -50,4 +52,5 @@ export const defaultApiserverSettings: ApiserverSettings = {
   eventTtlMicros: 3_600_000_000,
   maxCertificateSeconds: 31_536_000,
   auditLimit: 1_000,
+  clockOffsetMicros: 0,
 };

@@ -67,7 +67,7 @@ export class SimApiserver {
     signer: CertificateSigner | null = null,
   ) {
     this.settings = { ...defaultApiserverSettings, ...settings };
-    this.now = now;
+    this.now = this.clockAt(now);
     const { historyLimit, watchQueueLimit: queueLimit, bookmarkMicros, seed, tokenSecret, authorization, auditLimit } = this.settings;
     const isNew = state.store.objects.size === 0;
     this.store = new ObjectStore(state.store, historyLimit, (change) => {
@@ -90,31 +90,36 @@ export class SimApiserver {
     if (isNew) for (const name of firstNamespaces) this.createNamespace(name, now);
   }
 
+  /** What the server's own clock says at a moment of whoever drives it. */
+  clockAt(now: Micros): Micros {
+    return now + this.settings.clockOffsetMicros;
+  }
+
   /** Refusals are answers too: a Status, with its code. */
   handle(request: ApiRequest, now: Micros): ApiResponse {
-    this.now = now;
+    this.now = this.clockAt(now);
     const struck = this.strike(request.user, request.verb, request);
     const warnings: string[] = [];
     const response = this.answer(request, struck, warnings);
-    this.audit.add(request, response.code, now);
+    this.audit.add(request, response.code, this.now);
     this.tellDue();
     return { code: response.code, body: response.body as JsonObject, warnings, latencyMicros: struck.latencyMicros, lost: struck.lost };
   }
 
   /** Opens a watch, or answers why not. Events are taken from `watches`; whoever `listen`s there under the owner's name hears of them. */
   watch(owner: string, request: WatchRequest, now: Micros): { readonly watch: WatchRecord } | { readonly refused: ApiResponse } {
-    this.now = now;
+    this.now = this.clockAt(now);
     const { user, target } = request;
     const struck = this.strike(user, 'watch', target);
     const audited = { ...target, user, verb: 'watch' as const };
     try {
       if (struck.refusal !== null) throw struck.refusal;
       const watch = this.open(owner, request, struck);
-      this.audit.add(audited, 200, now);
+      this.audit.add(audited, 200, this.now);
       return { watch };
     } catch (error) {
       if (!(error instanceof ApiRefusal)) throw error;
-      this.audit.add(audited, error.code, now);
+      this.audit.add(audited, error.code, this.now);
       return { refused: { code: error.code, body: error.status, warnings: [], latencyMicros: struck.latencyMicros, lost: struck.lost } };
     } finally {
       this.tellDue();
@@ -123,12 +128,12 @@ export class SimApiserver {
 
   /** Whether somebody may do what another server does for this one (logs, commands), written down like any request. Throws `ApiRefusal`. */
   permit(user: ApiUser, verb: ApiVerb, target: ApiTarget, now: Micros): void {
-    this.now = now;
+    this.now = this.clockAt(now);
     try {
       this.authorize(user, verb, target, null);
-      this.audit.add({ ...target, user, verb }, 200, now);
+      this.audit.add({ ...target, user, verb }, 200, this.now);
     } catch (error) {
-      if (error instanceof ApiRefusal) this.audit.add({ ...target, user, verb }, error.code, now);
+      if (error instanceof ApiRefusal) this.audit.add({ ...target, user, verb }, error.code, this.now);
       throw error;
     }
   }
@@ -152,7 +157,7 @@ export class SimApiserver {
 
   /** From now on these faults, in place of the ones before. @param ofNodes only what nodes ask for meets them: people and the control plane are well */
   setFaults(rules: readonly ApiFaultRule[], now: Micros, ofNodes = false): void {
-    this.faults.set(rules, now);
+    this.faults.set(rules, this.clockAt(now));
     this.state.faultsOfNodes = ofNodes;
     this.state.faults = this.faults.data();
   }
@@ -165,13 +170,13 @@ export class SimApiserver {
   /** When something happens by itself next; null: nothing will. */
   nextAt(): Micros | null {
     const times = [this.watches.nextAt(), this.controllers.nextAt()].filter((time) => time !== null);
-    return times.length === 0 ? null : Math.min(...times);
+    return times.length === 0 ? null : Math.min(...times) - this.settings.clockOffsetMicros;
   }
 
   advance(now: Micros): void {
-    this.now = now;
+    this.now = this.clockAt(now);
     this.controllers.advance();
-    this.watches.advance(now);
+    this.watches.advance(this.now);
     this.told = this.nextAt() ?? Number.POSITIVE_INFINITY;
   }
 
