@@ -1,7 +1,7 @@
 // Wiring of all that is done on the node for volumes.
 import { LinuxHostPaths } from '../adapters/linux/index.js';
 import { GrpcCsiNode, UnixPluginSockets } from '../adapters/plugins/index.js';
-import { FileCsiFiles, FilePodVolumes, FileSubPaths, FileVolumeMounts, mountHelperDirectories } from '../adapters/storage/index.js';
+import { FileBlockDevices, FileCsiFiles, FilePodVolumes, FileSubPaths, FileVolumeMounts, mountHelperDirectories } from '../adapters/storage/index.js';
 import { pluginRegistrationDirectory } from '../domain/values/pod-directories.js';
 import type { Binder } from './bind-to.js';
 import { tokens } from './tokens.js';
@@ -35,9 +35,23 @@ export function bindVolumes(bind: Binder): void {
     teardown.add('files of CSI volumes', () => files.close());
     return files;
   });
+  bind.to(tokens.blockDevices, [tokens.configuration, tokens.native, tokens.teardown], ({ options }, native, teardown) => {
+    const devices = FileBlockDevices.open({ rootDirectory: options.rootDir, programDirectories: mountHelperDirectories }, native.mounts);
+    teardown.add('block devices', () => devices.close());
+    return devices;
+  });
   bind.to(
     tokens.volumePorts,
-    [tokens.podVolumes, tokens.volumeMounts, tokens.hostPaths, tokens.subPaths, tokens.pluginSockets, tokens.csiNode, tokens.csiFiles],
-    (podVolumes, volumeMounts, hostPaths, subPaths, pluginSockets, csiNode, csiFiles) => ({ podVolumes, volumeMounts, hostPaths, subPaths, pluginSockets, csiNode, csiFiles }),
+    [tokens.podVolumes, tokens.volumeMounts, tokens.hostPaths, tokens.subPaths, tokens.pluginSockets, tokens.csiNode, tokens.csiFiles, tokens.blockDevices],
+    (podVolumes, volumeMounts, hostPaths, subPaths, pluginSockets, csiNode, csiFiles, blockDevices) => ({
+      podVolumes,
+      volumeMounts,
+      hostPaths,
+      subPaths,
+      pluginSockets,
+      csiNode,
+      csiFiles,
+      blockDevices,
+    }),
   );
 }

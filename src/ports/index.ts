@@ -100,6 +100,7 @@ export type {
 export type { DownwardAPIVolumeFile, KeyToPath, Volume, VolumeDevice, VolumeMount, VolumeProjection } from './model/volume.js';
 export type { Call, CancelSignal, Flattened, Operation, OperationNames, PortOf } from './operation.js';
 export type { ApiClient, ApiList, ApiReaderOperations, ApiWatchEvent, ApiWatchEvents, ApiWatchRequest, ApiWriterOperations } from './outbound/apiserver.js';
+export type { BlockDeviceOperations, BlockMap } from './outbound/block-devices.js';
 export type { ContainerLogOperations } from './outbound/container-logs.js';
 export type {
   ContainerOperations,
@@ -114,7 +115,7 @@ export type {
   RuntimeVersion,
   SandboxOperations,
 } from './outbound/container-runtime.js';
-export type { CsiFileOperations } from './outbound/csi-files.js';
+export type { CsiFileOperations, StagedCsiVolume } from './outbound/csi-files.js';
 export type { AtEndpoint, CsiCapability, CsiNodeInfo, CsiNodeOperations, CsiStaging, CsiTexts, CsiVolumeStats } from './outbound/csi-node.js';
 export type { EventRecord, EventSinkOperations } from './outbound/event-sink.js';
 export type { FileChange, FileWatch, FileWatchEvent, FileWatchInterest, FileWatchListener } from './outbound/file-watch.js';

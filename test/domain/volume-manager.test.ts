@@ -262,7 +262,7 @@ t.test('only a pod that was released loses its volumes, and only its own', async
   const manager = new Manager();
   manager.want('a', work).want('b', work).release('a');
   t.strictSame([...manager.state.actual.keys()], ['kubernetes.io/empty-dir/b-work']);
-  manager.do((state) => adoptVolume(state, { uid: 'c', plugin: 'kubernetes.io/nfs', name: 'old', data: null }));
+  manager.do((state) => adoptVolume(state, { uid: 'c', plugin: 'kubernetes.io/nfs', name: 'old', data: null, isDevice: false }));
   manager.run.pass(1000 * second);
   t.ok(manager.state.actual.has('kubernetes.io/nfs/c-old'), 'what was found of a pod that may come is left');
   t.strictSame(
@@ -317,7 +317,8 @@ t.test('a volume that has to be attached: not before the Node says that it is in
   };
   t.equal(volumesInUse(manager.state), null, 'before it is known what is there nothing is said');
   const survey = (answer: unknown) => {
-    manager.run.answer = ({ op }) => (op !== 'volumeMounts.survey' ? ok('mounted') : answer === null ? failure('unavailable', 'not now') : ok(answer));
+    manager.run.answer = ({ op }) =>
+      op === 'csiFiles.staged' ? ok([]) : op !== 'volumeMounts.survey' ? ok('mounted') : answer === null ? failure('unavailable', 'not now') : ok(answer);
     manager.do((state, context) => beginSurvey(state, context));
   };
   survey(null);

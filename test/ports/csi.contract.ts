@@ -36,7 +36,7 @@ export async function csiFilesContract(t: Test, { files, preparePod }: CsiFilesU
       await files.prepare({ place, makesPlace, data }, quietCall);
       t.equal(await files.read({ place }, quietCall), data);
     }
-    t.strictSame(await files.staged(null, quietCall), makesPlace ? ['{"a":"2"}\n'] : [], 'what is staged is found');
+    t.strictSame(await files.staged(null, quietCall), makesPlace ? [{ data: '{"a":"2"}\n', isDevice: false }] : [], 'what is staged is found');
     t.equal(await files.remove({ place }, quietCall), 'removed');
     t.equal(await files.remove({ place }, quietCall), 'removed', 'what is gone is gone');
     t.equal(await files.read({ place }, quietCall), null);
@@ -44,6 +44,11 @@ export async function csiFilesContract(t: Test, { files, preparePod }: CsiFilesU
   await files.prepare({ place: staged(), makesPlace: true, data: null }, quietCall);
   t.equal(await files.read({ place: staged() }, quietCall), null, 'a place without data');
   t.equal(await files.remove({ place: staged() }, quietCall), 'removed');
+  for (const data of ['{"d":"1"}\n', '{"d":"2"}\n']) await files.prepareDevice({ volume: 'pv', data }, quietCall);
+  t.strictSame(await files.staged(null, quietCall), [{ data: '{"d":"2"}\n', isDevice: true }], 'a raw block volume is found');
+  for (let i = 0; i < 2; i++) t.equal(await files.removeDevice({ volume: 'pv' }, quietCall), 'removed');
+  t.strictSame(await files.staged(null, quietCall), []);
+  for (const volume of ['', '..', 'a/b']) t.equal(await kindOf(() => files.prepareDevice({ volume, data: '' }, quietCall)), 'invalid-argument');
   t.equal(await kindOf(() => files.prepare({ place: published('u2'), makesPlace: false, data: '{}' }, quietCall)), 'not-found', 'a pod without a directory');
   for (const place of [
     staged('..'),
@@ -88,7 +93,7 @@ async function calls(t: Test, node: PortOf<CsiNodeOperations>, endpoint: string,
   t.strictSame(await node.capabilities({ endpoint }, quietCall), ['STAGE_UNSTAGE_VOLUME']);
   const stagingTargetPath = `${rootDirectory}/plugins/staged`;
   const targetPath = `${rootDirectory}/pods/u1/volumes/kubernetes.io~csi/pv/mount`;
-  const volumeCapability = { accessMode: 'SINGLE_NODE_WRITER', fsType: '', mountFlags: [], volumeMountGroup: '' };
+  const volumeCapability = { accessMode: 'SINGLE_NODE_WRITER', fsType: '', mountFlags: [], volumeMountGroup: '', isBlock: false };
   const request: CsiStaging = { volumeId: 'v1', publishContext: {}, stagingTargetPath, volumeCapability, secrets: { s: 'x' }, volumeContext: { a: 'b' } };
   // Each twice: a kubelet that was restarted asks again.
   for (let i = 0; i < 2; i++) t.equal(await node.stage({ endpoint, ...request }, quietCall), null);

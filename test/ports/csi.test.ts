@@ -147,7 +147,7 @@ t.test('a driver that fails, hangs, is cut off or talks of something else; secre
   driver.faults.length = 0;
   t.strictSame(await run.node.capabilities({ endpoint }, quietCall), ['STAGE_UNSTAGE_VOLUME'], 'and works again');
   driver.faults.push({ method: 'NodeStageVolume', code: 13, message: 'no', delayMillis: 0, times: 1 });
-  const volumeCapability = { accessMode: 'SINGLE_NODE_WRITER', fsType: '', mountFlags: [], volumeMountGroup: '' };
+  const volumeCapability = { accessMode: 'SINGLE_NODE_WRITER', fsType: '', mountFlags: [], volumeMountGroup: '', isBlock: false };
   const request = { volumeId: 'v', publishContext: {}, stagingTargetPath: '/none', volumeCapability, secrets: { password: 'hunter2' }, volumeContext: {} };
   const error = await run.node.stage({ endpoint, ...request }, quietCall).catch((failure: Error) => failure);
   t.notMatch(JSON.stringify(error) + String(error), /hunter2/);

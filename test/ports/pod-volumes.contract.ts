@@ -52,7 +52,7 @@ export async function podVolumesContract(t: Test, host: VolumesUnderTest): Promi
   t.equal(await volumes.setUp(disk, quietCall), null);
   t.equal(await volumes.setUp(disk, quietCall), null, 'twice is once');
   await volumes.setUp(payloadVolume, quietCall);
-  const both = [payloadVolume, disk].map(({ plugin, volume }) => ({ plugin, volume, data: null }));
+  const both = [payloadVolume, disk].map(({ plugin, volume }) => ({ plugin, volume, isDevice: false, data: null }));
   t.strictSame(await volumes.list({ uid: 'u1' }, quietCall), { volumes: both, subPaths: [] }, 'sorted');
 
   for (const bad of ['', '..', 'a/b', 'x'.repeat(300)]) {

@@ -27,7 +27,7 @@ export async function volumeMountsContract(t: Test, { mounts, hostDirectory, pre
   t.strictSame(await mounts.survey(null, quietCall), [], 'and a mount that failed leaves no directory');
   t.equal(await mounts.mount({ place: first, source }, quietCall), 'mounted');
   t.equal(await mounts.mount({ place: first, source }, quietCall), 'present', 'twice is once');
-  t.strictSame(await mounts.survey(null, quietCall), [{ uid: 'u1', volumes: [{ plugin: 'kubernetes.io~local-volume', volume: 'pv', data: null }] }]);
+  t.strictSame(await mounts.survey(null, quietCall), [{ uid: 'u1', volumes: [{ plugin: 'kubernetes.io~local-volume', volume: 'pv', isDevice: false, data: null }] }]);
   t.strictSame((await mounts.references({ place: first }, quietCall)).mountPoints, []);
   t.equal(await mounts.mount({ place: second, source }, quietCall), 'mounted');
   const { mountPoints } = await mounts.references({ place: first }, quietCall);

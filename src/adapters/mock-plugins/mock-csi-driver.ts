@@ -1,9 +1,9 @@
-// A small CSI driver of the node service, for tests and demonstrations: volumes are directories of its own, shown by bind mounts (root), or by a copy of
-// nothing but a marker file without root. It can be slow, fail, hang, and be started again.
+// A small CSI driver of the node service, for tests and demonstrations: volumes are directories of its own, or devices that links in its directory lead
+// to, shown by bind mounts (root), or by a copy of nothing but a marker file without root. It can be slow, fail, hang, and be started again.
 //
 // Invariants: it touches nothing but its directory, its sockets, and the paths that it is called with; what it needs to take a volume down again is what the
 // kernel's table of mounts says, so that a driver that was killed goes on where it was.
-import { existsSync, lstatSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Server, ServerCredentials, type ServerUnaryCall, type ServiceError, type sendUnaryData } from '@grpc/grpc-js';
 import type { PortOf } from '../../ports/operation.js';
@@ -128,8 +128,11 @@ export class MockCsiDriver {
       nodeGetCapabilities: this.method('NodeGetCapabilities', async () => ({
         capabilities: capabilities.map((name) => ({ type: { $case: 'rpc' as const, rpc: { type: CapabilityType[name as keyof typeof CapabilityType] } } })),
       })),
-      nodeStageVolume: this.method('NodeStageVolume', async ({ volumeId, stagingTargetPath }) => this.show(this.made(text(volumeId)), text(stagingTargetPath), [])),
-      nodePublishVolume: this.method('NodePublishVolume', async ({ volumeId, stagingTargetPath, targetPath, readonly }) => {
+      nodeStageVolume: this.method('NodeStageVolume', async ({ volumeId, stagingTargetPath, volumeCapability }) =>
+        isBlock(volumeCapability) ? {} : this.show(this.made(text(volumeId)), text(stagingTargetPath), []),
+      ),
+      nodePublishVolume: this.method('NodePublishVolume', async ({ volumeId, stagingTargetPath, targetPath, readonly, volumeCapability }) => {
+        if (isBlock(volumeCapability)) return this.showDevice(text(volumeId), text(targetPath));
         const source = text(stagingTargetPath) === '' || this.options.mounts === null ? this.made(text(volumeId)) : text(stagingTargetPath);
         return this.show(source, text(targetPath), readonly === true ? ['ro'] : []);
       }),
@@ -191,11 +194,29 @@ export class MockCsiDriver {
     return {};
   }
 
+  /** The device of a raw block volume is what the link `<handle>.device` leads to; shown by a bind mount, or by a link without mounts. */
+  private async showDevice(volumeId: string, target: string): Promise<object> {
+    const device = realpathSync(`${this.dataOf(volumeId)}.device`);
+    if (isMounted(target) || lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() === true) return {};
+    const { mounts } = this.options;
+    if (mounts === null) symlinkSync(device, target);
+    else {
+      writeFileSync(target, '');
+      await mounts.bind({ source: device, target, recursive: false, options: [] }, { signal: new AbortController().signal, timeoutMicros: null });
+    }
+    return {};
+  }
+
   /** @param goes the directory too */
   private async hide(target: string, goes: boolean): Promise<object> {
     if (this.options.mounts !== null && isMounted(target))
       await this.options.mounts.unmount({ target, force: false }, { signal: new AbortController().signal, timeoutMicros: null });
-    if (!existsSync(target)) return {};
+    const found = lstatSync(target, { throwIfNoEntry: false });
+    if (found === undefined) return {};
+    if (!found.isDirectory()) {
+      unlinkSync(target);
+      return {};
+    }
     rmSync(join(target, markerFile), { force: true });
     if (goes) rmdirSync(target);
     return {};
@@ -204,6 +225,10 @@ export class MockCsiDriver {
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
+}
+
+function isBlock(capability: unknown): boolean {
+  return (capability as { readonly accessType?: { readonly $case: string } } | undefined)?.accessType?.$case === 'block';
 }
 
 function isMounted(path: string): boolean {

@@ -79,8 +79,9 @@ function stagingOf({ volumeId, publishContext, stagingTargetPath, volumeCapabili
   };
 }
 
-function capabilityOf({ accessMode, fsType, mountFlags, volumeMountGroup }: CsiCapability, operation: string): VolumeCapability {
+function capabilityOf({ accessMode, fsType, mountFlags, volumeMountGroup, isBlock }: CsiCapability, operation: string): VolumeCapability {
   const mode = (Mode as unknown as Readonly<Record<string, Mode | undefined>>)[accessMode];
   if (mode === undefined) throw new PortError({ kind: 'invalid-argument', message: `unknown access mode ${accessMode}`, operation, subject: '' });
+  if (isBlock) return { accessType: { $case: 'block', block: {} }, accessMode: { mode } };
   return { accessType: { $case: 'mount', mount: { fsType, mountFlags: [...mountFlags], volumeMountGroup } }, accessMode: { mode } };
 }

@@ -3,7 +3,7 @@
 // Invariant: only empty directories and the data file itself are removed, and only while nothing is mounted at or below the place.
 import { closeSync, constants, fstatSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { Call, PortOf } from '../../ports/operation.js';
-import type { CsiFileOperations } from '../../ports/outbound/csi-files.js';
+import type { CsiFileOperations, StagedCsiVolume } from '../../ports/outbound/csi-files.js';
 import type { VolumePlace } from '../../ports/outbound/volume-mounts.js';
 import { parseMountinfo } from '../native-linux/index.js';
 import { checkName, DirectoryHandle, making, walking } from './directory-handle.js';
@@ -13,7 +13,11 @@ const directoryMode = 0o750;
 const fileMode = 0o644;
 const dataFile = 'vol_data.json';
 const stagingDirectory = ['plugins', 'kubernetes.io', 'csi'];
+const devicesName = 'volumeDevices';
+const devicesDirectory = [...stagingDirectory, devicesName];
 const dataBytesMax = 64 * 1024;
+/** Directories of block volumes' places, beside those of the volumes. */
+const devicePlaces = ['publish', 'staging'];
 
 export class FileCsiFiles implements PortOf<CsiFileOperations> {
   private constructor(private readonly root: DirectoryHandle) {}
@@ -46,14 +50,45 @@ export class FileCsiFiles implements PortOf<CsiFileOperations> {
     return carryOut('csiFiles.read', subjectOf(place), call, () => walking(this.root, elementsOf(place).slice(0, -1), read));
   }
 
-  staged(_request: null, call: Call): Promise<readonly string[]> {
+  staged(_request: null, call: Call): Promise<readonly StagedCsiVolume[]> {
     return carryOut('csiFiles.staged', '', call, () => {
+      const below = (volumes: DirectoryHandle, inner: readonly string[]) => volumes.directoryNames().flatMap((name) => walking(volumes, [name, ...inner], readable) ?? []);
       const found = walking(this.root, stagingDirectory, (drivers) =>
-        drivers
-          .directoryNames()
-          .flatMap((driver) => walking(drivers, [driver], (volumes) => volumes.directoryNames().flatMap((name) => walking(volumes, [name], readable) ?? [])) ?? []),
+        drivers.directoryNames().flatMap((driver) => (driver === devicesName ? [] : (walking(drivers, [driver], (volumes) => below(volumes, [])) ?? []))),
       );
-      return found ?? [];
+      const devices = walking(this.root, devicesDirectory, (volumes) => below(volumes, ['data']));
+      return [...(found ?? []).map((data) => ({ data, isDevice: false })), ...(devices ?? []).map((data) => ({ data, isDevice: true }))];
+    });
+  }
+
+  prepareDevice({ volume, data }: CsiFileOperations['prepareDevice']['request'], call: Call): Promise<null> {
+    return carryOut('csiFiles.prepareDevice', volume, call, () => {
+      checkName(volume);
+      making(this.root, [...devicesDirectory, volume, 'data'], directoryMode, (directory) => write(directory, data));
+      for (const kind of devicePlaces) making(this.root, [...devicesDirectory, kind], directoryMode, (places) => places.ensure(volume, directoryMode).close());
+      return null;
+    });
+  }
+
+  removeDevice({ volume }: CsiFileOperations['removeDevice']['request'], call: Call): Promise<'removed' | 'mounted'> {
+    return carryOut('csiFiles.removeDevice', volume, call, () => {
+      checkName(volume);
+      const outcome = walking(this.root, devicesDirectory, (devices) => {
+        if ([volume, ...devicePlaces.map((kind) => `${kind}/${volume}`)].some((place) => isMounted(`${devices.where()}/${place}`))) return 'mounted';
+        // The file is last: while anything is left, the volume is known for what it is.
+        for (const kind of devicePlaces) walking(devices, [kind], (places) => places.removeDirectory(volume));
+        walking(devices, [volume], (own) => {
+          own.removeDirectory('dev');
+          walking(own, ['data'], (directory) => {
+            directory.unlink(`${dataFile}.new`);
+            directory.unlink(dataFile);
+          });
+          own.removeDirectory('data');
+        });
+        devices.removeDirectory(volume);
+        return 'removed';
+      });
+      return outcome === 'mounted' ? 'mounted' : 'removed';
     });
   }
 

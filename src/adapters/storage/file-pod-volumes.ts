@@ -27,6 +27,7 @@ const ownFileSystems: ReadonlySet<string> = new Set(['tmpfs', 'hugetlbfs']);
 
 export class FilePodVolumes implements PortOf<PodVolumeOperations> {
   private constructor(
+    private readonly root: DirectoryHandle,
     private readonly pods: DirectoryHandle,
     private readonly mounts: PortOf<MountOperations>,
     private readonly noSwap: boolean,
@@ -35,12 +36,13 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
 
   /** Makes the roots when they are absent. Throws what the kernel says. */
   static open({ rootDirectory }: { readonly rootDirectory: string }, mounts: PortOf<MountOperations>, openBeneath: OpenBeneath): FilePodVolumes {
-    const pods = using(DirectoryHandle.root(rootDirectory, directoryMode), (root) => root.ensure('pods', directoryMode));
-    return new FilePodVolumes(pods, mounts, knowsNoSwap(release(), readFileSync('/proc/self/uid_map', 'utf8')), openBeneath);
+    const root = DirectoryHandle.root(rootDirectory, directoryMode);
+    return new FilePodVolumes(root, root.ensure('pods', directoryMode), mounts, knowsNoSwap(release(), readFileSync('/proc/self/uid_map', 'utf8')), openBeneath);
   }
 
   close(): void {
     this.pods.close();
+    this.root.close();
   }
 
   setUp(request: VolumeSetUp, call: Call): Promise<null> {
@@ -167,7 +169,7 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
     return carryOut('podVolumes.list', uid, call, () => {
       checkName(uid);
       return {
-        volumes: walking(this.pods, [uid, 'volumes'], leftVolumes) ?? [],
+        volumes: leftVolumes(this.root, uid),
         subPaths: walking(this.pods, [uid, 'volume-subpaths'], (directory) => subPathsIn(directory, mountPoints())) ?? [],
       };
     });

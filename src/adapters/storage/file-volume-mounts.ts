@@ -140,9 +140,7 @@ export class FileVolumeMounts implements PortOf<VolumeMountOperations> {
 
   survey(_request: null, call: Call): Promise<readonly FoundPodVolumes[]> {
     return carryOut('volumeMounts.survey', '', call, () => {
-      const found = walking(this.root, ['pods'], (pods) =>
-        pods.directoryNames().map((uid): FoundPodVolumes => ({ uid, volumes: walking(pods, [uid, 'volumes'], leftVolumes) ?? [] })),
-      );
+      const found = walking(this.root, ['pods'], (pods) => pods.directoryNames().map((uid): FoundPodVolumes => ({ uid, volumes: leftVolumes(this.root, uid) })));
       return (found ?? []).filter(({ volumes }) => volumes.length > 0);
     });
   }

@@ -1,5 +1,6 @@
 // The face of the storage adapter: what the agent keeps in files, and how file systems' refusals become port errors.
 export { checkName } from './directory-handle.js';
+export { FileBlockDevices } from './file-block-devices.js';
 export { FileContainerLogs } from './file-container-logs.js';
 export { FileCsiFiles } from './file-csi-files.js';
 export { carryOut, errnoName, FileRefusal } from './file-errors.js';

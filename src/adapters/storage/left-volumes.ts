@@ -1,4 +1,4 @@
-// The volumes that are in a pod's directory, by their directories alone: a volume may be a mount of a server that is dead, and is never entered.
+// The volumes that are in a pod's directory, by their links or their directories alone: a volume may be a mount of a server that is dead, and is never entered.
 // Only a CSI volume has a directory of the kubelet's own around what is mounted, and in it the file that says whose it is.
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import type { LeftVolume } from '../../ports/outbound/pod-volumes.js';
@@ -8,13 +8,27 @@ const csiPlugin = 'kubernetes.io~csi';
 const dataFile = 'vol_data.json';
 const dataBytesMax = 64 * 1024;
 
-/** @param volumes a pod's directory of that name */
-export function leftVolumes(volumes: DirectoryHandle): readonly LeftVolume[] {
+const deviceData = ['plugins', 'kubernetes.io', 'csi', 'volumeDevices'];
+
+/** @param root the kubelet's */
+export function leftVolumes(root: DirectoryHandle, uid: string): readonly LeftVolume[] {
+  const devices = walking(root, ['pods', uid, 'volumeDevices'], (plugins) =>
+    plugins.directoryNames().flatMap((plugin) => walking(plugins, [plugin], (inside) => linksOf(root, plugin, inside)) ?? []),
+  );
+  return [...(walking(root, ['pods', uid, 'volumes'], mountedOnes) ?? []), ...(devices ?? [])];
+}
+
+function linksOf(root: DirectoryHandle, plugin: string, inside: DirectoryHandle): LeftVolume[] {
+  const names = inside.entries().flatMap((entry) => (entry.isSymbolicLink() && !entry.name.startsWith('..') ? [entry.name] : []));
+  return names.sort().map((volume) => ({ plugin, volume, isDevice: true, data: plugin === csiPlugin ? walking(root, [...deviceData, volume, 'data'], dataIn) : null }));
+}
+
+function mountedOnes(volumes: DirectoryHandle): readonly LeftVolume[] {
   return volumes.directoryNames().flatMap((plugin) => walking(volumes, [plugin], (inside) => volumesOf(plugin, inside)) ?? []);
 }
 
 function volumesOf(plugin: string, inside: DirectoryHandle): LeftVolume[] {
-  return inside.directoryNames().map((volume) => ({ plugin, volume, data: plugin === csiPlugin ? walking(inside, [volume], dataIn) : null }));
+  return inside.directoryNames().map((volume) => ({ plugin, volume, isDevice: false, data: plugin === csiPlugin ? walking(inside, [volume], dataIn) : null }));
 }
 
 function dataIn(directory: DirectoryHandle): string | null {

@@ -9,6 +9,7 @@ import { FileRefusal } from './file-errors.js';
 /** A server that doesn't answer lets mount.nfs try for minutes; the agent tries again anyway. */
 const helperTimeoutMs = 120_000;
 const outputBytesMax = 64 * 1024;
+const programEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 const secretOptions = /\b(password|passwd|pass|credentials|cred|secret)=[^,\s]*/gi;
 
 export interface MountHelperRequest {
@@ -31,19 +32,33 @@ export function runMountHelper({ fsType, source, target, options, directories }:
   const given = [source, target, ...(options.length === 0 ? [] : ['-o', options.join(',')])];
   return new Promise((resolve, reject) => {
     // execFile has no `detached`, so a helper's own children end with it at the latest when their server answers.
-    const child = execFile(
-      path,
-      given,
-      { env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }, timeout: timeoutOf(call), killSignal: 'SIGKILL', maxBuffer: outputBytesMax },
-      (error, stdout, stderr) => {
-        if (error === null) return resolve();
-        const output = `${stdout}${stderr}`.trim().replace(secretOptions, '$1=<masked>');
-        const status = error.killed === true ? 'deadline exceeded' : `exit status ${error.code ?? 'unknown'}`;
-        reject(
-          new FileRefusal(error.killed === true ? 'deadline-exceeded' : 'unavailable', `mount failed: ${status}\n${text(fsType, source, target, options)}\nOutput: ${output}`),
-        );
-      },
-    );
+    const child = execFile(path, given, { env: programEnvironment, timeout: timeoutOf(call), killSignal: 'SIGKILL', maxBuffer: outputBytesMax }, (error, stdout, stderr) => {
+      if (error === null) return resolve();
+      const output = `${stdout}${stderr}`.trim().replace(secretOptions, '$1=<masked>');
+      const status = error.killed === true ? 'deadline exceeded' : `exit status ${error.code ?? 'unknown'}`;
+      reject(new FileRefusal(error.killed === true ? 'deadline-exceeded' : 'unavailable', `mount failed: ${status}\n${text(fsType, source, target, options)}\nOutput: ${output}`));
+    });
+    child.stdin?.end();
+  });
+}
+
+export interface ProgramRequest {
+  readonly program: string;
+  /** Its arguments. */
+  readonly given: readonly string[];
+  readonly directories: readonly string[];
+}
+
+/** A program of the system, with its arguments one by one. `failed-precondition` where the node doesn't have it. */
+export function runProgram({ program, given, directories }: ProgramRequest, call: Call): Promise<void> {
+  const path = directories.map((directory) => `${directory}/${program}`).find(isProgram);
+  if (path === undefined) throw new FileRefusal('failed-precondition', `the node has no ${program} in ${directories.join(', ')}`);
+  return new Promise((resolve, reject) => {
+    const child = execFile(path, given, { env: programEnvironment, timeout: timeoutOf(call), killSignal: 'SIGKILL', maxBuffer: outputBytesMax }, (error, stdout, stderr) => {
+      if (error === null) return resolve();
+      const status = error.killed === true ? 'deadline exceeded' : `exit status ${error.code ?? 'unknown'}`;
+      reject(new FileRefusal(error.killed === true ? 'deadline-exceeded' : 'unavailable', `${program} ${given.join(' ')}: ${status}: ${`${stdout}${stderr}`.trim()}`));
+    });
     child.stdin?.end();
   });
 }

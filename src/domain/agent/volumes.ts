@@ -10,7 +10,7 @@ import { releaseReplied, releaseVolumes, settleRelease } from '../volume-manager
 import { volumeGroups } from '../volume-manager/volume-groups.js';
 import { claimMachine, releaseMachine, surveyMachine, volumeMachine } from '../volume-manager/volume-manager-state.js';
 import { volumeReplied } from '../volume-manager/volume-operations.js';
-import { mountedVolumesOf, releaseState, volumesState } from '../volume-manager/volume-waiting.js';
+import { blockVolumesOf, mountedVolumesOf, releaseState, volumesState } from '../volume-manager/volume-waiting.js';
 import type { AgentContext } from './agent-context.js';
 import { orphanVolumesChanged } from './orphan-directories.js';
 import { operationWoken } from './pod-operations.js';
@@ -23,6 +23,7 @@ export function volumesOfPods(context: AgentContext): VolumesOfPods {
     state: (uid, waited) => volumesState(volumes, uid, waited),
     refresh: (uid) => refreshVolumes(volumes, uid, context),
     mounted: (uid) => mountedVolumesOf(volumes, uid, context.nodeFacts.rootDirectory),
+    devices: (uid) => blockVolumesOf(volumes, uid, context.nodeFacts.rootDirectory),
     groups: (uid) => volumeGroups(volumes, uid),
     release: (uid) => releaseVolumes(volumes, uid, context),
     releaseState: (uid, waited) => releaseState(volumes, uid, waited),

@@ -229,11 +229,12 @@ function prepareSubPaths(start: ContainerStart, run: SyncRun, context: SyncConte
 function requestOf(start: ContainerStart, run: SyncRun, context: SyncContext): ContainerRequest {
   const { container, restartCount, imageRef, imageStatus, terminationFile, subPaths } = start;
   const volumes = context.volumes.mounted(run.uid);
+  const blockVolumes = context.volumes.devices(run.uid);
   const { pod, status } = run;
   const envSources = { ...context.envSources(run), ...envFileSources(start, run, context), objects: envObjectsOf(start, context) };
   const of = { pod, container, restartCount, podIps: status.ips, status, envSources };
   const imageVolumes = imageVolumesOf(run);
-  return { ...of, ...sandboxInputs(run, context), imageRef, image: imageStatus, terminationFile, volumes, imageVolumes, subPathMounts: subPaths.targets };
+  return { ...of, ...sandboxInputs(run, context), imageRef, image: imageStatus, terminationFile, volumes, blockVolumes, imageVolumes, subPathMounts: subPaths.targets };
 }
 
 function create(start: ContainerStart, run: SyncRun, context: SyncContext): number {

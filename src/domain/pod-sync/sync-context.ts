@@ -6,6 +6,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { UserNamespaceFile } from '../../ports/outbound/pod-files.js';
 import type { ApiData } from '../api-data/api-data.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
+import type { BlockVolume } from '../containers/block-devices.js';
 import type { ContainerEnvSources } from '../containers/container-config.js';
 import type { MountedVolume } from '../containers/mounts.js';
 import type { NodeFacts } from '../containers/node-facts.js';
@@ -38,6 +39,8 @@ export interface VolumesOfPods {
   refresh(uid: string): void;
   /** By their names in the pod, as containers see them. */
   mounted(uid: string): Readonly<Record<string, MountedVolume>>;
+  /** Raw block volumes, by their names in the pod. */
+  devices(uid: string): Readonly<Record<string, BlockVolume>>;
   /** Groups that own the pod's persistent volumes. */
   groups(uid: string): readonly number[];
   /** The pod's containers are dead: all that is there of its volumes is taken down. */

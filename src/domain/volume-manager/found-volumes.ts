@@ -33,16 +33,16 @@ export function surveyReplied(manager: VolumeManager, { op, outcome }: Reply<Age
   }
   manager.survey = 'over';
   for (const { uid, volumes } of outcome.value as AgentOperations['volumeMounts.survey']['reply']) {
-    for (const { plugin, volume, data } of volumes) adoptVolume(manager, { uid, plugin: unescapeName(plugin), name: volume, data });
+    for (const { plugin, volume, data, isDevice } of volumes) adoptVolume(manager, { uid, plugin: unescapeName(plugin), name: volume, data, isDevice });
   }
   // After pods' own, so that what a pod has counts as in use.
   turn.ask('csiFiles.staged', surveyAddress, 'staged', null);
 }
 
 /** What is staged may have lost its last pod before it was unstaged. */
-function adoptStaged(manager: VolumeManager, staged: readonly string[]): void {
-  for (const text of staged) {
-    const known = reconstructCsiVolume(text, '');
+function adoptStaged(manager: VolumeManager, staged: AgentOperations['csiFiles.staged']['reply']): void {
+  for (const { data, isDevice } of staged) {
+    const known = reconstructCsiVolume(data, '', isDevice ? 'Block' : 'Filesystem');
     const spec = known.ok && known.volume.spec.kind === 'persistent' ? known.volume.spec : null;
     const plugin = spec === null ? null : volumePluginFor(spec);
     const name = spec === null || plugin === null ? null : uniqueVolumeName(plugin, spec, '');
@@ -54,7 +54,8 @@ function adoptStaged(manager: VolumeManager, staged: readonly string[]): void {
 
 /** What was found is taken to be mounted, maybe. False: no kind here knows it. What is known already stays as it is known. */
 export function adoptVolume(manager: VolumeManager, found: FoundVolume): boolean {
-  const spec = kindOf(found.plugin)?.reconstruct(found) ?? null;
+  const known = kindOf(found.plugin);
+  const spec = (found.isDevice ? known?.reconstructDevice?.(found) : known?.reconstruct(found)) ?? null;
   const plugin = spec === null ? null : volumePluginFor(spec);
   if (spec === null || plugin === null) return false;
   const name = uniqueVolumeName(plugin, spec, found.uid);

@@ -8,7 +8,7 @@
 // | local-volume, nfs                              | its file system     | no                            |
 // | host-path, image                               | not                 |                               |
 import { podVolumeDirectory } from '../values/pod-directories.js';
-import { escapeName, specName, type VolumeSpec } from '../volumes/volume-spec.js';
+import { escapeName, isBlockVolume, specName, type VolumeSpec } from '../volumes/volume-spec.js';
 import type { VolumeManager } from './volume-manager-state.js';
 
 export interface MeasuredVolume {
@@ -32,7 +32,7 @@ export function measuredVolumes(manager: VolumeManager, uid: string, rootDirecto
     const unique = wanted.names.get(volume.name);
     const actual = unique === undefined ? undefined : manager.actual.get(unique);
     const mount = actual?.pods.get(uid);
-    if (actual === undefined || mount?.state !== 'mounted') return [];
+    if (actual === undefined || mount?.state !== 'mounted' || isBlockVolume(mount.spec)) return [];
     const how = trees.has(actual.plugin) ? 'tree' : fileSystems.has(actual.plugin) ? 'file-system' : null;
     if (how === null) return [];
     const path = podVolumeDirectory(rootDirectory, uid, escapeName(actual.plugin), specName(mount.spec));

@@ -1,7 +1,7 @@
 // What keeps a volume from being mounted before anything is done on the node, in the order of the reference.
 import { matchesNodeSelectorTerm } from '../values/node-affinity.js';
 import { volumePluginFor } from '../volumes/volume-plugins.js';
-import type { VolumeSpec } from '../volumes/volume-spec.js';
+import { isBlockVolume, type VolumeSpec } from '../volumes/volume-spec.js';
 import type { VolumeContext, VolumeFailure } from './volume-kind.js';
 import type { ActualVolume, VolumeOperation } from './volume-manager-state.js';
 
@@ -12,19 +12,21 @@ const exclusive = 'ReadWriteOncePod';
 export function mountRefusal(actual: ActualVolume, { spec, uid }: VolumeOperation, context: VolumeContext): VolumeFailure | null {
   if (spec.kind === 'inline') return null;
   const plugin = volumePluginFor(spec);
-  if (plugin === null) return refused('MountVolume.FindPluginBySpec failed', 'no volume plugin matched');
+  const isBlock = isBlockVolume(spec);
+  const doing = isBlock ? 'MapVolume' : 'MountVolume';
+  if (plugin === null) return refused(`${doing}.${isBlock ? 'FindMapperPluginBySpec' : 'FindPluginBySpec'} failed`, 'no volume plugin matched');
   const terms = spec.persistentVolume.spec.nodeAffinity?.required?.nodeSelectorTerms;
   const labels = context.node?.metadata.labels ?? {};
   if (terms !== undefined && !terms.some((term) => matchesNodeSelectorTerm(term, context.nodeName, labels))) {
-    return refused('MountVolume.NodeAffinity check failed', 'no matching NodeSelectorTerms');
+    return refused(`${doing}.NodeAffinity check failed`, 'no matching NodeSelectorTerms');
   }
-  if (!plugin.supportsMountOptions && mountOptionsOf(spec).length > 0) {
+  if (!isBlock && !plugin.supportsMountOptions && mountOptionsOf(spec).length > 0) {
     return refused('MountVolume.MountOptionSupport check failed', 'mount options are not supported for this volume type');
   }
   const { accessModes = [] } = spec.persistentVolume.spec;
   const others = [...actual.pods.keys()].some((other) => other !== uid);
   if (accessModes.length === 1 && accessModes[0] === exclusive && others) {
-    return refused('MountVolume.SetUp failed', 'volume uses the ReadWriteOncePod access mode and is already in use by another pod');
+    return refused(isBlock ? 'MapVolume.SetUpDevice failed' : 'MountVolume.SetUp failed', 'volume uses the ReadWriteOncePod access mode and is already in use by another pod');
   }
   return null;
 }

@@ -58,9 +58,9 @@ function found(manager: VolumeManager, release: VolumeRelease, { volumes, subPat
     release.subPaths.set(volume, planSubPathCleanup(directory, volume, present));
     withSubPaths.add(volume);
   }
-  for (const { plugin, volume, data } of volumes) {
+  for (const { plugin, volume, data, isDevice } of volumes) {
     withSubPaths.delete(volume);
-    if (!adoptVolume(manager, { uid, plugin: unescapeName(plugin), name: volume, data })) failures.push(`no plugin of this kubelet takes down ${plugin}/${volume}`);
+    if (!adoptVolume(manager, { uid, plugin: unescapeName(plugin), name: volume, data, isDevice })) failures.push(`no plugin of this kubelet takes down ${plugin}/${volume}`);
   }
   for (const name of manager.held.get(uid) ?? []) {
     manager.dirty.add(name);
@@ -68,5 +68,5 @@ function found(manager: VolumeManager, release: VolumeRelease, { volumes, subPat
     if (spec !== undefined) withSubPaths.delete(specName(spec));
   }
   // What is bound from places that have no directory of their own is unbound as a volume of that name.
-  for (const volume of withSubPaths) adoptVolume(manager, { uid, plugin: 'kubernetes.io/host-path', name: volume, data: null });
+  for (const volume of withSubPaths) adoptVolume(manager, { uid, plugin: 'kubernetes.io/host-path', name: volume, data: null, isDevice: false });
 }

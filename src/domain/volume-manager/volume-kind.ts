@@ -8,6 +8,8 @@
 // | `tearDown`      | for each pod, when its containers are dead                       | `UnmountVolume.TearDown failed`  |
 // | `unmountDevice` | when no pod of the node has the volume any more                  | `UnmountDevice failed`           |
 //
+// A raw block volume goes through the same procedures; it is mapped, not mounted, and its failures say so.
+//
 // Invariants: a procedure is a machine too: plain data (`Work`), and `decide`, which asks for one command at a time through its scene. Each
 // may be cut off after any command and begun anew, by another process: it looks at what is there, and not-found is success when taking down.
 import type { Micros } from '../../ports/micros.js';
@@ -15,11 +17,12 @@ import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ApiData } from '../api-data/api-data.js';
+import type { BlockVolume } from '../containers/block-devices.js';
 import type { MountedVolume } from '../containers/mounts.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import type { CommandFor, Reply, Turn } from '../kernel/machine.js';
 import type { CsiView } from '../plugins/csi-view.js';
-import type { VolumeSpec } from '../volumes/volume-spec.js';
+import { isBlockVolume, type VolumeSpec } from '../volumes/volume-spec.js';
 
 /** What the volumes of a node need of the agent around them. */
 export interface VolumeContext {
@@ -93,6 +96,8 @@ export interface FoundVolume {
   /** Unescaped: `kubernetes.io/empty-dir`. */
   readonly plugin: string;
   readonly name: string;
+  /** It was found as a link to a raw device. */
+  readonly isDevice: boolean;
   /** A CSI volume's `vol_data.json`; null: there is none. */
   readonly data: string | null;
 }
@@ -113,8 +118,12 @@ export interface VolumeKind {
   readonly unmountDevice: VolumeProcedure<never> | null;
   /** What containers see; null: it isn't for containers in this way. */
   readonly view: (spec: VolumeSpec, uid: string, rootDirectory: string) => MountedVolume | null;
+  /** What containers are given of a raw block volume; left out: the kind has none. */
+  readonly device?: (spec: VolumeSpec, uid: string, rootDirectory: string) => BlockVolume | null;
   /** The spec that a directory left by an earlier agent stands for, without the API. null: it can't be told. */
   readonly reconstruct: (found: FoundVolume) => VolumeSpec | null;
+  /** The same for a link left in `volumeDevices`. */
+  readonly reconstructDevice?: (found: FoundVolume) => VolumeSpec | null;
 }
 
 export const asked: VolumeStep = { kind: 'asked' };
@@ -132,6 +141,16 @@ export function singleCommand(ask: (scene: VolumeScene) => VolumeStep, severity:
     replied: (_work, { outcome }) => (outcome.ok ? done : failed(outcome.error.message, severity)),
   };
   return procedure as unknown as VolumeProcedure<never>;
+}
+
+/** One procedure for file systems, another for raw block volumes. */
+export function byVolumeMode(fileSystem: VolumeProcedure<never>, block: VolumeProcedure<never>): VolumeProcedure<never> {
+  const of = ({ spec }: VolumeScene) => (isBlockVolume(spec) ? block : fileSystem);
+  return {
+    begin: (scene) => of(scene).begin(scene),
+    decide: (work, scene) => of(scene).decide(work, scene),
+    replied: (work, reply, scene) => of(scene).replied(work, reply, scene),
+  };
 }
 
 /** Forgets the type of a procedure's work, which only the procedure itself looks into. */

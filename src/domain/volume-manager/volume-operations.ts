@@ -15,7 +15,7 @@ import { assert } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
 import { goQuote } from '../values/go-text.js';
 import { volumePluginFor } from '../volumes/volume-plugins.js';
-import { specName, type VolumeSpec } from '../volumes/volume-spec.js';
+import { isBlockVolume, specName, type VolumeSpec } from '../volumes/volume-spec.js';
 import { isShownAnew } from './desired-volumes.js';
 import { mountRefusal } from './mount-checks.js';
 import { backoffKey, backoffText, operationFailed } from './volume-backoff.js';
@@ -40,6 +40,14 @@ const prefixes: Readonly<Record<VolumeStage, string>> = {
   subPaths: 'error cleaning subPath mounts',
   tearDown: 'UnmountVolume.TearDown failed',
   unmountDevice: 'UnmountDevice failed',
+};
+
+const blockPrefixes: Readonly<Record<VolumeStage, string>> = {
+  mountDevice: 'MapVolume.SetUpDevice failed',
+  setUp: 'MapVolume.MapPodDevice failed',
+  subPaths: prefixes.subPaths,
+  tearDown: 'UnmapVolume.UnmapPodDevice failed',
+  unmountDevice: 'UnmapDevice.TearDownDevice failed',
 };
 
 export function beginOperation(manager: VolumeManager, volumeName: string, kind: VolumeOperationKind, uid: string, context: VolumeContext): void {
@@ -127,7 +135,12 @@ function take(manager: VolumeManager, operation: VolumeOperation, step: VolumeSt
       advance(manager, operation, context);
       return;
     case 'failed':
-      end(manager, operation, { message: step.message, severity: step.severity, prefix: step.prefix ?? prefixes[operation.stages[0] as VolumeStage] }, context);
+      end(
+        manager,
+        operation,
+        { message: step.message, severity: step.severity, prefix: step.prefix ?? (isBlockVolume(operation.spec) ? blockPrefixes : prefixes)[operation.stages[0] as VolumeStage] },
+        context,
+      );
   }
 }
 
@@ -237,7 +250,7 @@ function spoiled(actual: ActualVolume, { kind, uid, spec, stages, isRemount }: V
 function tell(manager: VolumeManager, operation: VolumeOperation, { message, prefix }: VolumeFailure, text: string, context: VolumeContext): void {
   const pod = operation.kind === 'mount' ? (manager.pods.get(operation.uid)?.pod ?? null) : null;
   const what = `${prefix} for volume ${goQuote(specName(operation.spec))} : ${message}`;
-  if (pod !== null) context.event(pod, null, 'Warning', 'FailedMount', what);
+  if (pod !== null) context.event(pod, null, 'Warning', isBlockVolume(operation.spec) ? 'FailedMapVolume' : 'FailedMount', what);
   context.turn.log('error', text, { podUID: operation.uid, what });
 }
 

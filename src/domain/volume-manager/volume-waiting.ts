@@ -1,10 +1,12 @@
 // What those who wait for volumes are told: a pod that is to start, and one whose containers are dead.
 import type { Micros } from '../../ports/micros.js';
+import type { BlockVolume } from '../containers/block-devices.js';
 import type { MountedVolume } from '../containers/mounts.js';
 import { derived } from '../values/derived.js';
 import { goList } from '../values/go-text.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { usedVolumes } from '../volumes/node-volumes.js';
+import { isBlockVolume } from '../volumes/volume-spec.js';
 import { kindOf } from './volume-kinds.js';
 import type { PodVolumes, VolumeManager } from './volume-manager-state.js';
 
@@ -57,11 +59,24 @@ export function mountedVolumesOf(manager: VolumeManager, uid: string, rootDirect
   for (const [volumeName, name] of wanted?.names ?? []) {
     const actual = manager.actual.get(name);
     const mount = actual?.pods.get(uid);
-    if (actual === undefined || mount?.state !== 'mounted') continue;
+    if (actual === undefined || mount?.state !== 'mounted' || isBlockVolume(mount.spec)) continue;
     const view = kindOf(actual.plugin)?.view(mount.spec, uid, rootDirectory) ?? null;
     if (view !== null) mounted.push([volumeName, view]);
   }
   return Object.fromEntries(mounted);
+}
+
+/** The pod's raw block volumes, by their names in the pod; those that aren't mapped are left out. */
+export function blockVolumesOf(manager: VolumeManager, uid: string, rootDirectory: string): Readonly<Record<string, BlockVolume>> {
+  const mapped: [string, BlockVolume][] = [];
+  for (const [volumeName, name] of manager.pods.get(uid)?.names ?? []) {
+    const actual = manager.actual.get(name);
+    const mount = actual?.pods.get(uid);
+    if (actual === undefined || mount?.state !== 'mounted') continue;
+    const device = kindOf(actual.plugin)?.device?.(mount.spec, uid, rootDirectory) ?? null;
+    if (device !== null) mapped.push([volumeName, device]);
+  }
+  return Object.fromEntries(mapped);
 }
 
 /** Names of attachable volumes that are wanted or here; null: what is here is not known yet. */

@@ -13,10 +13,11 @@ import { goQuote } from '../values/go-text.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { utf8Decode } from '../values/utf8.js';
 import type { TokenRequest } from './api-data-volume.js';
-import { csiAttachmentName, csiDeviceMountPath, csiPlugin, csiStagingDataFile, csiTargetPath, csiVolumeDataFile, csiVolumeHandle } from './csi-volume.js';
+import { csiAttachmentName, csiBlockPaths, csiDeviceMountPath, csiPlugin, csiStagingDataFile, csiTargetPath, csiVolumeDataFile, csiVolumeHandle } from './csi-volume.js';
 import type { CsiStagingData, CsiVolumeData } from './csi-volume-data.js';
+import type { Named } from './device-names.js';
 import type { Lookup } from './object-payload.js';
-import { specName, type VolumeSpec } from './volume-spec.js';
+import { isBlockVolume, specName, type VolumeSpec } from './volume-spec.js';
 
 /** `transient`: nothing has happened, try again. `uncertain`: it may be mounted. `final`: it isn't. */
 export type CsiFailure = { readonly kind: 'failed'; readonly certainty: 'transient' | 'uncertain' | 'final'; readonly message: string };
@@ -27,6 +28,7 @@ export interface CsiVolumeCapability {
   readonly mountFlags: readonly string[];
   /** `''`: the driver isn't to care. */
   readonly volumeMountGroup: string;
+  readonly isBlock: boolean;
 }
 export interface CsiStageRequest {
   readonly volumeId: string;
@@ -83,7 +85,7 @@ const uncertainKinds: readonly PortErrorKind[] = ['cancelled', 'deadline-exceede
 export function planCsiStage(facts: CsiMountFacts): CsiCall<CsiStageRequest, CsiStagingData> | CsiFailure | null {
   const { spec, rootDirectory } = facts;
   if (!isStaged(facts) || spec.kind !== 'persistent') return null;
-  const path = csiDeviceMountPath(rootDirectory, spec);
+  const path = csiStagingPath(rootDirectory, spec);
   if (!path.ok) return { kind: 'failed', certainty: 'final', message: path.message };
   const context = publishContext(facts);
   if (!context.ok) return context.failure;
@@ -111,19 +113,20 @@ export function planCsiPublish(facts: CsiMountFacts): CsiCall<CsiPublishRequest,
   const volumeLifecycleMode = spec.kind === 'inline' ? 'Ephemeral' : 'Persistent';
   const unsupported = lifecycleModeProblem(facts.driver, volumeLifecycleMode, source.driver);
   if (unsupported !== null) return transient(`${csiPlugin}: mounter.SetupAt failed to check volume lifecycle mode: ${unsupported}`);
-  if (facts.driver !== null && (facts.driver.spec.fsGroupPolicy ?? '') === '') {
+  if (!isBlockVolume(spec) && facts.driver !== null && (facts.driver.spec.fsGroupPolicy ?? '') === '') {
     return transient(`${csiPlugin}: mounter.SetupAt failed to check fsGroup policy: expected valid fsGroupPolicy, received nil value or empty string`);
   }
   const context = spec.kind === 'persistent' ? publishContext(facts) : { ok: true as const, value: {} };
   if (!context.ok) return context.failure;
   const secrets = secretTexts(facts, withNamespace(source.nodePublishSecretRef, spec, pod), 'NodePublishSecretRef');
   if (!secrets.ok) return secrets.failure;
-  const tokens = tokenTexts(facts);
+  const tokens = isBlockVolume(spec) ? { ok: true as const, value: {} } : tokenTexts(facts);
   if (!tokens.ok) return tokens.failure;
   const inSecrets = facts.driver?.spec.serviceAccountTokenInSecrets === true;
   const podUid = pod.metadata.uid ?? '';
+  const isBlock = isBlockVolume(spec);
   const volumeHandle = csiVolumeHandle(spec, podUid) ?? '';
-  const staging = isStaged(facts) ? csiDeviceMountPath(rootDirectory, spec) : null;
+  const staging = isStaged(facts) ? csiStagingPath(rootDirectory, spec) : null;
   const attachmentID = csiAttachmentName(volumeHandle, source.driver, nodeName);
   return {
     kind: 'call',
@@ -133,11 +136,12 @@ export function planCsiPublish(facts: CsiMountFacts): CsiCall<CsiPublishRequest,
       volumeId: volumeHandle,
       publishContext: context.value,
       stagingTargetPath: staging?.ok === true ? staging.value : '',
-      targetPath: csiTargetPath(rootDirectory, podUid, spec),
+      targetPath: isBlock ? csiBlockPaths(rootDirectory, podUid, spec).publishPath : csiTargetPath(rootDirectory, podUid, spec),
       volumeCapability: capabilityOf(facts),
       readonly: isCsiReadOnly(spec),
       secrets: inSecrets ? { ...secrets.value, ...tokens.value } : secrets.value,
-      volumeContext: { ...source.volumeAttributes, ...podInfo(facts), ...(inSecrets ? {} : tokens.value) },
+      // Drivers are told of the pod only for file systems.
+      volumeContext: isBlock ? (source.volumeAttributes ?? {}) : { ...source.volumeAttributes, ...podInfo(facts), ...(inSecrets ? {} : tokens.value) },
     },
   };
 }
@@ -178,6 +182,11 @@ export function appliesFsGroup({ spec, driver, fsGroup, capabilities }: CsiMount
 
 function isStaged({ spec, capabilities }: CsiMountFacts): boolean {
   return spec.kind === 'persistent' && capabilities.includes('STAGE_UNSTAGE_VOLUME');
+}
+
+/** Where the driver stages the volume to. */
+function csiStagingPath(rootDirectory: string, spec: VolumeSpec): Named {
+  return isBlockVolume(spec) ? { ok: true, value: csiBlockPaths(rootDirectory, '', spec).stagingPath } : csiDeviceMountPath(rootDirectory, spec);
 }
 
 function sourceOf(spec: VolumeSpec): Source {
@@ -256,12 +265,15 @@ function capabilityOf(facts: CsiMountFacts): CsiVolumeCapability {
   const { spec, capabilities, fsGroup } = facts;
   const mode = spec.kind === 'inline' ? undefined : spec.persistentVolume.spec.accessModes?.[0];
   const options = spec.kind === 'inline' ? [] : (spec.persistentVolume.spec.mountOptions ?? []);
+  const accessMode = csiAccessMode(mode ?? 'ReadWriteOnce', capabilities.includes('SINGLE_NODE_MULTI_WRITER'));
+  if (isBlockVolume(spec)) return { accessMode, fsType: '', mountFlags: [], volumeMountGroup: '', isBlock: true };
   const label = labelOf(facts);
   return {
-    accessMode: csiAccessMode(mode ?? 'ReadWriteOnce', capabilities.includes('SINGLE_NODE_MULTI_WRITER')),
+    accessMode,
     fsType: sourceOf(spec).fsType ?? '',
     mountFlags: label === '' ? options : [...options, `context=${goQuote(label)}`],
     volumeMountGroup: fsGroup !== null && capabilities.includes('VOLUME_MOUNT_GROUP') ? String(fsGroup) : '',
+    isBlock: false,
   };
 }
 

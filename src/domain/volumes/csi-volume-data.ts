@@ -13,7 +13,8 @@ export interface CsiVolumeData {
   readonly volumeHandle: string;
   readonly driverName: string;
   readonly nodeName: string;
-  readonly volumeLifecycleMode: 'Persistent' | 'Ephemeral';
+  /** Raw block volumes are persistent, and don't say so. */
+  readonly volumeLifecycleMode?: 'Persistent' | 'Ephemeral';
   readonly attachmentID: string;
   readonly seLinuxMountContext?: string;
 }
@@ -37,7 +38,7 @@ export function csiDataText(data: CsiVolumeData | CsiStagingData): string {
 }
 
 /** The volume that a data file tells of. @param directory where the file is, for messages */
-export function reconstructCsiVolume(text: string, directory: string): CsiReconstruction {
+export function reconstructCsiVolume(text: string, directory: string, volumeMode: 'Filesystem' | 'Block' = 'Filesystem'): CsiReconstruction {
   const problem = goJsonProblem(text);
   const data: unknown = problem === null ? JSON.parse(text) : null;
   const detail = problem ?? problemOfData(data);
@@ -49,7 +50,7 @@ export function reconstructCsiVolume(text: string, directory: string): CsiRecons
   const name = field('specVolID');
   const driver = field('driverName');
   const inline: Volume = { name, csi: { driver } };
-  const persistentVolume: PersistentVolume = { metadata: { name }, spec: { csi: { driver, volumeHandle: field('volumeHandle') }, volumeMode: 'Filesystem' } };
+  const persistentVolume: PersistentVolume = { metadata: { name }, spec: { csi: { driver, volumeHandle: field('volumeHandle') }, volumeMode } };
   const isInline = field('volumeLifecycleMode') === 'Ephemeral';
   const spec: VolumeSpec = isInline ? { kind: 'inline', volume: inline } : { kind: 'persistent', persistentVolume, readOnly: false };
   return { ok: true, volume: { spec, seLinuxMountContext: field('seLinuxMountContext') } };

@@ -13,6 +13,11 @@ export function specName(spec: VolumeSpec): string {
   return spec.kind === 'inline' ? spec.volume.name : spec.persistentVolume.metadata.name;
 }
 
+/** Containers get its device, not a file system. */
+export function isBlockVolume(spec: VolumeSpec): boolean {
+  return spec.kind === 'persistent' && spec.persistentVolume.spec.volumeMode === 'Block';
+}
+
 /** Names of volumes and plugins are file names with `/` as `~`. */
 export function escapeName(name: string): string {
   return name.replaceAll('/', '~');

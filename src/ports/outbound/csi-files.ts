@@ -4,17 +4,27 @@
 import type { Operation } from '../operation.js';
 import type { VolumePlace } from './volume-mounts.js';
 
+/** A data file of a volume that is staged, or of a raw block volume. */
+export interface StagedCsiVolume {
+  readonly data: string;
+  readonly isDevice: boolean;
+}
+
 /** Errors: not-found (the pod has no directory), invalid-argument, permission-denied, failed-precondition, resource-exhausted. */
 export interface CsiFileOperations {
   /** The directory above the place (0750) and the file in it, replaced as a whole and on disk when this answers. `makesPlace`: the place too. Idempotent. */
   readonly prepare: Operation<{ readonly place: VolumePlace; readonly makesPlace: boolean; readonly data: string | null }, null>;
   /** null: there is no file; 64 KiB at most. */
   readonly read: Operation<{ readonly place: VolumePlace }, string | null>;
-  /** What is in the data files of staged volumes (`plugins/kubernetes.io/csi/<driver>/<hash>`), in no order; a file that can't be read is left out. */
-  readonly staged: Operation<null, readonly string[]>;
+  /** Data files of staged volumes (`plugins/kubernetes.io/csi/<driver>/<hash>`) and of block volumes, in no order; a file that can't be read is left out. */
+  readonly staged: Operation<null, readonly StagedCsiVolume[]>;
   /**
    * The place, the file, and the directory above. `mounted`: nothing was done, since something is mounted there. Absent: succeeds.
    * Errors: failed-precondition when anything else is in a directory.
    */
   readonly remove: Operation<{ readonly place: VolumePlace }, 'removed' | 'mounted'>;
+  /** The places of a raw block volume below `plugins/kubernetes.io/csi/volumeDevices`: `<volume>/data` with the file, `staging/<volume>`, `publish/<volume>`. Idempotent. */
+  readonly prepareDevice: Operation<{ readonly volume: string; readonly data: string }, null>;
+  /** The same places, and the empty `<volume>/dev`. `mounted`: nothing was done. Absent: succeeds. Errors: failed-precondition when anything else is in one. */
+  readonly removeDevice: Operation<{ readonly volume: string }, 'removed' | 'mounted'>;
 }

@@ -15,6 +15,8 @@ export interface CsiCapability {
   readonly mountFlags: readonly string[];
   /** '': the driver isn't to care. */
   readonly volumeMountGroup: string;
+  /** As a raw device; what is above of file systems counts for nothing then. */
+  readonly isBlock: boolean;
 }
 
 export interface CsiStaging {

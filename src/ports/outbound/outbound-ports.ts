@@ -1,6 +1,7 @@
 // Every outbound port of the agent, by the name that its operations carry in commands, metrics, errors and records (`port.operation`).
 import type { Flattened, PortOf } from '../operation.js';
 import type { ApiReaderOperations, ApiWriterOperations } from './apiserver.js';
+import type { BlockDeviceOperations } from './block-devices.js';
 import type { ContainerLogOperations } from './container-logs.js';
 import type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from './container-runtime.js';
 import type { CsiFileOperations } from './csi-files.js';
@@ -30,6 +31,7 @@ export interface OutboundOperations {
   readonly pluginSockets: PluginSocketOperations;
   readonly csiNode: CsiNodeOperations;
   readonly csiFiles: CsiFileOperations;
+  readonly blockDevices: BlockDeviceOperations;
   readonly hostPaths: HostPathOperations;
   readonly subPaths: SubPathOperations;
   readonly podLogs: PodLogOperations;

@@ -62,14 +62,16 @@ export interface PayloadWrite extends VolumeAddress {
 }
 
 export interface LeftVolume {
+  /** It is in `volumeDevices`: a raw device. */
+  readonly isDevice: boolean;
   readonly plugin: string;
   readonly volume: string;
-  /** What is in the `vol_data.json` of a CSI volume's directory, 64 KiB at most; null: there is none, or it is another plugin's. */
+  /** What is in the `vol_data.json` of a CSI volume, 64 KiB at most; null: there is none, or it is another plugin's. */
   readonly data: string | null;
 }
 
 export interface VolumeLeftovers {
-  /** Directories `volumes/<plugin>/<volume>`, sorted. */
+  /** Directories `volumes/<plugin>/<volume>` and links `volumeDevices/<plugin>/<volume>`, each sorted. */
   readonly volumes: readonly LeftVolume[];
   /** What is below `volume-subpaths`, by volume, sorted. */
   readonly subPaths: readonly ({ readonly volume: string } & SubPathsOfVolume)[];

@@ -21,6 +21,8 @@ export interface SimPodDirectory {
   readonly volumes: Map<string, SimVolume>;
   /** What is below `volume-subpaths`, directories too; `source`: what is bound there. */
   readonly subPaths: Map<string, { readonly source: string | null }>;
+  /** Links to devices, by `<plugin>/<volume>`. */
+  readonly deviceLinks: Map<string, string>;
   /** Markers of volumes that were set up. */
   readonly readyVolumes: Set<string>;
 }
@@ -94,6 +96,8 @@ export interface SimHostState {
   pluginStarts: number;
   /** By the place that a CSI volume is mounted at. */
   readonly csiFiles: Map<string, { readonly data: string | null; readonly isMade: boolean }>;
+  /** By the file that it is bound to: the device. */
+  readonly blockMaps: Map<string, string>;
   /** Pod log directory -> container -> name of a log file -> its size in bytes. */
   readonly logs: Map<string, Map<string, Map<string, number>>>;
   /** Running containers that log, by id: the file they write, and since when its size has not been counted up. */
@@ -125,6 +129,7 @@ export function emptyHostState(): SimHostState {
     plugins: new Map(),
     pluginStarts: 0,
     csiFiles: new Map(),
+    blockMaps: new Map(),
     logs: new Map(),
     logWriters: new Map(),
     links: new Map(),

@@ -2,7 +2,7 @@
 // kubelet keeps of their volumes.
 // Invariant: what a driver has published is in the host's mounts until it is unpublished, so that checkers of mounts see it.
 import { joinPath } from '../../domain/values/slash-paths.js';
-import type { CsiFileOperations } from '../../ports/outbound/csi-files.js';
+import type { CsiFileOperations, StagedCsiVolume } from '../../ports/outbound/csi-files.js';
 import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
 import type { PluginSocketOperations } from '../../ports/outbound/plugin-sockets.js';
 import type { VolumePlace } from '../../ports/outbound/volume-mounts.js';
@@ -108,9 +108,30 @@ export class SimCsi {
     return this.state.csiFiles.get(this.pathOf(place))?.data ?? null;
   }
 
-  staged(): readonly string[] {
+  staged(): readonly StagedCsiVolume[] {
     const below = joinPath(this.settings.rootDirectory, 'plugins');
-    return [...this.state.csiFiles].flatMap(([path, { data }]) => (path.startsWith(`${below}/`) && data !== null ? [data] : []));
+    return [...this.state.csiFiles].flatMap(([path, { data }]) =>
+      path.startsWith(`${below}/`) && data !== null ? [{ data, isDevice: path.startsWith(`${this.devices()}/`) }] : [],
+    );
+  }
+
+  prepareDevice({ volume, data }: CsiFileOperations['prepareDevice']['request']): null {
+    checkName(volume);
+    this.state.csiFiles.set(joinPath(this.devices(), volume, 'data'), { data, isMade: true });
+    return null;
+  }
+
+  removeDevice({ volume }: CsiFileOperations['removeDevice']['request']): 'removed' | 'mounted' {
+    checkName(volume);
+    const places = ['staging', 'publish'].map((kind) => joinPath(this.devices(), kind, volume));
+    const isMounted = [...this.state.volumeMounts.keys()].some((path) => places.some((place) => path === place || path.startsWith(`${place}/`)));
+    if (isMounted) return 'mounted';
+    this.state.csiFiles.delete(joinPath(this.devices(), volume, 'data'));
+    return 'removed';
+  }
+
+  private devices(): string {
+    return joinPath(this.settings.rootDirectory, 'plugins/kubernetes.io/csi/volumeDevices');
   }
 
   removeFiles({ place }: CsiFileOperations['remove']['request']): 'removed' | 'mounted' {

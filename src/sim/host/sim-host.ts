@@ -5,6 +5,7 @@
 import { unreachable } from '../../domain/kernel/assert.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Flattened } from '../../ports/operation.js';
+import type { BlockDeviceOperations } from '../../ports/outbound/block-devices.js';
 import type { ContainerLogOperations } from '../../ports/outbound/container-logs.js';
 import type { CsiFileOperations } from '../../ports/outbound/csi-files.js';
 import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
@@ -21,6 +22,7 @@ import { type Answer, answered, refused } from '../runtime/answers.js';
 import { hostSettings, type SimHostOptions, type SimHostSettings } from './host-options.js';
 import { emptyHostState, type SimHostState } from './host-state.js';
 import { HostRefusal } from './refusal.js';
+import { SimBlockDevices } from './sim-block-devices.js';
 import { SimContainerLogs } from './sim-container-logs.js';
 import { SimCsi } from './sim-csi.js';
 import { SimImageFiles } from './sim-image-files.js';
@@ -39,6 +41,7 @@ export interface HostPorts {
   readonly pluginSockets: PluginSocketOperations;
   readonly csiNode: CsiNodeOperations;
   readonly csiFiles: CsiFileOperations;
+  readonly blockDevices: BlockDeviceOperations;
   readonly hostPaths: HostPathOperations;
   readonly subPaths: SubPathOperations;
   readonly podLogs: PodLogOperations;
@@ -66,16 +69,17 @@ type OtherRequest = Extract<
       | `pluginSockets.${string}`
       | `csiNode.${string}`
       | `csiFiles.${string}`
+      | `blockDevices.${string}`
       | `pullRecords.${string}`
       | `registryCredentials.${string}`;
   }
 >;
 
-type PluginRequest = Extract<AnyRequest, { readonly op: `pluginSockets.${string}` | `csiNode.${string}` | `csiFiles.${string}` }>;
+type PluginRequest = Extract<AnyRequest, { readonly op: `pluginSockets.${string}` | `csiNode.${string}` | `csiFiles.${string}` | `blockDevices.${string}` }>;
 
 const hostPorts: ReadonlySet<string> = new Set([
   ...['podDirectories', 'podVolumes', 'volumeMounts', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups'],
-  ...['pluginSockets', 'csiNode', 'csiFiles', 'pullRecords', 'registryCredentials', 'machine', 'events', 'filesystemUsage'],
+  ...['pluginSockets', 'csiNode', 'csiFiles', 'blockDevices', 'pullRecords', 'registryCredentials', 'machine', 'events', 'filesystemUsage'],
 ]);
 
 export class SimHost {
@@ -85,6 +89,7 @@ export class SimHost {
   readonly subPaths: SimSubPaths;
   readonly volumeMounts: SimVolumeMounts;
   readonly csi: SimCsi;
+  readonly blockDevices: SimBlockDevices;
   readonly logs: SimPodLogs;
   readonly containerLogs: SimContainerLogs;
   readonly cgroups: SimPodCgroups;
@@ -104,6 +109,7 @@ export class SimHost {
     this.volumes = new SimPodVolumes(state, this.settings, this.subPaths);
     this.volumeMounts = new SimVolumeMounts(state, this.settings);
     this.csi = new SimCsi(state, this.settings);
+    this.blockDevices = new SimBlockDevices(state, this.settings);
     this.logs = new SimPodLogs(state, this.settings);
     this.containerLogs = new SimContainerLogs(state, this.settings);
     this.cgroups = new SimPodCgroups(state, this.settings);
@@ -237,6 +243,12 @@ export class SimHost {
       case 'csiFiles.read':
       case 'csiFiles.staged':
       case 'csiFiles.remove':
+      case 'csiFiles.prepareDevice':
+      case 'csiFiles.removeDevice':
+      case 'blockDevices.mark':
+      case 'blockDevices.map':
+      case 'blockDevices.unmap':
+      case 'blockDevices.users':
         return this.answerPlugin(asked);
       case 'pullRecords.list':
         return this.imageFiles.list(asked.request);
@@ -291,6 +303,18 @@ export class SimHost {
         return this.csi.staged();
       case 'csiFiles.remove':
         return this.csi.removeFiles(asked.request);
+      case 'csiFiles.prepareDevice':
+        return this.csi.prepareDevice(asked.request);
+      case 'csiFiles.removeDevice':
+        return this.csi.removeDevice(asked.request);
+      case 'blockDevices.mark':
+        return this.blockDevices.mark(asked.request);
+      case 'blockDevices.map':
+        return this.blockDevices.map(asked.request);
+      case 'blockDevices.unmap':
+        return this.blockDevices.unmap(asked.request);
+      case 'blockDevices.users':
+        return this.blockDevices.users(asked.request);
       default:
         return unreachable(asked);
     }

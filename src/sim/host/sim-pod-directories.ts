@@ -97,6 +97,7 @@ export class SimPodDirectories {
         volumeData: new Set(),
         volumes: new Map(),
         subPaths: new Map(),
+        deviceLinks: new Map(),
         readyVolumes: new Set(),
       };
       this.state.podDirectories.set(uid, pod);

@@ -5,6 +5,7 @@ import type { FoundPodVolumes, VolumeMountOperations, VolumePlace } from '../../
 import type { SimHostSettings } from './host-options.js';
 import type { SimHostState } from './host-state.js';
 import { checkName, HostRefusal } from './refusal.js';
+import { devicesOf } from './sim-block-devices.js';
 import { csiDataOf } from './sim-csi.js';
 
 export class SimVolumeMounts {
@@ -71,11 +72,13 @@ export function volumesOf(state: SimHostState, uid: string): LeftVolume[] {
   const pod = state.podDirectories.get(uid);
   const left = [...(pod?.volumeData ?? []), ...(pod?.mounts ?? [])].filter((path) => path.startsWith('volumes/')).map((path) => path.split('/').slice(1, 3).join('/'));
   const paths = [...new Set([...(pod?.volumes.keys() ?? []), ...left])].sort();
-  return paths.map((path) => ({
+  const mounted = paths.map((path) => ({
     plugin: path.slice(0, path.indexOf('/')),
     volume: path.slice(path.indexOf('/') + 1),
+    isDevice: false,
     data: path.startsWith('kubernetes.io~csi/') ? csiDataOf(state, uid, path) : null,
   }));
+  return [...mounted, ...devicesOf(state, uid)];
 }
 
 function below({ plugin, volume, inner }: Extract<VolumePlace, { kind: 'pod' }>): string {

@@ -13,6 +13,7 @@ import { microsPerSecond } from '../../values/time.js';
 import { type CsiMountFacts, csiTokenRequests } from '../../volumes/csi-mount.js';
 import { csiAttachmentName, csiDriverName } from '../../volumes/csi-volume.js';
 import type { Lookup } from '../../volumes/object-payload.js';
+import { isBlockVolume } from '../../volumes/volume-spec.js';
 import { failed, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 
 const apiTimeout = 30 * microsPerSecond;
@@ -57,7 +58,7 @@ export function collect(
   if (needsAttachment(scene, object) && work.attachment === null) return { step: askAttachment(scene) };
   const secret = nextSecret(work, scene, stage);
   if (secret !== null) return { step: secret };
-  const tokens = stage === 'publish' ? tokensOf(work, scene, object) : [];
+  const tokens = stage === 'publish' && !isBlockVolume(spec) ? tokensOf(work, scene, object) : [];
   if (tokens === null) return { step: { kind: 'waiting', until: null } };
   const facts: CsiMountFacts = {
     rootDirectory: context.nodeFacts.rootDirectory,

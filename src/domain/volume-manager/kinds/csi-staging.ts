@@ -10,7 +10,9 @@ import { goQuote } from '../../values/go-text.js';
 import { type CsiMountFacts, csiCallFailed, planCsiStage } from '../../volumes/csi-mount.js';
 import { csiDeviceMountPath } from '../../volumes/csi-volume.js';
 import { csiDataText } from '../../volumes/csi-volume-data.js';
+import { isBlockVolume } from '../../volumes/volume-spec.js';
 import { done, failed, procedure, type VolumeProcedure, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { csiDeviceData, csiDeviceName } from './csi-block.js';
 import { attachmentNameOf, type CsiCollected, collect, collected, csiTimeout, driverOf, needsAttachment, newCollected } from './csi-facts.js';
 
 interface StageWork extends CsiCollected {
@@ -21,21 +23,24 @@ interface StageWork extends CsiCollected {
 
 function decideStage(work: StageWork, scene: VolumeScene): VolumeStep {
   if (scene.spec.kind === 'inline' || work.phase === 'over') return done;
-  const found = driverOf(scene, 'attacher.MountDevice failed to create newCsiDriverClient');
+  const isBlock = isBlockVolume(scene.spec);
+  const found = driverOf(scene, isBlock ? 'blockMapper.SetUpDevice failed to get CSI client' : 'attacher.MountDevice failed to create newCsiDriverClient');
   if ('step' in found) return found.step;
   const { driver } = found;
   const place = stagingPlaceOf(scene);
   if (place === null) return failed(stagingProblem(scene));
-  if (work.phase === 'clean') return scene.ask('csiFiles.remove', { place });
+  const volume = csiDeviceName(scene.spec);
+  if (work.phase === 'clean') return isBlock ? scene.ask('csiFiles.removeDevice', { volume }) : scene.ask('csiFiles.remove', { place });
   if (work.facts === null) {
     const got = collect(work, scene, driver, 'stage');
     if ('step' in got) return got.step;
     work.facts = got.facts;
   }
   const problem = attachmentProblem(scene, work.facts);
-  if (problem !== null) return failed(problem, 'transient', 'MountVolume.WaitForAttach failed');
+  if (problem !== null) return failed(problem, 'transient', isBlock ? 'MapVolume.WaitForAttach failed' : 'MountVolume.WaitForAttach failed');
   const plan = planCsiStage(work.facts);
   if (plan?.kind === 'failed') return failed(plan.message, plan.certainty);
+  if (work.phase === 'collect' && isBlock) return scene.ask('csiFiles.prepareDevice', { volume, data: csiDeviceData(scene) });
   if (work.phase === 'collect') return scene.ask('csiFiles.prepare', { place, makesPlace: true, data: plan === null ? null : csiDataText(plan.data) });
   assert(plan !== null, 'only what a driver stages is staged');
   return scene.ask('csiNode.stage', { endpoint: driver.endpoint, ...plan.request }, csiTimeout);
@@ -45,8 +50,8 @@ function repliedStage(work: StageWork, reply: Reply<AgentOperations>): VolumeSte
   const taken = collected(work, reply);
   if (taken !== false) return taken === true ? null : taken;
   const { op, outcome } = reply;
-  if (op === 'csiFiles.remove') return failed(work.failure, 'final');
-  if (op === 'csiFiles.prepare') {
+  if (op === 'csiFiles.remove' || op === 'csiFiles.removeDevice') return failed(work.failure, 'final');
+  if (op === 'csiFiles.prepare' || op === 'csiFiles.prepareDevice') {
     if (!outcome.ok) return failed(`kubernetes.io/csi: attacher.MountDevice failed to create dir: ${outcome.error.message}`);
     work.phase = work.facts?.capabilities.includes('STAGE_UNSTAGE_VOLUME') === true ? 'stage' : 'over';
     return null;

@@ -3,8 +3,7 @@
 //   setUp:    collect -> prepare -> NodePublishVolume -> (fsGroup) own -> over; a final error of the first time: what was made is removed first
 //   tearDown: NodeUnpublishVolume -> remove -> over
 //
-// Invariant: the data file is on disk before the driver is called, and goes only once nothing is mounted. Raw block volumes are refused, and a volume
-// isn't expanded on the node: neither is this kubelet's yet.
+// Invariant: the data file is on disk before the driver is called, and goes only once nothing is mounted. Raw block volumes: csi-block.ts.
 import type { CSIDriver } from '../../../ports/model/storage.js';
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { VolumePlace } from '../../../ports/outbound/volume-mounts.js';
@@ -12,10 +11,12 @@ import { assert } from '../../kernel/assert.js';
 import type { Reply } from '../../kernel/machine.js';
 import { appliesFsGroup, type CsiMountFacts, csiCallFailed, planCsiPublish } from '../../volumes/csi-mount.js';
 import { csiDriverName, csiPlugin, csiTargetPath, csiVolumeHandle } from '../../volumes/csi-volume.js';
-import { csiDataText, reconstructCsiVolume } from '../../volumes/csi-volume-data.js';
+import { type CsiReconstruction, csiDataText, reconstructCsiVolume } from '../../volumes/csi-volume-data.js';
 import { fsGroupMode } from '../../volumes/volume-ownership.js';
 import { escapeName, specName, type VolumeSpec } from '../../volumes/volume-spec.js';
-import { done, failed, procedure, type VolumeContext, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { byVolumeMode, done, failed, procedure, type VolumeContext, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { blockDeviceOf } from './block-mapping.js';
+import { csiBlock } from './csi-block.js';
 import { type CsiCollected, collect, collected, csiTimeout, driverOf, newCollected } from './csi-facts.js';
 import { csiMountDevice, csiUnmountDevice } from './csi-staging.js';
 import { viewOf } from './own-directory.js';
@@ -116,29 +117,40 @@ function objectOf(spec: VolumeSpec, { csi }: VolumeContext): CSIDriver | null {
 
 export const csi: VolumeKind = {
   plugin: csiPlugin,
-  refusal: (spec) => (spec.kind === 'persistent' && spec.persistentVolume.spec.volumeMode === 'Block' ? `this kubelet has no raw block volumes of the plugin ${csiPlugin}` : null),
   isAttachable: (spec, context) => spec.kind === 'persistent' && context.apiData !== null && objectOf(spec, context)?.spec.attachRequired !== false,
   requiresRemount: (spec, context) => objectOf(spec, context)?.spec.requiresRepublish === true,
   mountDevice: csiMountDevice,
-  setUp: procedure<PublishWork>({
-    begin: ({ context }) => ({ ...newCollected(context.turn.now), phase: 'collect', facts: null, failure: '' }),
-    decide: decidePublish,
-    replied: repliedPublish,
-  }),
+  setUp: byVolumeMode(
+    procedure<PublishWork>({
+      begin: ({ context }) => ({ ...newCollected(context.turn.now), phase: 'collect', facts: null, failure: '' }),
+      decide: decidePublish,
+      replied: repliedPublish,
+    }),
+    csiBlock.setUp,
+  ),
   // A directory without a data file was never the driver's: the driver is called only once the file is there.
-  tearDown: procedure<UnpublishWork>({
-    begin: ({ spec }) => ({ phase: csiDriverName(spec).ok && driverNameOf(spec) === '' ? 'remove' : 'unpublish' }),
-    decide: decideUnpublish,
-    replied: repliedUnpublish,
-  }),
-  unmountDevice: csiUnmountDevice,
+  tearDown: byVolumeMode(
+    procedure<UnpublishWork>({
+      begin: ({ spec }) => ({ phase: csiDriverName(spec).ok && driverNameOf(spec) === '' ? 'remove' : 'unpublish' }),
+      decide: decideUnpublish,
+      replied: repliedUnpublish,
+    }),
+    csiBlock.tearDown,
+  ),
+  unmountDevice: byVolumeMode(csiUnmountDevice, csiBlock.unmountDevice),
   view: viewOf,
+  device: (spec, uid, rootDirectory) => blockDeviceOf(csiPlugin, spec, uid, rootDirectory),
   reconstruct: ({ name, data }) => {
     if (data === null) return { kind: 'inline', volume: { name, csi: { driver: '' } } };
-    const known = reconstructCsiVolume(data, name);
-    return known.ok && driverNameOf(known.volume.spec) !== '' && specName(known.volume.spec) !== '' ? known.volume.spec : null;
+    return reconstructed(reconstructCsiVolume(data, name));
   },
+  // A link without a data file is nobody's: the file is made before it, and goes after it.
+  reconstructDevice: ({ name, data }) => (data === null ? null : reconstructed(reconstructCsiVolume(data, name, 'Block'))),
 };
+
+function reconstructed(known: CsiReconstruction): VolumeSpec | null {
+  return known.ok && driverNameOf(known.volume.spec) !== '' && specName(known.volume.spec) !== '' ? known.volume.spec : null;
+}
 
 function driverNameOf(spec: VolumeSpec): string {
   const name = csiDriverName(spec);

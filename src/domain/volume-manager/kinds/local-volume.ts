@@ -2,7 +2,7 @@
 //
 //   inspect -> mount -> (with an fsGroup) references -> nobody else has it: setOwnership; somebody has, with another group: told -> done
 //
-// Block devices are refused: formatting and checking them isn't this kubelet's yet.
+// A block device with a file system to be mounted is refused: formatting and checking isn't this kubelet's yet. Given as it is, see local-device.ts.
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { HostPathKind } from '../../../ports/outbound/pod-volumes.js';
 import { assert } from '../../kernel/assert.js';
@@ -10,7 +10,9 @@ import type { Reply } from '../../kernel/machine.js';
 import { goQuote } from '../../values/go-text.js';
 import { fsGroupMode } from '../../volumes/volume-ownership.js';
 import type { VolumeSpec } from '../../volumes/volume-spec.js';
-import { done, failed, procedure, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { byVolumeMode, done, failed, procedure, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { blockDeviceOf } from './block-mapping.js';
+import { localDevice } from './local-device.js';
 import { optionsOf, placeOf, unmountOf } from './mounted-directory.js';
 import { viewOf } from './own-directory.js';
 
@@ -95,11 +97,12 @@ function readOnlyOf(spec: VolumeSpec): boolean {
 
 export const localVolume: VolumeKind = {
   plugin,
-  refusal: (spec) => (spec.kind === 'persistent' && spec.persistentVolume.spec.volumeMode === 'Block' ? `this kubelet has no raw block volumes of the plugin ${plugin}` : null),
   mountDevice: null,
-  setUp: procedure<LocalWork>({ begin: () => ({ phase: 'inspect' }), decide, replied }),
-  tearDown: unmountOf(plugin, null),
+  setUp: byVolumeMode(procedure<LocalWork>({ begin: () => ({ phase: 'inspect' }), decide, replied }), localDevice.setUp),
+  tearDown: byVolumeMode(unmountOf(plugin, null), localDevice.tearDown),
   unmountDevice: null,
   view: viewOf,
+  device: (spec, uid, rootDirectory) => blockDeviceOf(plugin, spec, uid, rootDirectory),
   reconstruct: ({ name }) => ({ kind: 'persistent', persistentVolume: { metadata: { name }, spec: { local: { path: '' } } }, readOnly: false }),
+  reconstructDevice: ({ name }) => ({ kind: 'persistent', persistentVolume: { metadata: { name }, spec: { local: { path: '' }, volumeMode: 'Block' } }, readOnly: false }),
 };
