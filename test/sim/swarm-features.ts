@@ -32,6 +32,7 @@ const features: Readonly<Record<string, (spec: Spec) => boolean>> = {
   'secret volume': volume(({ secret }) => secret !== undefined),
   'config map volume': volume(({ configMap }) => configMap !== undefined),
   'projected volume': volume(({ projected }) => projected !== undefined),
+  'image volume': volume(({ image }) => image !== undefined),
   'other volumes': volume(({ nfs }) => nfs !== undefined),
   'claim of a CSI volume': volume(({ name, persistentVolumeClaim }) => persistentVolumeClaim !== undefined && name !== 'local'),
   'claim of a disk': volume(({ name, persistentVolumeClaim }) => persistentVolumeClaim !== undefined && name === 'local'),

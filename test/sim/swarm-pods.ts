@@ -31,7 +31,8 @@ export function swarmPod(actions: Dice, file: number, version: number): SwarmPod
   const mounts = new Dice(file, key).chance(0.3);
   const surrounded = withSurroundings(featured.pod, new Dice(file, `surroundings of ${key}`));
   const mounted = mounts ? withVolumes(surrounded) : surrounded;
-  return { ...featured, pod: withClasses(mounted, new Dice(file, `classes of ${key}`)) };
+  const classed = withClasses(mounted, new Dice(file, `classes of ${key}`));
+  return { ...featured, pod: new Dice(file, `image volumes of ${key}`).chance(0.15) ? withImageVolume(classed) : classed };
 }
 
 /** A pod with some of what else a spec may ask for. */
@@ -106,6 +107,15 @@ function withClasses({ metadata, spec }: Pod, dice: Dice): Pod {
   const os = stopSignal === null ? {} : { os: { name: 'linux' } };
   const pod = { metadata, spec: { ...spec, ...rank, ...runtimeClass, ...os, containers: containers.map((container) => stopped(given(container))), ...inits } };
   return dice.chance(0.15) ? withEnvFile(pod, dice.chance(0.5)) : pod;
+}
+
+/** Each container mounts the files of an image. */
+function withImageVolume({ metadata, spec }: Pod): Pod {
+  const volumes = [...(spec.volumes ?? []), { name: 'image', image: { reference: 'files:1', pullPolicy: 'IfNotPresent' } }];
+  const volumeMounts = [{ name: 'image', mountPath: '/image', readOnly: true }];
+  const using = (container: Container): Container => ({ ...container, volumeMounts: [...(container.volumeMounts ?? []), ...volumeMounts] });
+  const { containers, initContainers } = spec;
+  return { metadata, spec: { ...spec, volumes, containers: containers.map(using), ...(initContainers === undefined ? {} : { initContainers: initContainers.map(using) }) } };
 }
 
 /** A variable of each container comes from a file that something of the pod writes when it likes. */
