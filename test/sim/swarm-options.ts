@@ -43,7 +43,19 @@ const limitedToo = [
 ] as const;
 const csiCalls = ['csiNode.info', 'csiNode.capabilities', 'csiNode.stage', 'csiNode.publish', 'csiNode.unpublish', 'csiNode.unstage'] as const;
 const pluginCalls = ['pluginSockets.info', 'pluginSockets.notify'] as const;
-const pluginOperations = [...csiCalls, ...pluginCalls, 'pluginSockets.scan', 'csiFiles.prepare', 'csiFiles.read', 'csiFiles.remove', 'csiFiles.staged'] as const;
+const deviceOperations = ['blockDevices.map', 'blockDevices.mark', 'blockDevices.unmap', 'blockDevices.users'] as const;
+const pluginOperations = [
+  ...csiCalls,
+  ...pluginCalls,
+  'pluginSockets.scan',
+  'csiFiles.prepare',
+  'csiFiles.read',
+  'csiFiles.remove',
+  'csiFiles.staged',
+  'csiFiles.prepareDevice',
+  'csiFiles.removeDevice',
+  ...deviceOperations,
+] as const;
 /** Operations with a time limit, whose answer may be lost. */
 export const hangingOperations: readonly string[] = [...limited, ...limitedToo, ...csiCalls, ...pluginCalls];
 /** Those without one, which hang as long as a server of files does that is away for minutes. */
@@ -79,7 +91,7 @@ export function swarmOptions(seed: number): SwarmOptions {
       ...faultRules(dice),
       ...(probed ? faultRules(new Dice(seed, 'asking'), asking) : []),
       ...(inCluster ? faultRules(new Dice(seed, 'api'), apiOperations) : []),
-      ...(plugins ? faultRules(new Dice(seed, 'plugins'), pluginOperations) : []),
+      ...(plugins ? faultRules(new Dice(seed, 'plugins'), pluginOperations, rareIntensities) : []),
     ],
   };
   return {
@@ -113,8 +125,11 @@ const absentPlugin = {
   ...{ args: [], env: [], tokenAttributes: null },
 };
 
-function faultRules(dice: Dice, operations: readonly string[] = [...limited, ...limitedToo, ...others]): FaultRule[] {
-  const intensity = dice.of([0, 0.02, 0.1, 0.3]);
+/** Of what is asked for once or twice a pod. */
+const rareIntensities = [0, 0.1, 0.3, 0.6];
+
+function faultRules(dice: Dice, operations: readonly string[] = [...limited, ...limitedToo, ...others], intensities: readonly number[] = [0, 0.02, 0.1, 0.3]): FaultRule[] {
+  const intensity = dice.of(intensities);
   if (intensity === 0) return [];
   return operations.flatMap((operation): FaultRule[] => {
     if (!dice.chance(0.6)) return [];

@@ -1,5 +1,5 @@
 // Volumes of a swarm that outlive pods: claims bound to disks of two CSI drivers, one that needs no attaching and one that does, and to a disk of the
-// node; and volumes that a driver makes for a pod alone. The drivers restart, go, come back and fail.
+// node; the same as raw devices; and volumes that a driver makes for a pod alone. The drivers restart, go, come back and fail.
 
 import { csiAttachmentName } from '../../src/domain/volumes/csi-volume.js';
 import type { Container } from '../../src/ports/model/container.js';
@@ -17,7 +17,8 @@ const drivers = [plainDriver, attachedDriver] as const;
 type Driver = (typeof drivers)[number];
 /** What is claimed, by the name of the volume in a pod. */
 const claims = ['plain', 'attached', 'local'] as const;
-type Claim = (typeof claims)[number];
+const devices = ['raw', 'device'] as const;
+type Claim = (typeof claims)[number] | (typeof devices)[number];
 const calls: readonly (keyof CsiNodeOperations)[] = ['info', 'capabilities', 'stage', 'publish', 'unpublish', 'unstage'];
 const calledWith = ['unavailable', 'internal', 'deadline-exceeded', 'invalid-argument'] as const;
 
@@ -34,8 +35,9 @@ export class SwarmStorage {
     for (const name of cluster.nodeNames) {
       const node = cluster.node(name);
       node.host.volumes.putHostPath('/mnt/disk', 'directory');
+      node.host.volumes.putHostPath('/dev/disk', 'block-device');
       for (const driver of drivers) this.put(node, driver);
-      for (const claim of claims) this.bind(claim, name);
+      for (const claim of [...claims, ...devices]) this.bind(claim, name);
     }
   }
 
@@ -73,6 +75,11 @@ export class SwarmStorage {
   differences({ name, host }: SimClusterNode, uid: string, { spec }: Pod): string[] {
     return (spec.volumes ?? []).flatMap(({ name: volume, persistentVolumeClaim, csi }) => {
       if (persistentVolumeClaim === undefined && csi === undefined) return [];
+      const claim = persistentVolumeClaim?.claimName ?? '';
+      if (devices.some((device) => claim === idOf(device, name))) {
+        const link = `kubernetes.io~${claim === idOf('raw', name) ? 'csi' : 'local-volume'}/${claim}`;
+        return host.state.podDirectories.get(uid)?.deviceLinks.has(link) === true ? [] : [`has no ${volume}`];
+      }
       const isDisk = persistentVolumeClaim?.claimName === idOf('local', name);
       const directory = isDisk ? `kubernetes.io~local-volume/${idOf('local', name)}` : `kubernetes.io~csi/${csi === undefined ? persistentVolumeClaim?.claimName : volume}/mount`;
       return host.state.volumeMounts.has(`/var/lib/kubelet/pods/${uid}/volumes/${directory}`) ? [] : [`has no ${volume}`];
@@ -91,10 +98,17 @@ export class SwarmStorage {
     const name = idOf(claim, node);
     const capacity = { storage: '1Gi' };
     const accessModes = ['ReadWriteOnce'];
-    const uid = this.must('persistentvolumeclaims', { metadata: { name, namespace: 'default' }, spec: { accessModes, resources: { requests: capacity }, volumeName: name } });
+    const uid = this.must('persistentvolumeclaims', {
+      metadata: { name, namespace: 'default' },
+      spec: { accessModes, resources: { requests: capacity }, volumeName: name, ...modeOf(claim) },
+    });
     this.admin.patch('persistentvolumeclaims', name, { status: { phase: 'Bound' } }, 'status');
     const claimRef = { namespace: 'default', name, uid };
-    this.must('persistentvolumes', { metadata: { name }, spec: { capacity, accessModes, claimRef, persistentVolumeReclaimPolicy: 'Retain', ...sourceOf(claim, node) } }, null);
+    this.must(
+      'persistentvolumes',
+      { metadata: { name }, spec: { capacity, accessModes, claimRef, persistentVolumeReclaimPolicy: 'Retain', ...sourceOf(claim, node), ...modeOf(claim) } },
+      null,
+    );
     if (claim !== 'attached') return;
     const attachment = csiAttachmentName(name, attachedDriver, node);
     this.must('volumeattachments', { metadata: { name: attachment }, spec: { attacher: attachedDriver, nodeName: node, source: { persistentVolumeName: name } } }, null);
@@ -114,19 +128,28 @@ function socketOf(driver: Driver): string {
 
 function sourceOf(claim: Claim, node: string): object {
   const onNode = { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'Exists' }] }] } };
-  if (claim === 'local') return { local: { path: '/mnt/disk' }, nodeAffinity: onNode };
-  return { csi: { driver: claim === 'plain' ? plainDriver : attachedDriver, volumeHandle: idOf(claim, node), fsType: 'ext4' } };
+  if (claim === 'local' || claim === 'device') return { local: { path: claim === 'local' ? '/mnt/disk' : '/dev/disk' }, nodeAffinity: onNode };
+  return { csi: { driver: claim === 'attached' ? attachedDriver : plainDriver, volumeHandle: idOf(claim, node), fsType: 'ext4' } };
+}
+
+function modeOf(claim: Claim): object {
+  return devices.some((device) => device === claim) ? { volumeMode: 'Block' } : {};
 }
 
 /** The pod with some of them, drawn apart from everything else. */
 export function withStorage({ metadata, spec }: Pod, node: string, dice: Dice): Pod {
   const volumes: Volume[] = claims.filter(() => dice.chance(0.35)).map((claim) => ({ name: claim, persistentVolumeClaim: { claimName: idOf(claim, node) } }));
   if (dice.chance(0.2)) volumes.push({ name: 'inline', csi: { driver: plainDriver, volumeAttributes: { size: 'small' } } });
-  if (volumes.length === 0) return { metadata, spec };
+  const raw = devices.filter(() => dice.chance(0.2)).map((device): Volume => ({ name: device, persistentVolumeClaim: { claimName: idOf(device, node) } }));
+  if (volumes.length + raw.length === 0) return { metadata, spec };
   const readOnly = dice.chance(0.2) ? { readOnly: true } : {};
   const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}`, ...readOnly }));
-  const using = (container: Container): Container => ({ ...container, volumeMounts: [...(container.volumeMounts ?? []), ...volumeMounts] });
+  const using = (container: Container): Container => ({
+    ...container,
+    volumeMounts: [...(container.volumeMounts ?? []), ...volumeMounts],
+    volumeDevices: raw.map(({ name }) => ({ name, devicePath: `/dev/${name}` })),
+  });
   const { containers, initContainers } = spec;
   const inits = initContainers === undefined ? {} : { initContainers: initContainers.map(using) };
-  return { metadata, spec: { ...spec, volumes: [...(spec.volumes ?? []), ...volumes], containers: containers.map(using), ...inits } };
+  return { metadata, spec: { ...spec, volumes: [...(spec.volumes ?? []), ...volumes, ...raw], containers: containers.map(using), ...inits } };
 }

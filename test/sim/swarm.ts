@@ -260,6 +260,7 @@ function leftovers({ agent, host, runtime }: SimClusterNode): string[] {
     'pods that are waited for': agent.awaitingStatus.size,
     'inherited pods': agent.inherited.size,
     'mounts of volumes': host.state.volumeMounts.size,
+    'maps of devices': host.state.blockMaps.size,
     'files of CSI volumes': host.state.csiFiles.size,
     volumes: agent.volumes.desired.size + agent.volumes.actual.size,
     'operations on volumes': agent.volumes.operations.size,

@@ -13,13 +13,14 @@ export const devicesOutliveMounts: Checker<null> = {
     if (command.op === 'csiNode.unstage') path = command.request.stagingTargetPath;
     else if (command.op === 'volumeMounts.unmount' && command.request.place.kind === 'node') path = [root, 'plugins', ...command.request.place.elements].join('/');
     if (path === '') return;
-    for (const pod of podsWith(host, path, `${root}/pods/`)) report(`${command.op} of ${path}, which is mounted at ${pod}`);
+    for (const pod of podsWith(host, path, [`${root}/pods/`, `${root}/plugins/kubernetes.io/csi/volumeDevices/publish/`]))
+      report(`${command.op} of ${path}, which is mounted at ${pod}`);
   },
 };
 
-/** Mount points of pods that show what is mounted at the path. */
-function podsWith({ volumeMounts }: SimHostState, path: string, pods: string): string[] {
+/** Mount points of pods, and of raw devices for pods, that show what is mounted at the path. */
+function podsWith({ volumeMounts }: SimHostState, path: string, published: readonly string[]): string[] {
   const staged = volumeMounts.get(path);
   if (staged === undefined) return [];
-  return [...volumeMounts].flatMap(([place, { shown }]) => (place.startsWith(pods) && shown === staged.shown ? [place] : []));
+  return [...volumeMounts].flatMap(([place, { shown }]) => (published.some((start) => place.startsWith(start)) && shown === staged.shown ? [place] : []));
 }

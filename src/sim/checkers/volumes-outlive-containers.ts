@@ -19,8 +19,9 @@ export const volumesOutliveContainers: Checker<null> = {
   },
 };
 
-/** The uid of the pod that a path is below the directory of; '' for another path. */
+/** The uid of the pod that a path is below the directory of, or that a raw device is published for; '' for another path. */
 function podOfPath(path: string, rootDirectory: string): string {
   const pods = `${rootDirectory}/pods/`;
-  return path.startsWith(pods) ? (path.slice(pods.length).split('/')[0] ?? '') : '';
+  if (path.startsWith(pods)) return path.slice(pods.length).split('/')[0] ?? '';
+  return path.startsWith(`${rootDirectory}/plugins/kubernetes.io/csi/volumeDevices/publish/`) ? path.slice(path.lastIndexOf('/') + 1) : '';
 }
