@@ -60,6 +60,7 @@ class Manager {
       turn,
       ...{ nodeFacts: nodeFacts({}), nodeName: 'n', node: this.node, apiData: this.apiData, csi: this.csi },
       event: (pod, _container, type, reason, message) => this.told.push(`${pod.metadata.name} ${type} ${reason} ${message}`),
+      claimEvent: () => undefined,
       volumesChanged: (uid) => settleRelease(this.state, uid),
       volumesWorkedOn: (uid, _pod, outdated) => this.worked.push(`${uid} ${outdated}`),
     };
@@ -307,7 +308,7 @@ t.test('a volume that has to be attached: not before the Node says that it is in
   manager.want('a').do((state) => {
     const spec = { kind: 'inline', volume: share } as const;
     state.pods.get('a')?.names.set('share', name);
-    state.desired.set(name, { name, plugin: 'kubernetes.io/nfs', attachable: true, pods: new Map([['a', { uid: 'a', spec }]]) });
+    state.desired.set(name, { name, plugin: 'kubernetes.io/nfs', attachable: true, pods: new Map([['a', { uid: 'a', spec, claim: null }]]) });
     state.dirty.add(name);
     Object.assign(state.pods.get('a') ?? {}, { pod: podOf('a', [share]) });
   });

@@ -5,6 +5,7 @@ import type { Secret } from '../../ports/model/config-objects.js';
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
+import type { PersistentVolumeClaim } from '../../ports/model/storage.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
 import { podCgroupName } from '../cgroups/pod-cgroup-name.js';
@@ -180,6 +181,11 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void {
     const involvedObject = containerName === null ? podReference(pod) : containerReference(pod, containerName);
     this.turn.tell('events.record', { involvedObject, type, reason, message });
+  }
+
+  claimEvent({ metadata }: PersistentVolumeClaim, type: 'Normal' | 'Warning', reason: string, message: string): void {
+    const { name, namespace = '', uid = '', resourceVersion = '' } = metadata;
+    this.turn.tell('events.record', { involvedObject: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid, resourceVersion }, type, reason, message });
   }
 
   nodeWarning(reason: string, message: string): void {

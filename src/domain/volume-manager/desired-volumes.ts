@@ -34,8 +34,8 @@ export function wantVolumes(manager: VolumeManager, uid: string, pod: Pod, conte
   for (const volume of usedVolumes(pod)) {
     if (wanted.resolving.has(volume.name)) continue;
     const claim = claimOf(volume, pod);
-    if (claim === null) addDesired(manager, wanted, volume.name, { kind: 'inline', volume }, context);
-    else if (!wanted.names.has(volume.name)) lookUpClaim(wanted, volume, claim, context);
+    if (claim === null) addDesired(manager, wanted, volume.name, { kind: 'inline', volume }, null, context);
+    else if (!wanted.names.has(volume.name) || mayGrow(manager, wanted, volume.name)) lookUpClaim(wanted, volume, claim, context);
   }
   refreshVolumes(manager, uid, context);
 }
@@ -73,7 +73,14 @@ export function unwantVolumes(manager: VolumeManager, uid: string): void {
   manager.pods.delete(uid);
 }
 
-function addDesired(manager: VolumeManager, wanted: PodVolumes, volumeName: string, spec: VolumeSpec, context: VolumeContext): void {
+/** Whoever can grow a volume looks again at whether it has grown, as often as the pod is seen to. */
+function mayGrow(manager: VolumeManager, { uid, names }: PodVolumes, volumeName: string): boolean {
+  const desired = manager.desired.get(names.get(volumeName) ?? '');
+  const spec = desired?.pods.get(uid)?.spec;
+  return desired !== undefined && spec?.kind === 'persistent' && !spec.readOnly && kindOf(desired.plugin)?.expand !== undefined;
+}
+
+function addDesired(manager: VolumeManager, wanted: PodVolumes, volumeName: string, spec: VolumeSpec, claim: PersistentVolumeClaim | null, context: VolumeContext): void {
   const { uid, names, errors } = wanted;
   const plugin = volumePluginFor(spec);
   const kind = plugin === null ? null : kindOf(plugin.name);
@@ -93,7 +100,7 @@ function addDesired(manager: VolumeManager, wanted: PodVolumes, volumeName: stri
     desired = { name: name.value, plugin: plugin.name, attachable: kind?.isAttachable?.(spec, context) === true, pods: new Map() };
     manager.desired.set(name.value, desired);
   }
-  desired.pods.set(uid, { uid, spec });
+  desired.pods.set(uid, { uid, spec, claim });
   manager.dirty.add(name.value);
 }
 
@@ -118,7 +125,7 @@ function lookUpClaim(wanted: PodVolumes, volume: Volume, claimName: string, { tu
     wanted.errors.set(volume.name, `error processing PVC ${namespace}/${claimName}: not supported due to running kubelet in standalone mode`);
     return;
   }
-  wanted.resolving.set(volume.name, { volume, claimName, isEphemeral: volume.ephemeral !== undefined, phase: 'claim', claimUid: '', volumeName: '' });
+  wanted.resolving.set(volume.name, { volume, claimName, isEphemeral: volume.ephemeral !== undefined, phase: 'claim', claimUid: '', claim: null, volumeName: '' });
   const resource = { group: '', version: 'v1', plural: 'persistentvolumeclaims' };
   const request = { client: 'main', resource, namespace, name: claimName, resourceVersion: null } as const;
   turn.ask('apiReader.get', { machine: claimMachine, key: `${wanted.uid}/${volume.name}` }, 'get', request, lookupTimeout);
@@ -138,6 +145,8 @@ export function claimReplied(manager: VolumeManager, key: string, { outcome }: R
   if (typeof answer === 'string') {
     const name = `${wanted.pod.metadata.namespace ?? ''}/${lookup.claimName}`;
     settle(wanted, lookup, context);
+    // What is known already stays as it is known.
+    if (wanted.names.has(lookup.volume.name)) return;
     wanted.errors.set(lookup.volume.name, isUnwrapped(answer) ? answer : `error processing PVC ${name}: ${answer}`);
     return;
   }
@@ -150,7 +159,7 @@ export function claimReplied(manager: VolumeManager, key: string, { outcome }: R
   settle(wanted, lookup, context);
   const refused = modeRefusal(wanted.pod, lookup.volume.name, answer.persistentVolume);
   if (refused !== null) wanted.errors.set(lookup.volume.name, refused);
-  else addDesired(manager, wanted, lookup.volume.name, persistentSpec(lookup, answer.persistentVolume), context);
+  else addDesired(manager, wanted, lookup.volume.name, persistentSpec(lookup, answer.persistentVolume), lookup.claim, context);
 }
 
 function settle(wanted: PodVolumes, { volume }: ClaimLookup, context: VolumeContext): void {
@@ -183,6 +192,7 @@ function claimFound(wanted: PodVolumes, lookup: ClaimLookup, outcome: Given): st
   const volumeName = spec.volumeName ?? '';
   if (volumeName === '') return 'PVC has empty pvc.Spec.VolumeName';
   lookup.phase = 'volume';
+  lookup.claim = claim;
   lookup.claimUid = metadata.uid ?? '';
   lookup.volumeName = volumeName;
   return { ask: volumeName };

@@ -47,7 +47,17 @@ function adoptStaged(manager: VolumeManager, staged: AgentOperations['csiFiles.s
     const plugin = spec === null ? null : volumePluginFor(spec);
     const name = spec === null || plugin === null ? null : uniqueVolumeName(plugin, spec, '');
     if (spec === null || plugin === null || name?.ok !== true || manager.actual.has(name.value)) continue;
-    manager.actual.set(name.value, { name: name.value, plugin: plugin.name, spec, attachable: false, attached: 'uncertain', devicePath: '', device: 'uncertain', pods: new Map() });
+    manager.actual.set(name.value, {
+      name: name.value,
+      plugin: plugin.name,
+      spec,
+      attachable: false,
+      attached: 'uncertain',
+      devicePath: '',
+      device: 'uncertain',
+      size: null,
+      pods: new Map(),
+    });
     manager.dirty.add(name.value);
   }
 }
@@ -63,7 +73,7 @@ export function adoptVolume(manager: VolumeManager, found: FoundVolume): boolean
   let actual = manager.actual.get(name.value);
   if (actual === undefined) {
     const device = (kindOf(plugin.name)?.mountDevice ?? null) === null ? 'none' : 'uncertain';
-    actual = { name: name.value, plugin: plugin.name, spec, attachable: false, attached: 'uncertain', devicePath: '', device, pods: new Map() };
+    actual = { name: name.value, plugin: plugin.name, spec, attachable: false, attached: 'uncertain', devicePath: '', device, size: null, pods: new Map() };
     manager.actual.set(name.value, actual);
   }
   if (!actual.pods.has(found.uid)) actual.pods.set(found.uid, { uid: found.uid, spec, state: 'uncertain', remountRequired: false, reconstructed: true });

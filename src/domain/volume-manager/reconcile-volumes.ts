@@ -6,14 +6,17 @@
 // | mounted, or maybe, for a pod that has ended              | unmount                                          |
 // | wanted; attachable, and not attached as the Node says    | nothing: the Node's next change is waited for    |
 // | wanted; not mounted, maybe, or to be mounted anew        | mount                                            |
+// | mounted, and grown since                                 | expand                                           |
 // | no pod wants it or has it; its device may be mounted     | unmount the device                               |
 // | no pod wants it or has it, no device                     | it is forgotten                                  |
 //
 // Invariants: unmounts come before mounts, and both before devices; what failed is tried again only when its time has come.
 import type { Micros } from '../../ports/micros.js';
 import { byCodeUnits } from '../values/text-order.js';
+import { expansionOf, volumeBytes } from '../volumes/volume-expansion.js';
 import { backoffKey } from './volume-backoff.js';
 import type { VolumeContext } from './volume-kind.js';
+import { kindOf } from './volume-kinds.js';
 import { type ActualVolume, type DesiredVolume, type VolumeManager, type VolumeOperationKind, volumeAddressOf } from './volume-manager-state.js';
 import { beginOperation } from './volume-operations.js';
 
@@ -23,7 +26,7 @@ interface Next {
   readonly uid: string;
 }
 
-const ranks: Readonly<Record<VolumeOperationKind, number>> = { unmount: 0, mount: 1, unmountDevice: 2 };
+const ranks: Readonly<Record<VolumeOperationKind, number>> = { unmount: 0, mount: 1, expand: 2, unmountDevice: 3 };
 
 /** Works on all volumes that something happened to. What is done at once may lead to more. */
 export function reconcileVolumes(manager: VolumeManager, context: VolumeContext): void {
@@ -47,6 +50,8 @@ function nextOperation(manager: VolumeManager, name: string, context: VolumeCont
   if (desired !== undefined && isAttached(manager, desired, context)) {
     const mount = times.first('mount', mounts(manager.actual.get(name), desired));
     if (mount !== null) return { volumeName: name, kind: 'mount', uid: mount };
+    const grown = times.first('expand', expansions(manager.actual.get(name), desired));
+    if (grown !== null) return { volumeName: name, kind: 'expand', uid: grown };
   }
   if (actual !== undefined && actual.pods.size === 0 && desired === undefined) {
     if (actual.device === 'none') forget(manager, name, context);
@@ -77,6 +82,17 @@ function mounts(actual: ActualVolume | undefined, desired: DesiredVolume): strin
     .sort(byCodeUnits);
 }
 
+/** A mounted volume that has grown, for whichever pod comes first. */
+function expansions(actual: ActualVolume | undefined, { plugin, pods }: DesiredVolume): string[] {
+  const size = actual?.size ?? null;
+  if (actual === undefined || typeof size !== 'number' || kindOf(plugin)?.expand === undefined) return [];
+  const uids = [...pods.values()].flatMap(({ uid, spec, claim }) => {
+    if (claim === null || (spec.kind === 'persistent' && spec.readOnly) || actual.pods.get(uid)?.state !== 'mounted') return [];
+    return size < (volumeBytes(spec) ?? 0) && expansionOf(spec, claim) !== null ? [uid] : [];
+  });
+  return uids.sort(byCodeUnits).slice(0, 1);
+}
+
 /** Whether the volume is on the node; from then on it has a place in what is. */
 function isAttached(manager: VolumeManager, desired: DesiredVolume, { node }: VolumeContext): boolean {
   const { name, plugin, attachable } = desired;
@@ -98,7 +114,7 @@ function isAttached(manager: VolumeManager, desired: DesiredVolume, { node }: Vo
   }
   const [first] = desired.pods.values();
   if (first === undefined) return false;
-  manager.actual.set(name, { name, plugin, spec: first.spec, attachable, attached: 'yes', devicePath, device: 'none', pods: new Map() });
+  manager.actual.set(name, { name, plugin, spec: first.spec, attachable, attached: 'yes', devicePath, device: 'none', size: null, pods: new Map() });
   return true;
 }
 

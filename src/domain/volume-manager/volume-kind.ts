@@ -15,6 +15,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
+import type { PersistentVolumeClaim } from '../../ports/model/storage.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ApiData } from '../api-data/api-data.js';
 import type { BlockVolume } from '../containers/block-devices.js';
@@ -37,6 +38,7 @@ export interface VolumeContext {
   event(pod: Pod, containerName: null, type: 'Normal' | 'Warning', reason: string, message: string): void;
   /** Something of the pod's volumes has changed: whoever waits for them looks again, after this step. */
   volumesChanged(uid: string): void;
+  claimEvent(claim: PersistentVolumeClaim, type: 'Normal' | 'Warning', reason: string, message: string): void;
   /** All volumes of the pod that show data of the API were worked on. @param outdated some could not be made to show what the API has now */
   volumesWorkedOn(uid: string, pod: Pod, outdated: boolean): void;
 }
@@ -78,6 +80,12 @@ export interface VolumeScene {
   readonly devicePath: string;
   /** Pods other than this one that have the volume mounted, or may have. */
   readonly otherPods: readonly string[];
+  /** Of the pod that the procedure is for; null: the volume is of none, or something is taken down. */
+  readonly claim: PersistentVolumeClaim | null;
+  /** The claim as the API has it now. */
+  claimSeen(claim: PersistentVolumeClaim): void;
+  /** How large the volume is on this node from now on. */
+  resized(size: number | 'refused' | null): void;
   readonly context: VolumeContext;
   /** Sends a command; its answer comes to `replied`. */
   ask<Name extends keyof AgentOperations>(op: Name, request: CommandFor<AgentOperations, Name>['request'], timeout?: Micros | null): VolumeStep;
@@ -114,6 +122,8 @@ export interface VolumeKind {
   readonly mountDevice: VolumeProcedure<never> | null;
   /** null: there is nothing to do on the host. */
   readonly setUp: VolumeProcedure<never> | null;
+  /** Grows it on this node to what its persistent volume says. */
+  readonly expand?: VolumeProcedure<never>;
   readonly tearDown: VolumeProcedure<never> | null;
   readonly unmountDevice: VolumeProcedure<never> | null;
   /** What containers see; null: it isn't for containers in this way. */

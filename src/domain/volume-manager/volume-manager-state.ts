@@ -13,6 +13,7 @@
 // taking down succeeded.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
+import type { PersistentVolumeClaim } from '../../ports/model/storage.js';
 import type { Volume } from '../../ports/model/volume.js';
 import type { SubPathStep } from '../../ports/outbound/pod-volumes.js';
 import type { VolumeSpec } from '../volumes/volume-spec.js';
@@ -34,6 +35,8 @@ export interface ClaimLookup {
   readonly isEphemeral: boolean;
   phase: 'claim' | 'volume';
   claimUid: string;
+  /** As it was read; null before that. */
+  claim: PersistentVolumeClaim | null;
   /** The persistent volume that the claim is bound to; '' before that is known. */
   volumeName: string;
 }
@@ -48,6 +51,8 @@ export interface DesiredVolume {
 export interface DesiredMount {
   readonly uid: string;
   readonly spec: VolumeSpec;
+  /** As it was read last; null: the volume is of none. */
+  readonly claim: PersistentVolumeClaim | null;
 }
 
 export interface ActualVolume {
@@ -59,6 +64,8 @@ export interface ActualVolume {
   attached: 'yes' | 'no' | 'uncertain';
   devicePath: string;
   device: 'none' | 'uncertain' | 'mounted';
+  /** How large it is on this node, in bytes; null: nobody has said. `refused`: its driver can't grow it while it is in use. */
+  size: number | 'refused' | null;
   readonly pods: Map<string, ActualMount>;
 }
 
@@ -71,9 +78,9 @@ export interface ActualMount {
   readonly reconstructed: boolean;
 }
 
-export type VolumeOperationKind = 'mount' | 'unmount' | 'unmountDevice';
-/** `subPaths` and `tearDown` are an unmount's, in this order; the others are procedures of the kind. */
-export type VolumeStage = 'mountDevice' | 'setUp' | 'subPaths' | 'tearDown' | 'unmountDevice';
+export type VolumeOperationKind = 'mount' | 'expand' | 'unmount' | 'unmountDevice';
+/** `expand` follows `setUp` where the volume has grown, or is alone while it is in use. `subPaths` and `tearDown` are an unmount's, in this order; the others are procedures of the kind. */
+export type VolumeStage = 'mountDevice' | 'setUp' | 'expand' | 'subPaths' | 'tearDown' | 'unmountDevice';
 
 export interface VolumeOperation {
   readonly kind: VolumeOperationKind;

@@ -10,10 +10,12 @@
 // | usable    | not mounted, or uncertain            | mounted, to be mounted anew                          |
 // | any other |                                      | as it was                                            |
 import type { Pod } from '../../ports/model/pod.js';
+import type { PersistentVolumeClaim } from '../../ports/model/storage.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { assert } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
 import { goQuote } from '../values/go-text.js';
+import { claimBytes, expansionOf, volumeBytes } from '../volumes/volume-expansion.js';
 import { volumePluginFor } from '../volumes/volume-plugins.js';
 import { isBlockVolume, specName, type VolumeSpec } from '../volumes/volume-spec.js';
 import { isShownAnew } from './desired-volumes.js';
@@ -23,6 +25,7 @@ import { type FailureSeverity, singleCommand, type VolumeContext, type VolumeFai
 import { kindOf } from './volume-kinds.js';
 import {
   type ActualVolume,
+  type DesiredMount,
   holdVolume,
   letVolumeGo,
   type VolumeManager,
@@ -37,6 +40,7 @@ const slot = 'step';
 const prefixes: Readonly<Record<VolumeStage, string>> = {
   mountDevice: 'MountVolume.MountDevice failed',
   setUp: 'MountVolume.SetUp failed',
+  expand: 'MountVolume.Setup failed while expanding volume',
   subPaths: 'error cleaning subPath mounts',
   tearDown: 'UnmountVolume.TearDown failed',
   unmountDevice: 'UnmountDevice failed',
@@ -45,25 +49,43 @@ const prefixes: Readonly<Record<VolumeStage, string>> = {
 const blockPrefixes: Readonly<Record<VolumeStage, string>> = {
   mountDevice: 'MapVolume.SetUpDevice failed',
   setUp: 'MapVolume.MapPodDevice failed',
+  expand: 'MapVolume.MarkVolumeAsMounted failed while expanding volume',
   subPaths: prefixes.subPaths,
   tearDown: 'UnmapVolume.UnmapPodDevice failed',
   unmountDevice: 'UnmapDevice.TearDownDevice failed',
 };
+
+const stagesOf: Readonly<Record<VolumeOperationKind, readonly VolumeStage[]>> = {
+  mount: ['mountDevice', 'setUp'],
+  expand: ['expand'],
+  unmount: ['subPaths', 'tearDown'],
+  unmountDevice: ['unmountDevice'],
+};
+
+/** Whether the volume has grown since its file system was last known to fill it. */
+function growsWithMount(desired: DesiredMount | null, { size, plugin }: ActualVolume): boolean {
+  if (desired === null || desired.claim === null || size !== null || kindOf(plugin)?.expand === undefined) return false;
+  const [wanted, has] = [volumeBytes(desired.spec), claimBytes(desired.claim)];
+  return wanted !== null && has !== null && has < wanted && expansionOf(desired.spec, desired.claim) !== null;
+}
 
 export function beginOperation(manager: VolumeManager, volumeName: string, kind: VolumeOperationKind, uid: string, context: VolumeContext): void {
   assert(!manager.operations.has(volumeName), 'a volume has an operation already', volumeName);
   const actual = manager.actual.get(volumeName);
   assert(actual !== undefined, 'an operation is on a volume that is there', volumeName);
   const mount = actual.pods.get(uid);
-  const spec = kind === 'mount' ? (manager.desired.get(volumeName)?.pods.get(uid)?.spec ?? actual.spec) : (mount?.spec ?? actual.spec);
-  const stages: VolumeStage[] = kind === 'unmountDevice' ? ['unmountDevice'] : kind === 'unmount' ? ['subPaths', 'tearDown'] : ['mountDevice', 'setUp'];
+  const desired = manager.desired.get(volumeName)?.pods.get(uid) ?? null;
+  const isUp = kind === 'mount' || kind === 'expand';
+  const spec = isUp ? (desired?.spec ?? actual.spec) : (mount?.spec ?? actual.spec);
+  const stages: VolumeStage[] = [...stagesOf[kind]];
   const isRemount = kind === 'mount' && mount?.state === 'mounted';
   if (kind === 'mount' && actual.device === 'mounted') stages.shift();
+  if (kind === 'mount' && !isRemount && growsWithMount(desired, actual)) stages.push('expand');
   // What changes from here on makes it be mounted anew.
   if (mount !== undefined && kind === 'mount') mount.remountRequired = false;
   // A pod that comes anew sets it up again, rather than to trust what may be half gone.
   if (mount !== undefined && kind === 'unmount') mount.state = 'uncertain';
-  const pod = kind === 'mount' ? (manager.pods.get(uid)?.pod ?? null) : null;
+  const pod = isUp ? (manager.pods.get(uid)?.pod ?? null) : null;
   const operation: VolumeOperation = { kind, volumeName, uid, pod, spec, isRemount, stages, work: null, waiting: false, again: false };
   manager.operations.set(volumeName, operation);
   if (kind === 'mount') holdVolume(manager, uid, volumeName);
@@ -135,12 +157,7 @@ function take(manager: VolumeManager, operation: VolumeOperation, step: VolumeSt
       advance(manager, operation, context);
       return;
     case 'failed':
-      end(
-        manager,
-        operation,
-        { message: step.message, severity: step.severity, prefix: step.prefix ?? (isBlockVolume(operation.spec) ? blockPrefixes : prefixes)[operation.stages[0] as VolumeStage] },
-        context,
-      );
+      end(manager, operation, { message: step.message, severity: step.severity, prefix: step.prefix ?? prefixOf(operation) }, context);
   }
 }
 
@@ -170,7 +187,15 @@ function sceneOf(manager: VolumeManager, operation: VolumeOperation, context: Vo
     volumeName,
     spec,
     uid,
-    pod: kind === 'mount' ? podOf(manager, operation) : null,
+    pod: kind === 'mount' || kind === 'expand' ? podOf(manager, operation) : null,
+    claim: manager.desired.get(volumeName)?.pods.get(uid)?.claim ?? null,
+    claimSeen: (claim) => {
+      const pods = manager.desired.get(volumeName)?.pods;
+      for (const mount of [...(pods?.values() ?? [])]) pods?.set(mount.uid, { ...mount, claim });
+    },
+    resized: (size) => {
+      if (actual !== undefined) actual.size = size;
+    },
     isRemount,
     reconstructed: actual?.pods.get(uid)?.reconstructed === true,
     devicePath: actual?.devicePath ?? '',
@@ -197,7 +222,7 @@ function end(manager: VolumeManager, operation: VolumeOperation, failure: Volume
   assert(actual !== undefined, 'a volume is there until its last operation has ended', volumeName);
   if (failure === null) {
     manager.backoffs.delete(key);
-    succeeded(actual, operation);
+    succeeded(actual, operation, manager.desired.get(volumeName)?.pods.get(uid)?.claim ?? null);
   } else {
     const backoff = operationFailed(manager, key, kind, context.turn.now);
     tell(manager, operation, failure, backoffText(volumeName, backoff, failure.message), context);
@@ -214,9 +239,12 @@ function end(manager: VolumeManager, operation: VolumeOperation, failure: Volume
   if (uid !== '') context.volumesChanged(uid);
 }
 
-function succeeded(actual: ActualVolume, { kind, uid, spec }: VolumeOperation): void {
+function succeeded(actual: ActualVolume, { kind, uid, spec }: VolumeOperation, claim: PersistentVolumeClaim | null): void {
   switch (kind) {
+    case 'expand':
+      return;
     case 'mount':
+      if (claim !== null) actual.size ??= claimBytes(claim);
       actual.pods.set(uid, { uid, spec, state: 'mounted', remountRequired: false, reconstructed: false });
       return;
     case 'unmount':
@@ -234,24 +262,36 @@ function spoiled(actual: ActualVolume, { kind, uid, spec, stages, isRemount }: V
     actual.device = 'uncertain';
     return;
   }
-  if (kind === 'unmount') return;
+  if (kind === 'unmount' || kind === 'expand') return;
+  // What could not be grown is mounted all the same, and is to be set up once more.
+  const left = stages[0] === 'expand' ? 'uncertain' : severity;
   if (mount !== undefined && isRemount) mount.remountRequired = true;
   if (stages[0] === 'mountDevice') {
     if (severity === 'uncertain' && actual.device === 'none') actual.device = 'uncertain';
     return;
   }
   const isMounted = mount?.state === 'mounted';
-  if (severity === 'usable' && !isMounted) actual.pods.set(uid, { uid, spec, state: 'mounted', remountRequired: true, reconstructed: false });
-  else if (severity === 'uncertain' && mount === undefined) actual.pods.set(uid, { uid, spec, state: 'uncertain', remountRequired: false, reconstructed: false });
-  else if (severity === 'final' && mount?.state === 'uncertain' && !mount.reconstructed) actual.pods.delete(uid);
+  if (left === 'usable' && !isMounted) actual.pods.set(uid, { uid, spec, state: 'mounted', remountRequired: true, reconstructed: false });
+  else if (left === 'uncertain' && mount === undefined) actual.pods.set(uid, { uid, spec, state: 'uncertain', remountRequired: false, reconstructed: false });
+  else if (left === 'final' && mount?.state === 'uncertain' && !mount.reconstructed) actual.pods.delete(uid);
 }
 
 /** Pods are told of what keeps them from running; of all else the log is. */
 function tell(manager: VolumeManager, operation: VolumeOperation, { message, prefix }: VolumeFailure, text: string, context: VolumeContext): void {
-  const pod = operation.kind === 'mount' ? (manager.pods.get(operation.uid)?.pod ?? null) : null;
+  const pod = operation.kind === 'mount' || operation.kind === 'expand' ? (manager.pods.get(operation.uid)?.pod ?? null) : null;
   const what = `${prefix} for volume ${goQuote(specName(operation.spec))} : ${message}`;
-  if (pod !== null) context.event(pod, null, 'Warning', isBlockVolume(operation.spec) ? 'FailedMapVolume' : 'FailedMount', what);
+  if (pod !== null) context.event(pod, null, 'Warning', reasonOf(operation), what);
   context.turn.log('error', text, { podUID: operation.uid, what });
+}
+
+function reasonOf({ kind, spec }: VolumeOperation): string {
+  if (kind === 'expand') return 'VolumeResizeFailed';
+  return isBlockVolume(spec) ? 'FailedMapVolume' : 'FailedMount';
+}
+
+function prefixOf({ kind, spec, stages }: VolumeOperation): string {
+  if (kind === 'expand') return 'NodeExpandVolume.NodeExpandVolume failed';
+  return (isBlockVolume(spec) ? blockPrefixes : prefixes)[stages[0] as VolumeStage];
 }
 
 /** Tells of the pod's data volumes once none of them is being worked on. */

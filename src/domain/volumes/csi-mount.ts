@@ -261,7 +261,7 @@ function tokenTexts({ driver, tokens }: CsiMountFacts): Got<Texts> {
   return { ok: true, value: { [`${podInfoPrefix}/serviceAccount.tokens`]: `{${members.join(',')}}` } };
 }
 
-function capabilityOf(facts: CsiMountFacts): CsiVolumeCapability {
+function capabilityOf(facts: Pick<CsiMountFacts, 'spec' | 'capabilities' | 'fsGroup' | 'driver' | 'seLinuxLabel'>): CsiVolumeCapability {
   const { spec, capabilities, fsGroup } = facts;
   const mode = spec.kind === 'inline' ? undefined : spec.persistentVolume.spec.accessModes?.[0];
   const options = spec.kind === 'inline' ? [] : (spec.persistentVolume.spec.mountOptions ?? []);
@@ -275,6 +275,11 @@ function capabilityOf(facts: CsiMountFacts): CsiVolumeCapability {
     volumeMountGroup: fsGroup !== null && capabilities.includes('VOLUME_MOUNT_GROUP') ? String(fsGroup) : '',
     isBlock: false,
   };
+}
+
+/** What the driver is told of a volume that is there already. */
+export function csiNodeCapability(spec: VolumeSpec, capabilities: readonly string[]): CsiVolumeCapability {
+  return capabilityOf({ spec, capabilities, fsGroup: null, driver: null, seLinuxLabel: '' });
 }
 
 /** @param tellsSingleWriters whether the driver knows CSI's newer single node modes */
@@ -293,7 +298,7 @@ function csiAccessMode(mode: string, tellsSingleWriters: boolean): string {
   }
 }
 
-function labelOf({ driver, seLinuxLabel }: CsiMountFacts): string {
+function labelOf({ driver, seLinuxLabel }: Pick<CsiMountFacts, 'driver' | 'seLinuxLabel'>): string {
   return driver?.spec.seLinuxMount === true ? seLinuxLabel : '';
 }
 

@@ -15,6 +15,7 @@ export interface CSIPersistentVolumeSource {
   readonly volumeAttributes?: Readonly<Record<string, string>>;
   readonly nodeStageSecretRef?: SecretReference;
   readonly nodePublishSecretRef?: SecretReference;
+  readonly nodeExpandSecretRef?: SecretReference;
 }
 export interface PersistentVolumeSpec {
   readonly accessModes?: readonly string[];
@@ -41,12 +42,14 @@ export interface PersistentVolumeClaim {
     readonly volumeName?: string;
     readonly volumeMode?: string;
     readonly storageClassName?: string;
+    readonly resources?: { readonly requests?: ResourceList };
   };
   readonly status?: {
     readonly phase?: string;
     readonly capacity?: ResourceList;
     readonly allocatedResources?: ResourceList;
     readonly allocatedResourceStatuses?: Readonly<Record<string, string>>;
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
   };
 }
 export interface CSIDriver {

@@ -60,6 +60,8 @@ export interface SimPlugin {
   readonly maxVolumes: bigint;
   readonly topology: Readonly<Record<string, string>>;
   readonly capabilities: readonly string[];
+  /** By volume: the bytes that it was last grown to. */
+  readonly sizes: Map<string, number>;
   /** What its next calls of a name fail with, the first one first. */
   readonly failures: { readonly call: keyof CsiNodeOperations; readonly kind: PortErrorKind; readonly message: string }[];
   /** What it was told of its registration last; null: nothing yet. */

@@ -22,7 +22,16 @@ export class SimCsi {
   put(socketName: string, plugin: Partial<Omit<SimPlugin, 'identity' | 'told'>> & { readonly name: string }): SimPlugin {
     const path = joinPath(this.settings.rootDirectory, 'plugins_registry', socketName);
     const starts = this.state.pluginStarts++;
-    const defaults = { type: 'CSIPlugin', supportedVersions: ['1.0.0'], nodeId: 'node-1', maxVolumes: 0n, topology: {}, capabilities: ['STAGE_UNSTAGE_VOLUME'], failures: [] };
+    const defaults = {
+      type: 'CSIPlugin',
+      supportedVersions: ['1.0.0'],
+      nodeId: 'node-1',
+      maxVolumes: 0n,
+      topology: {},
+      capabilities: ['STAGE_UNSTAGE_VOLUME'],
+      failures: [],
+      sizes: new Map<string, number>(),
+    };
     const made: SimPlugin = { ...defaults, ...plugin, identity: String(starts), told: null };
     this.state.plugins.set(path, made);
     return made;
@@ -85,8 +94,8 @@ export class SimCsi {
     return null;
   }
 
-  expand({ endpoint, requiredBytes }: CsiNodeOperations['expand']['request']): CsiNodeOperations['expand']['reply'] {
-    this.called(endpoint, 'expand');
+  expand({ endpoint, volumeId, requiredBytes }: CsiNodeOperations['expand']['request']): CsiNodeOperations['expand']['reply'] {
+    this.called(endpoint, 'expand').sizes.set(volumeId, Number(requiredBytes));
     return { capacityBytes: requiredBytes };
   }
 

@@ -17,6 +17,7 @@ import { escapeName, specName, type VolumeSpec } from '../../volumes/volume-spec
 import { byVolumeMode, done, failed, procedure, type VolumeContext, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { blockDeviceOf } from './block-mapping.js';
 import { csiBlock } from './csi-block.js';
+import { csiExpand } from './csi-expansion.js';
 import { type CsiCollected, collect, collected, csiTimeout, driverOf, newCollected } from './csi-facts.js';
 import { csiMountDevice, csiUnmountDevice } from './csi-staging.js';
 import { viewOf } from './own-directory.js';
@@ -129,6 +130,7 @@ export const csi: VolumeKind = {
     csiBlock.setUp,
   ),
   // A directory without a data file was never the driver's: the driver is called only once the file is there.
+  expand: csiExpand,
   tearDown: byVolumeMode(
     procedure<UnpublishWork>({
       begin: ({ spec }) => ({ phase: csiDriverName(spec).ok && driverNameOf(spec) === '' ? 'remove' : 'unpublish' }),

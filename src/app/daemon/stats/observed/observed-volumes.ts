@@ -3,7 +3,12 @@ import type { VolumeOperation, VolumeOperationKind } from '../../../../domain/vo
 import type { Micros } from '../../../../ports/micros.js';
 import { type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 
-const operationNames: Readonly<Record<VolumeOperationKind, string>> = { mount: 'volume_mount', unmount: 'volume_unmount', unmountDevice: 'unmount_device' };
+const operationNames: Readonly<Record<VolumeOperationKind, string>> = {
+  mount: 'volume_mount',
+  expand: 'volume_fs_resize',
+  unmount: 'volume_unmount',
+  unmountDevice: 'unmount_device',
+};
 
 interface ObservedOperation {
   readonly at: Micros;

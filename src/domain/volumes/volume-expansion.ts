@@ -1,0 +1,89 @@
+// What a node does about a claim whose volume has grown: whether it may grow the file system, and what the claim's status is to say.
+//
+// | the claim's status                                             | the node                                           |
+// |----------------------------------------------------------------|----------------------------------------------------|
+// | no allocated resources (a controller of old), smaller          | grows it                                           |
+// | NodeResizePending, NodeResizeInProgress                        | grows it, to what is allocated                     |
+// | large enough, shared by nodes, and growing isn't ruled out     | grows it here, and says nothing                    |
+// | anything else                                                  | leaves it                                          |
+//
+// Invariant: a claim's capacity is told only after the driver has grown the volume.
+import type { PersistentVolumeClaim } from '../../ports/model/storage.js';
+import { mustParseQuantity, quantityValue } from '../values/quantity.js';
+import type { VolumeSpec } from './volume-spec.js';
+
+const notRequired = 'volume.kubernetes.io/node-expansion-not-required';
+const allowed: ReadonlySet<string> = new Set(['NodeResizePending', 'NodeResizeInProgress']);
+const errorCondition = 'NodeResizeError';
+const resizeConditions: ReadonlySet<string> = new Set(['FileSystemResizePending', 'Resizing', 'ControllerResizeError', errorCondition]);
+
+export interface VolumeExpansion {
+  /** As the claim is to say it. */
+  readonly size: string;
+  readonly bytes: number;
+  /** The claim says it already. */
+  readonly isTold: boolean;
+  /** The claim knows of allocated resources, and of how far growing is. */
+  readonly isRecoverable: boolean;
+}
+
+/** Of the persistent volume, in bytes; null: it doesn't say. */
+export function volumeBytes(spec: VolumeSpec): number | null {
+  return bytesOf(spec.kind === 'persistent' ? spec.persistentVolume.spec.capacity?.storage : undefined);
+}
+
+/** What the claim says that it has, in bytes. */
+export function claimBytes(claim: PersistentVolumeClaim): number | null {
+  return bytesOf(claim.status?.capacity?.storage);
+}
+
+/** null: the node has nothing to grow. */
+export function expansionOf(spec: VolumeSpec, claim: PersistentVolumeClaim): VolumeExpansion | null {
+  const wanted = spec.kind === 'persistent' ? spec.persistentVolume.spec.capacity?.storage : undefined;
+  const [bytes, has] = [bytesOf(wanted), claimBytes(claim)];
+  if (wanted === undefined || bytes === null || has === null) return null;
+  const { allocatedResources, allocatedResourceStatuses } = claim.status ?? {};
+  const isRecoverable = allocatedResources !== undefined || allocatedResourceStatuses !== undefined;
+  const status = allocatedResourceStatuses?.['storage'] ?? '';
+  if (allowed.has(status)) {
+    const size = allocatedResources?.storage ?? wanted;
+    return { size, bytes: bytesOf(size) ?? bytes, isTold: false, isRecoverable: true };
+  }
+  if (has >= bytes) {
+    const isShared = (claim.spec?.accessModes ?? []).includes('ReadWriteMany');
+    return status === '' && isShared && claim.metadata.annotations?.[notRequired] === undefined ? { size: wanted, bytes, isTold: true, isRecoverable } : null;
+  }
+  return isRecoverable ? null : { size: wanted, bytes, isTold: false, isRecoverable: false };
+}
+
+/** null: the claim says it already. */
+export function inProgressPatch(claim: PersistentVolumeClaim): object | null {
+  if (claim.status?.allocatedResourceStatuses?.['storage'] === 'NodeResizeInProgress') return null;
+  return { ...unchanged(claim), status: { allocatedResourceStatuses: { storage: 'NodeResizeInProgress' } } };
+}
+
+export function finishedPatch(claim: PersistentVolumeClaim, { size }: VolumeExpansion): object {
+  const gone = (claim.status?.conditions ?? []).filter(({ type }) => resizeConditions.has(type)).map(({ type }) => ({ $patch: 'delete', type }));
+  const statuses = claim.status?.allocatedResourceStatuses?.['storage'] === undefined ? {} : { allocatedResourceStatuses: { storage: null } };
+  return { ...unchanged(claim), status: { capacity: { storage: size }, ...statuses, ...(gone.length === 0 ? {} : { conditions: gone }) } };
+}
+
+/** @param isInfeasible the driver says that it can never be so large @param at RFC 3339 */
+export function failedPatch(claim: PersistentVolumeClaim, message: string, isInfeasible: boolean, at: string): object {
+  const condition = { type: errorCondition, status: 'True', lastTransitionTime: at, message: `failed to expand pvc with ${message}` };
+  const asked = bytesOf(claim.spec?.resources?.requests?.storage);
+  const hasFailed = (claim.status?.conditions ?? []).some(({ type }) => type === errorCondition);
+  // Another size is asked for by now than the one that can't be had: the controller goes on with that.
+  const isOutdated = hasFailed && asked !== null && asked !== bytesOf(claim.status?.allocatedResources?.storage);
+  const statuses = isInfeasible || isOutdated ? { allocatedResourceStatuses: { storage: 'NodeResizeInfeasible' } } : {};
+  return { status: { conditions: [condition], ...statuses } };
+}
+
+/** Whoever has written it meanwhile wins. */
+function unchanged({ metadata: { resourceVersion } }: PersistentVolumeClaim): object {
+  return resourceVersion === undefined ? {} : { metadata: { resourceVersion } };
+}
+
+function bytesOf(size: string | undefined): number | null {
+  return size === undefined ? null : Number(quantityValue(mustParseQuantity(size)));
+}
