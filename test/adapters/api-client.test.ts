@@ -167,7 +167,7 @@ t.test('a client stays within its rate, also when the server asks it to come aga
   t.ok(peer.requests.length <= 5 + 20 * seconds + 1, `${peer.requests.length} requests in ${seconds} s`);
   t.ok(peer.requests.length >= 15, 'and makes use of it');
   code = 200;
-  await Promise.all(Array.from({ length: 100 }, () => reader.get({ ...node, client: 'heartbeat' }, calling(1_000_000))));
+  await Promise.all(Array.from({ length: 100 }, () => reader.get({ ...node, client: 'heartbeat' }, calling(10_000_000))));
   t.match(await failureOf(Promise.all(Array.from({ length: 60 }, () => reader.get(node, calling(1_000_000))))), {
     kind: 'deadline-exceeded',
     message: 'client rate limiter Wait returned an error: rate: Wait(n=1) would exceed context deadline',
@@ -192,6 +192,7 @@ t.test('two heartbeats without an answer cut what hangs', async (t) => {
   });
   const { reader } = peer.clients(t, peer.kubeconfig(), { heartbeatTimeoutMicros: 50_000 });
   const watch = reader.watch({ ...everything, resource: pods, resourceVersion: '1', watch: 'w', timeoutSeconds: 300 }, calling(null));
+  while (peer.open === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   await failureOf(reader.get({ ...node, client: 'heartbeat' }, calling()));
   await failureOf(reader.get({ ...node, client: 'heartbeat' }, calling()));
   t.equal(await watch, null, 'the watch ended, and is begun again by who wants it');

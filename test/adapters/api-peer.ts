@@ -2,6 +2,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createSecureServer } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,6 +12,11 @@ import { issueCertificate } from '../../src/adapters/certificates/index.js';
 import type { Call } from '../../src/ports/operation.js';
 import type { ApiWatchEvents } from '../../src/ports/outbound/apiserver.js';
 import { PortError, type PortFailure } from '../../src/ports/port-error.js';
+
+/** Whether peers speak HTTP/2 over TLS. */
+export function speaksHttp2(): boolean {
+  return isNewest;
+}
 
 export interface Teardown {
   readonly teardown: (run: () => unknown) => unknown;
@@ -22,6 +28,13 @@ export interface Pair {
 }
 
 const day = 86_400_000;
+
+let isNewest = true;
+
+/** From now on peers speak HTTP/1.1 only. Else HTTP/2 too, over TLS. */
+export function onlyHttp1(): void {
+  isNewest = false;
+}
 
 /** Signs certificates for tests. */
 export class TestAuthority {
@@ -69,6 +82,8 @@ export class ApiPeer {
   readonly sockets = new Set<Socket>();
   /** Also those whose handshake failed. */
   private readonly raw = new Set<Socket>();
+  /** Requests whose answer hasn't ended. */
+  open = 0;
   /** Connections that were ever made. */
   connections = 0;
   readonly requests: { readonly method: string; readonly url: string; readonly headers: IncomingMessage['headers']; readonly body: string; readonly commonName: string | null }[] =
@@ -86,8 +101,8 @@ export class ApiPeer {
     const tls = options.tls === undefined ? authority.server() : options.tls;
     const secure =
       tls === null ? null : { cert: tls.certificate, key: tls.key, ca: authority.certificate, requestCert: true, rejectUnauthorized: options.needsCertificate === true };
-    const server = secure === null ? createHttpServer() : createHttpsServer(secure);
-    const peer = new ApiPeer(server as Server, tls === null ? 'http' : 'https', authority);
+    const server = secure === null ? createHttpServer() : isNewest ? createSecureServer({ ...secure, allowHTTP1: true }) : createHttpsServer(secure);
+    const peer = new ApiPeer(server as unknown as Server, tls === null ? 'http' : 'https', authority);
     peer.listen(handle, tls !== null);
     server.listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
@@ -108,6 +123,8 @@ export class ApiPeer {
       socket.once('close', () => this.sockets.delete(socket));
     });
     this.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      this.open++;
+      response.once('close', () => this.open--);
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
@@ -127,8 +144,12 @@ export class ApiPeer {
     return `${this.scheme}://127.0.0.1:${this.port}`;
   }
 
-  close(): void {
+  breakConnections(): void {
     for (const socket of [...this.sockets, ...this.raw]) socket.destroy();
+  }
+
+  close(): void {
+    this.breakConnections();
     this.server.close();
     rmSync(this.directory, { recursive: true, force: true });
   }
@@ -185,6 +206,18 @@ export function base64(text: string): string {
 
 export function answer(response: ServerResponse, code: number, body: unknown, headers: Record<string, string> = {}): void {
   response.writeHead(code, { 'Content-Type': 'application/json', ...headers }).end(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+/** The block again and again, for as long as somebody reads. */
+export function endlessly(response: ServerResponse, block: Buffer): void {
+  let isOpen = true;
+  response.once('close', () => {
+    isOpen = false;
+  });
+  const more = (): void => {
+    if (isOpen) response.write(block, more);
+  };
+  more();
 }
 
 /** A call without limits, or with a deadline. */

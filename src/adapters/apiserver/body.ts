@@ -1,6 +1,6 @@
 // Bodies of answers: read within a limit, parsed in slices where they are large, so that nothing else waits for them.
-import type { IncomingMessage } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Answer } from './answer.js';
 import { ListScanner } from './list-scanner.js';
 
 /** etcd takes objects of 1.5 MiB, an apiserver requests of 3 MiB. */
@@ -29,18 +29,18 @@ export class Slices {
   }
 }
 
-const bytesOfBodies = new WeakMap<IncomingMessage, number>();
+const bytesOfBodies = new WeakMap<Answer, number>();
 
 /** How large a body was that `textOf` or `listOf` has read to its end; null: none was. */
-export function bytesRead(response: IncomingMessage): number | null {
+export function bytesRead(response: Answer): number | null {
   return bytesOfBodies.get(response) ?? null;
 }
 
 /** The text of a body; throws TooLarge beyond the limit. */
-export async function textOf(response: IncomingMessage, bytesMax: number): Promise<string> {
+export async function textOf(response: Answer, bytesMax: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
+  for await (const chunk of response) {
     bytes += chunk.length;
     if (bytes > bytesMax) {
       response.destroy();
@@ -53,7 +53,7 @@ export async function textOf(response: IncomingMessage, bytesMax: number): Promi
 }
 
 /** As much as is there of a body that is only told to people. Never throws. */
-export async function excerptOf(response: IncomingMessage): Promise<string> {
+export async function excerptOf(response: Answer): Promise<string> {
   try {
     return await textOf(response, atOnceBytes);
   } catch {
@@ -70,12 +70,12 @@ export function parsedJson(text: string): unknown {
 }
 
 /** A list whose items are parsed as they come in. */
-export async function listOf(response: IncomingMessage): Promise<unknown> {
+export async function listOf(response: Answer): Promise<unknown> {
   const early: Buffer[] = [];
   const slices = new Slices();
   let scanner: ListScanner | null = null;
   let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
+  for await (const chunk of response) {
     bytes += chunk.length;
     if (bytes > listBytesMax) {
       response.destroy();

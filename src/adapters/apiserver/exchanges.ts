@@ -4,18 +4,20 @@
 // |----------------------------------------------------|---------------------------------------------------------------|
 // | 429 or 5xx with a Retry-After                      | waits so long and sends it again, 10 times at most             |
 // | a connection that broke, and the request only reads | the same after 1 s, at once on one that was kept from before  |
+// | the server says that it hasn't looked at it        | the same, whatever the request is                              |
 // | any other failure, or no time left to wait          | the failure, with when to come again where the server said so  |
 //
 // Invariants: every try takes a token of the limit; nothing waits beyond the call's deadline; a write whose answer was lost is never sent again
 // from here: only who asked knows whether that is safe.
-import type { IncomingMessage } from 'node:http';
 import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
+import { type Answer, Unseen } from './answer.js';
 import { type Asked, failureOf, localFailure } from './api-failures.js';
 import { bytesRead, excerptOf, NotJson, TooLarge } from './body.js';
 import type { ClientHappening } from './client-happening.js';
 import { connectionErrorText, isBrokenConnection } from './connection-errors.js';
-import { type Connections, StaleConnection } from './connections.js';
+import type { Connections } from './connections.js';
+import { StaleConnection } from './lane.js';
 import { type RequestLimit, sleep } from './request-limit.js';
 
 export interface ExchangeOptions {
@@ -44,7 +46,7 @@ export class Exchanges {
   constructor(private readonly options: ExchangeOptions) {}
 
   /** One request and what is made of its body. Rejects with PortError. */
-  async call<T>(sent: Sent, call: Call, read: (response: IncomingMessage) => Promise<T>): Promise<T> {
+  async call<T>(sent: Sent, call: Call, read: (response: Answer) => Promise<T>): Promise<T> {
     const limit = Math.min(call.timeoutMicros ?? Number.POSITIVE_INFINITY, this.options.timeoutMicros) / 1000;
     const scope = new Scope(call, limit);
     const begun = performance.now();
@@ -63,7 +65,7 @@ export class Exchanges {
   }
 
   /** The answer to a watch, with its stream still to be read. The signal is the caller's to abort. */
-  async openWatch(sent: Sent, scope: Scope): Promise<IncomingMessage> {
+  async openWatch(sent: Sent, scope: Scope): Promise<Answer> {
     const begun = performance.now();
     try {
       return await this.answer(sent, scope, true);
@@ -83,12 +85,12 @@ export class Exchanges {
     this.options.observe?.({ kind, method, host: this.options.connections.host, code });
   }
 
-  private async answer(sent: Sent, scope: Scope, isWatch: boolean): Promise<IncomingMessage> {
+  private async answer(sent: Sent, scope: Scope, isWatch: boolean): Promise<Answer> {
     for (let retries = 0; ; retries++) {
       if (!isWatch) await this.waitForToken(sent, scope);
       const response = await this.sendOnce(sent, scope, isWatch, retries);
       if (response === null) continue;
-      const code = response.statusCode ?? 0;
+      const code = response.status;
       this.tried(sent, code);
       if (code >= 200 && code < 300) return response;
       if (code === 401) this.options.connections.rejected();
@@ -102,7 +104,7 @@ export class Exchanges {
   }
 
   /** null: the connection broke, and it is worth another try. */
-  private async sendOnce(sent: Sent, scope: Scope, isWatch: boolean, retries: number): Promise<IncomingMessage | null> {
+  private async sendOnce(sent: Sent, scope: Scope, isWatch: boolean, retries: number): Promise<Answer | null> {
     const { method, path, contentType, body } = sent;
     const headers: Record<string, string> = { Accept: 'application/json' };
     if (contentType !== null) headers['Content-Type'] = contentType;
@@ -113,8 +115,10 @@ export class Exchanges {
       const isStale = thrown instanceof StaleConnection;
       const error = isStale ? thrown.cause : thrown;
       if (!scope.signal.aborted || scope.isLate) this.tried(sent, null);
-      const waitMillis = isStale ? 0 : brokenRetryMillis;
-      const mayRetry = method === 'GET' && !scope.signal.aborted && isBrokenConnection(error) && retries < retriesMax && scope.millisLeft() > waitMillis;
+      const isUnseen = error instanceof Unseen;
+      const waitMillis = (isStale || isUnseen) && retries === 0 ? 0 : brokenRetryMillis;
+      const isSafe = isUnseen || (method === 'GET' && isBrokenConnection(error));
+      const mayRetry = isSafe && !scope.signal.aborted && retries < retriesMax && scope.millisLeft() > waitMillis;
       if (!mayRetry) throw error;
       if (waitMillis > 0) await sleep(waitMillis, scope.signal);
       this.tried(sent, null, 'retried');
@@ -189,8 +193,8 @@ export class Scope {
 }
 
 /** Whole seconds only, as the reference reads it. */
-function retryAfterOf({ headers }: IncomingMessage): number | null {
-  const value = headers['retry-after'];
+function retryAfterOf(response: Answer): number | null {
+  const value = response.header('retry-after');
   return value !== undefined && /^[0-9]{1,6}$/.test(value) ? Number(value) : null;
 }
 

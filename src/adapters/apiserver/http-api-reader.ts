@@ -6,12 +6,12 @@
 // | it was cancelled                                         | success                                      |
 // | an ERROR event                                           | what the event's Status says                 |
 // | what isn't an event                                      | data-loss: its place must be found by a list |
-import type { IncomingMessage } from 'node:http';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { ApiClient, ApiList, ApiReaderOperations, ApiWatchEvent, ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import { PortError } from '../../ports/port-error.js';
+import type { Answer } from './answer.js';
 import { localFailure, statusCodeOf, statusFailure } from './api-failures.js';
 import { listOf, objectBytesMax, parsedJson, Slices, textOf } from './body.js';
 import { type Exchanges, Scope, type Sent } from './exchanges.js';
@@ -86,11 +86,11 @@ export class HttpApiReader implements PortOf<ApiReaderOperations> {
     return { operation: `apiReader.${verb}`, verb, resource: resourceName(resource), namespace, name: null };
   }
 
-  private async follow(watch: string, sent: Sent, response: IncomingMessage, silence: NodeJS.Timeout): Promise<void> {
+  private async follow(watch: string, sent: Sent, response: Answer, silence: NodeJS.Timeout): Promise<void> {
     const lines = new JsonLines(objectBytesMax);
     const slices = new Slices();
     try {
-      for await (const chunk of response as AsyncIterable<Buffer>) {
+      for await (const chunk of response) {
         silence.refresh();
         this.deliver(watch, sent, lines.take(chunk));
         await slices.pass();

@@ -72,9 +72,9 @@ export class GrpcChannel {
       return { cancel: () => {} };
     }
     const connection = this.connected();
-    if (this.calls++ === 0) connection.hold(true);
+    if (this.calls++ === 0) connection.keepAwake(true);
     return new CallRun(connection, this.headers(path, deadlineMillis), framed(request), deadlineMillis, this.options, events, () => {
-      if (--this.calls === 0) this.connection?.hold(false);
+      if (--this.calls === 0) this.connection?.keepAwake(false);
     });
   }
 
@@ -106,7 +106,7 @@ export class GrpcChannel {
         if (this.connection === fresh) this.connection = null;
       },
     });
-    fresh.hold(this.calls > 0);
+    fresh.keepAwake(this.calls > 0);
     this.connection = fresh;
     return fresh;
   }

@@ -18,12 +18,16 @@ import {
   headBytes,
   http2Error,
   numberFrame,
+  numberOf,
   preface,
   setting,
   settingsFrame,
+  unpadded,
+  violation,
   writeHead,
 } from './frames.js';
 import { HeaderBlockError, HeaderDecoder } from './header-decoder.js';
+import { Liveness, type LivenessLimits } from './liveness.js';
 import { type PeerSettings, settingsOf } from './peer-settings.js';
 import type { Stream, StreamEnd, StreamEvents } from './streams.js';
 
@@ -34,11 +38,15 @@ export interface Http2ConnectionOptions {
   readonly spoke: () => void;
   /** Told once, when the connection takes no more requests; it still answers those it has. */
   readonly left: () => void;
+  /** Whether a silent peer is asked if it lives; absent: whoever asks has a deadline. */
+  readonly liveness?: LivenessLimits;
 }
 
 export interface Http2Request {
   /** Nothing is told any more. */
   cancel(): void;
+  /** Whether the peer is kept from sending more than a window of the answer. */
+  hold(isHeld: boolean): void;
 }
 
 type Socket = Duplex & { readonly connecting?: boolean; ref?: () => void; unref?: () => void };
@@ -70,8 +78,10 @@ export class Http2Connection {
   /** A block of headers of which more frames are to come. */
   private block: { readonly stream: number; readonly flags: number; parts: Buffer[]; bytes: number } | null = null;
   private out: Buffer[] = [];
+  private readonly liveness: Liveness | null;
 
   constructor(private readonly options: Http2ConnectionOptions) {
+    this.liveness = options.liveness === undefined ? null : this.watched(options.liveness);
     this.socket = options.dial();
     this.stood = this.socket.connecting !== true;
     this.socket.once('connect', () => {
@@ -98,16 +108,23 @@ export class Http2Connection {
     return !this.isLeft && !this.isOver;
   }
 
-  /** @param headers a block of header-encoder.ts @param body whole; not to be changed afterwards */
+  /** @param headers a block of header-encoder.ts @param body whole, empty: none; not to be changed afterwards */
   request(headers: Buffer, body: Buffer, events: StreamEvents): Http2Request {
-    const stream: Stream = { id: 0, events, headers, body, isSent: false, window: new FrameWindow(), sendable: 0 };
+    const stream: Stream = { id: 0, events, headers, body, isSent: false, window: new FrameWindow(), isHeld: false, sendable: 0 };
     if (this.streams.size < this.peer.streamsMax && this.waiting.size === 0) this.begin(stream);
     else this.waiting.add(stream);
-    return { cancel: () => this.cancel(stream) };
+    this.liveness?.began();
+    return { cancel: () => this.cancel(stream), hold: (isHeld) => this.holdBack(stream, isHeld) };
+  }
+
+  /** How many more requests the peer takes at once. @param assumed what to think of a peer that hasn't said it yet */
+  free(assumed: number): number {
+    const most = this.hasSettings ? this.peer.streamsMax : assumed;
+    return this.isOpen ? most - this.streams.size - this.waiting.size : 0;
   }
 
   /** Whether the connection keeps the process alive. */
-  hold(isHeld: boolean): void {
+  keepAwake(isHeld: boolean): void {
     if (isHeld) this.socket.ref?.();
     else this.socket.unref?.();
   }
@@ -116,6 +133,30 @@ export class Http2Connection {
   destroy(): void {
     this.socket.destroy();
     this.over();
+  }
+
+  private watched(limits: LivenessLimits): Liveness {
+    const lost = (): void => {
+      this.problem ??= new Error('http2: client connection lost');
+      this.destroy();
+    };
+    return new Liveness(
+      limits,
+      () => this.streams.size + this.waiting.size > 0,
+      () => this.send(frame(frameType.ping, 0, 0, Buffer.alloc(8))),
+      lost,
+    );
+  }
+
+  private holdBack(stream: Stream, isHeld: boolean): void {
+    stream.isHeld = isHeld;
+    if (!isHeld && this.streams.get(stream.id) === stream) this.enlarge(stream.id, stream.window);
+  }
+
+  /** Tells the peer of more window, when that is worth a frame. */
+  private enlarge(id: number, window: FrameWindow): void {
+    const more = window.refill();
+    if (more > 0) this.send(numberFrame(frameType.windowUpdate, id, more));
   }
 
   private cancel(stream: Stream): void {
@@ -131,9 +172,10 @@ export class Http2Connection {
     this.nextId += 2;
     this.streams.set(stream.id, stream);
     const { headers, body } = stream;
-    const whole = body.length <= Math.min(this.peer.frameBytes, stream.sendable, this.sendable);
+    stream.isSent = body.length === 0;
+    const whole = !stream.isSent && body.length <= Math.min(this.peer.frameBytes, stream.sendable, this.sendable);
     const bytes = Buffer.allocUnsafe(headBytes + headers.length + (whole ? headBytes + body.length : 0));
-    writeHead(bytes, 0, headers.length, frameType.headers, flag.endHeaders, stream.id);
+    writeHead(bytes, 0, headers.length, frameType.headers, flag.endHeaders | (stream.isSent ? flag.endStream : 0), stream.id);
     headers.copy(bytes, headBytes);
     if (whole) {
       const at = headBytes + headers.length;
@@ -178,6 +220,7 @@ export class Http2Connection {
 
   private take(chunk: Buffer): void {
     if (this.isOver) return;
+    this.liveness?.heard();
     try {
       this.splitter.split(chunk, (frame) => {
         this.taken(frame);
@@ -216,18 +259,18 @@ export class Http2Connection {
 
   private tookData(frame: Frame): void {
     const stream = this.streams.get(frame.stream);
-    const connectionMore = this.window.take(frame.payload.length);
-    if (connectionMore > 0) this.send(numberFrame(frameType.windowUpdate, 0, connectionMore));
+    this.window.take(frame.payload.length);
+    this.enlarge(0, this.window);
     // Of one that was cancelled or reset, some may still be under way.
     if (stream === undefined) {
       if (frame.stream === 0 || frame.stream >= this.nextId) throw violation('data of a stream that is not');
       return;
     }
     const isEnd = (frame.flags & flag.endStream) !== 0;
-    const more = stream.window.take(frame.payload.length);
-    if (more > 0 && !isEnd) this.send(numberFrame(frameType.windowUpdate, frame.stream, more));
+    stream.window.take(frame.payload.length);
     const bytes = unpadded(frame, 0);
     if (bytes.length > 0) stream.events.data(bytes);
+    if (!isEnd && !stream.isHeld) this.enlarge(frame.stream, stream.window);
     if (isEnd) this.finish(frame.stream, { how: 'whole' });
   }
 
@@ -338,28 +381,11 @@ export class Http2Connection {
   private over(): void {
     if (this.isOver) return;
     this.isOver = true;
+    this.liveness?.stop();
     this.leave();
     const all = [...this.streams.values(), ...this.waiting];
     this.streams.clear();
     this.waiting.clear();
     for (const stream of all) stream.events.ended({ how: 'connection' });
   }
-}
-
-function violation(message: string): Http2ProtocolError {
-  return new Http2ProtocolError(http2Error.protocolError, message);
-}
-
-function numberOf(payload: Buffer): number {
-  if (payload.length !== 4) throw new Http2ProtocolError(http2Error.frameSizeError, 'a number of another length than 4');
-  return payload.readUInt32BE(0);
-}
-
-/** The payload without its padding and the `skipped` bytes before it. */
-function unpadded({ flags, payload }: Frame, skipped: number): Buffer {
-  const isPadded = (flags & flag.padded) !== 0;
-  const from = (isPadded ? 1 : 0) + skipped;
-  const to = payload.length - (isPadded ? (payload[0] ?? 0) : 0);
-  if (from > to) throw violation('more padding than payload');
-  return isPadded || skipped > 0 ? payload.subarray(from, to) : payload;
 }

@@ -95,3 +95,23 @@ export class FrameSplitter {
     if (at < bytes.length) this.rest = at === 0 ? bytes : bytes.subarray(at);
   }
 }
+
+/** Something that HTTP/2 doesn't allow. */
+export function violation(message: string): Http2ProtocolError {
+  return new Http2ProtocolError(http2Error.protocolError, message);
+}
+
+/** The number that a frame carries. Throws Http2ProtocolError. */
+export function numberOf(payload: Buffer): number {
+  if (payload.length !== 4) throw new Http2ProtocolError(http2Error.frameSizeError, 'a number of another length than 4');
+  return payload.readUInt32BE(0);
+}
+
+/** The payload without its padding and the `skipped` bytes before it. */
+export function unpadded({ flags, payload }: Frame, skipped: number): Buffer {
+  const isPadded = (flags & flag.padded) !== 0;
+  const from = (isPadded ? 1 : 0) + skipped;
+  const to = payload.length - (isPadded ? (payload[0] ?? 0) : 0);
+  if (from > to) throw violation('more padding than payload');
+  return isPadded || skipped > 0 ? payload.subarray(from, to) : payload;
+}

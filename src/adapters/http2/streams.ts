@@ -23,6 +23,8 @@ export interface Stream {
   /** Whether the end of the request is sent. */
   isSent: boolean;
   readonly window: FrameWindow;
+  /** Whether whoever asked wants no more for now: the peer's window isn't enlarged. */
+  isHeld: boolean;
   /** What of the peer's window is left for us to send. May be negative, after a change of the peer's settings. */
   sendable: number;
 }

@@ -1,0 +1,59 @@
+// What is sent as one identity to one server: the part that Connections and the two protocols share.
+import type { SecureContext } from 'node:tls';
+import type { Answer } from './answer.js';
+import type { ClientIdentity } from './credentials.js';
+
+export interface Outgoing {
+  readonly method: string;
+  /** With its query, below the server's own path. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+  readonly isWatch: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface Lane {
+  /** Resolves with the head of the answer. Rejects with what broke. */
+  send(outgoing: Outgoing, identity: ClientIdentity): Promise<Answer>;
+  /** Watches end at once, nothing is kept for later; what is under way goes on. */
+  retire(): void;
+  /** Cuts everything. */
+  destroy(): void;
+}
+
+/** How to reach the server. */
+export interface Route {
+  readonly server: URL;
+  readonly proxy: URL | null;
+  readonly userAgent: string;
+  /** What the server's certificate must be for, in place of its host. */
+  readonly serverName: string | null;
+  readonly insecure: boolean;
+  /** null: plain HTTP. */
+  readonly secureContext: SecureContext | null;
+}
+
+/** A connection that was kept broke before it answered: most likely the server was just closing it. The cause is what it broke with. */
+export class StaleConnection extends Error {
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+  }
+}
+
+/** From the first packet to the end of the handshake: 30 s to dial, 10 s to shake hands. */
+export const connectMillis = 40_000;
+export const keepAliveProbeMillis = 30_000;
+
+/** The server's host without the brackets of IPv6. */
+export function hostOf({ server }: Pick<Route, 'server'>): string {
+  return server.hostname.replace(/^\[|\]$/g, '');
+}
+
+export function pathOf({ server }: Pick<Route, 'server'>, path: string): string {
+  return (server.pathname === '/' ? '' : server.pathname) + path;
+}
+
+export function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
