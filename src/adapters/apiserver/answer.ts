@@ -1,6 +1,6 @@
 // An answer of the apiserver, whichever protocol brought it: its head is there, its body comes as it is read.
 import type { IncomingMessage } from 'node:http';
-import { http2Error, type Http2Request, type StreamEnd } from '../http2/index.js';
+import { type Http2Request, http2Error, type StreamEnd } from '../http2/index.js';
 
 export interface Answer extends AsyncIterable<Buffer> {
   readonly status: number;

@@ -27,6 +27,7 @@ import { patchKindOf, readBody } from './request-body.js';
 import { readRequestPath } from './request-path.js';
 import { type RequestQuery, readQuery } from './request-query.js';
 import type { ResourceMetrics } from './resource-metrics.js';
+import { cut, isGone } from './response-end.js';
 import { WatchStream } from './watch-stream.js';
 
 const defaultWatchSeconds = 1800;
@@ -47,7 +48,7 @@ export class HttpApi {
     try {
       await this.answer(request, response);
     } catch (error) {
-      if (response.destroyed || response.headersSent) response.destroy();
+      if (isGone(response) || response.headersSent) cut(response);
       else if (error instanceof ApiRefusal) sendJson(request, response, error.code, error.status);
       else sendJson(request, response, 500, refusal(500, 'InternalError', `Internal error occurred: ${error instanceof Error ? error.message : String(error)}`).status);
     }
@@ -136,8 +137,8 @@ export class HttpApi {
 
   private finish(request: IncomingMessage, response: ServerResponse, target: ApiTarget, answer: ApiResponse, query: RequestQuery, form: WantedForm): void {
     const send = (): void => {
-      if (answer.lost) response.destroy();
-      else if (!response.destroyed) sendJson(request, response, answer.code, this.shaped(answer.body, target, query, form), 'application/json', answer.warnings);
+      if (answer.lost) cut(response);
+      else if (!isGone(response)) sendJson(request, response, answer.code, this.shaped(answer.body, target, query, form), 'application/json', answer.warnings);
     };
     if (answer.latencyMicros === 0) send();
     else this.time.after(answer.latencyMicros, send);

@@ -9,6 +9,7 @@ import { ApiRefusal, type ApiTarget, type ApiUser, badRequest, type JsonObject, 
 import { proxyUpgrade } from '../http-server/index.js';
 import type { KeyAndCertificate } from './authority.js';
 import { type KubeletPath, kubeletAddress, kubeletPathOf, nodeProxyPath, streamSubresources } from './kubelet-reach.js';
+import { cut } from './response-end.js';
 
 export interface KubeletReach {
   readonly pair: KeyAndCertificate;
@@ -71,7 +72,7 @@ export class KubeletStreams {
   }
 
   private relay(request: IncomingMessage, response: ServerResponse, url: URL, target: ApiTarget): Promise<void> {
-    const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !ownHeaders.has(name)));
+    const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !ownHeaders.has(name) && !name.startsWith(':')));
     const { key, certificate: cert } = this.reach.pair;
     return new Promise((resolve, reject) => {
       const asked = httpsRequest(url, { method: request.method, headers, key, cert, rejectUnauthorized: false, agent: false, timeout: dialMillis }, (answer) => {
@@ -90,7 +91,7 @@ export class KubeletStreams {
       response.once('close', () => asked.destroy());
       asked.once('timeout', () => asked.destroy(new Error('i/o timeout')));
       asked.once('error', (error) => {
-        if (response.headersSent) response.destroy();
+        if (response.headersSent) cut(response);
         else reject(refusal(500, 'InternalError', `Get "${url.origin}${url.pathname}": ${error.message}`));
         resolve();
       });

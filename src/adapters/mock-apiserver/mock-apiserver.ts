@@ -3,7 +3,7 @@
 // Invariants: it listens on loopback unless told otherwise; after `stop` no timer, no socket and no connection is left; while it is down it
 // keeps what it has, and comes back at the same addresses with the same certificates.
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
+import { createSecureServer } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { type ApiserverSettings, type ApiUser, SimApiserver } from '../../sim/index.js';
 import { RealTime } from '../time/index.js';
@@ -64,7 +64,7 @@ export class MockApiserver {
     const address = readAddress(options.bind ?? defaultBind);
     const { key, certificate: cert } = this.authority.serving([address.host]);
     const tls = { key, cert, ca: this.authority.certificate, requestCert: true, rejectUnauthorized: false };
-    this.secure = { server: createHttpsServer(tls, serve), address };
+    this.secure = { server: createSecureServer({ ...tls, allowHTTP1: true }, serve as never) as unknown as HttpServer, address };
     this.plain = options.httpBind === undefined ? null : { server: createHttpServer(serve), address: readAddress(options.httpBind) };
     for (const { server } of this.listeners()) {
       this.watchSockets(server);

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { derived } from '../../domain/values/derived.js';
 import type { SimApiserver, WatchEvent, WatchRecord } from '../../sim/index.js';
 import { eventInForm, type FormOptions } from './object-forms.js';
+import { cut, isGone } from './response-end.js';
 
 /** What may wait in a connection for its reader. */
 const maxWaitingBytes = 16 * 1024 * 1024;
@@ -42,11 +43,11 @@ export class WatchStream {
   }
 
   private flush(): void {
-    if (this.response.destroyed) return;
+    if (isGone(this.response)) return;
     const events = this.server.watches.take(this.watch);
     if (events.length > 0) this.response.write(events.map((event) => this.line(event)).join(''));
     if (this.watch.ended) this.response.end();
-    else if (this.response.writableLength > maxWaitingBytes) this.response.destroy();
+    else if (this.response.writableLength > maxWaitingBytes) cut(this.response);
   }
 
   private line({ type, object }: WatchEvent): string {

@@ -1,0 +1,16 @@
+// How an answer ends before its time, by either protocol: HTTP/1.1 has a connection for it, HTTP/2 a stream of one that others go on with.
+import type { ServerResponse } from 'node:http';
+import { constants, Http2ServerResponse } from 'node:http2';
+
+/** Whether nobody reads the answer any more. */
+export function isGone(response: ServerResponse): boolean {
+  const any: unknown = response;
+  return any instanceof Http2ServerResponse ? any.stream.destroyed : response.destroyed;
+}
+
+/** The client learns that there is no answer, or no more of it. */
+export function cut(response: ServerResponse): void {
+  const any: unknown = response;
+  if (!(any instanceof Http2ServerResponse)) response.destroy();
+  else if (!any.stream.destroyed) any.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+}
