@@ -79,7 +79,10 @@ export interface ActualMount {
 }
 
 export type VolumeOperationKind = 'mount' | 'expand' | 'unmount' | 'unmountDevice';
-/** `expand` follows `setUp` where the volume has grown, or is alone while it is in use. `subPaths` and `tearDown` are an unmount's, in this order; the others are procedures of the kind. */
+/**
+ * `expand` follows `setUp` where the volume has grown, or is alone while it is in use. `subPaths` and `tearDown` are an unmount's, in this order;
+ * the others are procedures of the kind.
+ */
 export type VolumeStage = 'mountDevice' | 'setUp' | 'expand' | 'subPaths' | 'tearDown' | 'unmountDevice';
 
 export interface VolumeOperation {
