@@ -95,13 +95,22 @@ export class ApiPeer {
     readonly authority: TestAuthority,
   ) {}
 
-  /** @param options.tls null: plain HTTP. @param options.client whether clients have to show a certificate */
-  static async open(t: Teardown, handle: Handler, options: { readonly tls?: Pair | null; readonly needsCertificate?: boolean } = {}): Promise<ApiPeer> {
+  /** @param options.tls null: plain HTTP. @param options.needsCertificate whether clients have to show a certificate @param options.streamsMax requests at once on a connection of HTTP/2 */
+  static async open(
+    t: Teardown,
+    handle: Handler,
+    options: { readonly tls?: Pair | null; readonly needsCertificate?: boolean; readonly streamsMax?: number } = {},
+  ): Promise<ApiPeer> {
     const authority = new TestAuthority();
     const tls = options.tls === undefined ? authority.server() : options.tls;
     const secure =
       tls === null ? null : { cert: tls.certificate, key: tls.key, ca: authority.certificate, requestCert: true, rejectUnauthorized: options.needsCertificate === true };
-    const server = secure === null ? createHttpServer() : isNewest ? createSecureServer({ ...secure, allowHTTP1: true }) : createHttpsServer(secure);
+    const server =
+      secure === null
+        ? createHttpServer()
+        : isNewest
+          ? createSecureServer({ ...secure, allowHTTP1: true, settings: { maxConcurrentStreams: options.streamsMax ?? 250 } })
+          : createHttpsServer(secure);
     const peer = new ApiPeer(server as unknown as Server, tls === null ? 'http' : 'https', authority);
     peer.listen(handle, tls !== null);
     server.listen(0, '127.0.0.1');

@@ -32,10 +32,13 @@ const alerts: readonly (readonly [RegExp, string])[] = [
   [/wrong version number|packet length too long|http request/i, 'http: server gave HTTP response to HTTPS client'],
 ];
 
+/** Of one whose other end is silent, also when it is asked. */
+const connectionLost = 'http2: client connection lost';
+
 /** The connection was made and then broke: a request that only reads may be sent again. */
 export function isBrokenConnection(error: unknown): boolean {
   const { code = '', message = '' } = firstOf(error);
-  return code === 'ECONNRESET' || code === 'EPIPE' || message === 'socket hang up' || message === 'aborted';
+  return code === 'ECONNRESET' || code === 'EPIPE' || message === 'socket hang up' || message === 'aborted' || message === connectionLost;
 }
 
 /** @param host host and port as they are written in the server's URL */
