@@ -100,6 +100,19 @@ t.test('time: the first probe, missed ticks, triggers, initial delays', async (t
   const pod = podWith('readiness', { periodSeconds: 10 });
   const early = newProbeWorker(pod, pod.spec.containers[0]!, 'readiness', start - second, 0.5, start);
   t.equal(early.nextTickAt, start + 5 * second, 'soon after the start of the kubelet workers spread over their period');
+  const later = (periodSeconds: number, random: number) => {
+    const pod = podWith('liveness', { periodSeconds });
+    const worker = newProbeWorker(pod, pod.spec.containers[0]!, 'liveness', start - 3600 * second, random, start);
+    const ticks = [worker.nextTickAt];
+    for (let n = 0; n < 3; n++) {
+      probeDue(worker, null, worker.nextTickAt);
+      ticks.push(worker.nextTickAt);
+    }
+    return ticks.map((tick) => (tick - start) / second);
+  };
+  t.strictSame(later(10, 0.5), [0, 10.05, 20.05, 30.05], 'later they begin at once, and what came together drifts apart by 100 ms at most');
+  t.strictSame(later(10, 0), [0, 10, 20, 30]);
+  t.strictSame(later(1, 0.5), [0, 1.05, 2.05, 3.05]);
   const worker = workerOf('readiness', { periodSeconds: 10 });
   const status = running('a', true);
   probeDue(worker, status, start);

@@ -1,7 +1,7 @@
 // One GET with its redirects, within one time limit from the first connection to the end of the last body.
 // Invariants: a connection serves one request; no certificate is verified, no proxy is used, no header is sent that was not asked for,
 // but those that the protocol needs, and after a redirect where it came from.
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { redirectDecision } from '../../domain/values/http-redirect.js';
 import type { HttpGetAnswer, HttpGetRequest } from '../../ports/outbound/probing.js';
@@ -16,16 +16,14 @@ const headersMaxBytes = 10 * 1024 * 1024;
 const plainHttpProblem = /SSL routines.*:(wrong version number|packet length too long|http request):/s;
 
 export async function httpGet(asked: HttpGetRequest, signal: AbortSignal): Promise<HttpGetAnswer> {
-  const limit = new AbortController();
-  const timer = asked.timeoutMicros === null ? null : setTimeout(() => limit.abort(), asked.timeoutMicros / 1_000);
-  const either = AbortSignal.any([signal, limit.signal]);
+  const limit = new Limit(asked.timeoutMicros, signal);
   let { url, headers } = asked;
   try {
     for (let requests = 1; ; requests++) {
-      const response = await send(url, headers, either);
+      const response = await send(url, headers, limit);
       const target = redirects.has(response.statusCode ?? 0) ? redirectTarget(response, url) : null;
       const decision = target === null ? null : redirectDecision(asked.url, target, requests);
-      if (target === null || decision === null || decision.decision === 'useThisResponse') return await answered(response, limit.signal);
+      if (target === null || decision === null || decision.decision === 'useThisResponse') return await answered(response, limit);
       response.destroy();
       const location = response.headers.location ?? '';
       if (decision.decision === 'fail') return { kind: 'failed', error: `Get ${JSON.stringify(location)}: ${decision.error}`, plainHttp: false };
@@ -34,13 +32,59 @@ export async function httpGet(asked: HttpGetRequest, signal: AbortSignal): Promi
     }
   } catch (error) {
     const plainHttp = error instanceof Error && plainHttpProblem.test(error.message);
-    return { kind: 'failed', error: `Get ${JSON.stringify(url)}: ${reasonOf(error, url, limit.signal, plainHttp)}`, plainHttp };
+    return { kind: 'failed', error: `Get ${JSON.stringify(url)}: ${reasonOf(error, url, limit, plainHttp)}`, plainHttp };
   } finally {
-    if (timer !== null) clearTimeout(timer);
+    limit.over();
   }
 }
 
-function send(url: string, headers: HttpGetRequest['headers'], signal: AbortSignal): Promise<IncomingMessage> {
+/**
+ * What ends a GET before its answer: its time limit, and whoever asked for it. By hand, since signals that follow others cost as much as the
+ * whole request, of which there are hundreds a second.
+ */
+class Limit {
+  private passed = false;
+  private ended = false;
+  private request: ClientRequest | null = null;
+  private readonly timer: NodeJS.Timeout | null;
+
+  constructor(
+    timeoutMicros: number | null,
+    private readonly caller: AbortSignal,
+  ) {
+    this.timer = timeoutMicros === null ? null : setTimeout(() => this.pass(), timeoutMicros / 1_000);
+    caller.addEventListener('abort', this.end, { once: true });
+    this.ended = caller.aborted;
+  }
+
+  /** The time is up. */
+  get isPassed(): boolean {
+    return this.passed;
+  }
+
+  /** From now on this request is the one to end. */
+  holds(request: ClientRequest): void {
+    this.request = request;
+    if (this.ended) this.end();
+  }
+
+  over(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.caller.removeEventListener('abort', this.end);
+  }
+
+  private pass(): void {
+    this.passed = true;
+    this.end();
+  }
+
+  private readonly end = (): void => {
+    this.ended = true;
+    this.request?.destroy(new Error('The operation was aborted'));
+  };
+}
+
+function send(url: string, headers: HttpGetRequest['headers'], limit: Limit): Promise<IncomingMessage> {
   const { scheme, host, port, target } = partsOf(url);
   const sent = Object.fromEntries(Object.entries(headers).map(([name, values]) => [name, name === 'Host' ? (values[0] ?? '') : [...values]]));
   return new Promise((resolve, reject) => {
@@ -50,12 +94,13 @@ function send(url: string, headers: HttpGetRequest['headers'], signal: AbortSign
       path: target,
       headers: sent,
       agent: false,
-      signal,
       maxHeaderSize: headersMaxBytes,
       ...(port === null ? {} : { port }),
       ...(scheme === 'https' ? { rejectUnauthorized: false } : {}),
     };
-    request(options, resolve).on('error', reject).end();
+    const sending = request(options, resolve).on('error', reject);
+    limit.holds(sending);
+    sending.end();
   });
 }
 
@@ -84,30 +129,35 @@ function redirectTarget(response: IncomingMessage, url: string): string | null {
   return new URL(location, url).href;
 }
 
-async function answered(response: IncomingMessage, limit: AbortSignal): Promise<HttpGetAnswer> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  let bodyReadError: string | null = null;
-  try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      length += chunk.length;
-      if (length >= bodyMaxBytes) break;
-    }
-  } catch (error) {
-    bodyReadError = limit.aborted ? 'context deadline exceeded (Client.Timeout or context cancellation while reading body)' : bodyErrorText(error);
-  } finally {
-    response.destroy();
-  }
-  return { kind: 'answered', statusCode: response.statusCode ?? 0, body: Buffer.concat(chunks).subarray(0, bodyMaxBytes).toString('utf8'), bodyReadError };
+function answered(response: IncomingMessage, limit: Limit): Promise<HttpGetAnswer> {
+  const { statusCode } = response;
+  if (statusCode === undefined) throw new Error('malformed HTTP response');
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const end = (bodyReadError: string | null): void => {
+      resolve({ kind: 'answered', statusCode, body: Buffer.concat(chunks).subarray(0, bodyMaxBytes).toString('utf8'), bodyReadError });
+      response.destroy();
+    };
+    response
+      .on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        length += chunk.length;
+        if (length >= bodyMaxBytes) end(null);
+      })
+      .on('end', () => end(null))
+      .on('error', (error) => end(limit.isPassed ? 'context deadline exceeded (Client.Timeout or context cancellation while reading body)' : bodyErrorText(error)))
+      // Nothing when it was told before.
+      .on('close', () => end('unexpected EOF'));
+  });
 }
 
 function bodyErrorText(error: unknown): string {
   return (error as { readonly code?: string }).code === 'ECONNRESET' ? 'unexpected EOF' : error instanceof Error ? error.message : String(error);
 }
 
-function reasonOf(error: unknown, url: string, limit: AbortSignal, plainHttp: boolean): string {
-  if (limit.aborted) return 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
+function reasonOf(error: unknown, url: string, limit: Limit, plainHttp: boolean): string {
+  if (limit.isPassed) return 'context deadline exceeded (Client.Timeout exceeded while awaiting headers)';
   if (plainHttp) return 'http: server gave HTTP response to HTTPS client';
   return connectionErrorText(error, /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? url);
 }

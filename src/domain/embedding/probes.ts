@@ -35,7 +35,8 @@ const readinessWorker = workerIn(['idle', 'probing', 'ended'], ['readiness']);
  * A worker for one probe of one container of a pod.
  * @param container one of the pod's, with a probe of that kind
  * @param kubeletStartedAt microseconds since the epoch
- * @param random in [0, 1): soon after the kubelet's start the first try waits for this part of the probe's period, so that not all come at once
+ * @param random in [0, 1): soon after the kubelet's start the first try waits for this part of the probe's period, later the second one for a part of
+ *   100 ms at most, so that not all come at once
  * @param now microseconds since the epoch
  * @throws AssertionFailed where an argument has another type, or the container has no such probe
  */

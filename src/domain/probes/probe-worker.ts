@@ -36,7 +36,7 @@ export interface ProbeWorker {
   resultRun: number;
   /** Of the probe under way, from 1. */
   attempt: number;
-  /** Ticks are at whole periods after this. */
+  /** Ticks are at whole periods after this; the first one may be before it. */
   ticksFrom: Micros;
   nextTickAt: Micros;
 }
@@ -58,6 +58,8 @@ export interface ProbeStep {
 export const probeAttemptsMax = 3;
 /** A container that ran this long before the kubelet did was probed by the kubelet before: its results are not reset. */
 const takenOverAfter: Micros = 10 * microsPerSecond;
+/** Long enough for the probes of a hundred containers, short enough for nobody to notice. */
+const laterSpreadMax: Micros = 100_000;
 const initialResults: Readonly<Record<ProbeKind, ProbeResult>> = { liveness: 'success', readiness: 'failure', startup: 'unknown' };
 
 export function probeOf(container: Container, kind: ProbeKind): Probe | null {
@@ -69,15 +71,20 @@ function periodOf(probe: Probe): Micros {
   return Math.max(1, probe.periodSeconds ?? 10) * microsPerSecond;
 }
 
-/** @param random in [0, 1): soon after the kubelet's start workers wait for a part of their period, so that probes don't come all at once */
+/**
+ * @param random in [0, 1): soon after the kubelet's start workers wait for that part of their period; later the first tick is at once and the
+ *   second one a little late, by that part of a small time, so that what came together isn't probed in one burst for ever after
+ */
 export function newProbeWorker(pod: Pod, container: Container, kind: ProbeKind, kubeletStartedAt: Micros, random: number, now: Micros): ProbeWorker {
   const probe = probeOf(container, kind);
   assert(probe !== null, `container ${container.name} has no ${kind} probe`);
   const period = periodOf(probe);
-  const first = now + (now - kubeletStartedAt < period ? Math.floor(random * period) : 0);
+  const isEarly = now - kubeletStartedAt < period;
+  const first = now + (isEarly ? Math.floor(random * period) : 0);
+  const ticksFrom = isEarly ? first : now + period + Math.floor(random * Math.min(period / 10, laterSpreadMax));
   return {
     ...{ kind, pod, container, probe, kubeletStartedAt, state: 'idle', containerId: null, result: null, onHold: false },
-    ...{ lastResult: null, resultRun: 0, attempt: 0, ticksFrom: first, nextTickAt: first },
+    ...{ lastResult: null, resultRun: 0, attempt: 0, ticksFrom, nextTickAt: first },
   };
 }
 
