@@ -10,12 +10,12 @@ export class Program {
   private readonly child: ChildProcess;
   private readonly exited: Promise<number | NodeJS.Signals>;
 
-  constructor(name: 'kubelet-ts' | 'kubelet-ctl', words: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  constructor(name: 'kubelet-ts' | 'kubelet-ctl', words: readonly string[], environment: Readonly<Record<string, string>> = {}, timeout = boundMillis) {
     const file = fileURLToPath(new URL(`../../src/app/cli/${name}.js`, import.meta.url));
     this.child = spawn(process.execPath, [file, ...words], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...environment },
-      timeout: boundMillis,
+      timeout,
       killSignal: 'SIGKILL',
     });
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {

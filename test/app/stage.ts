@@ -43,20 +43,22 @@ export class Stage {
   readonly log = new LogLines();
   /** What the health check of the log says. */
   logFailure: string | null = null;
-  readonly clock = new WallAnchoredClock(() => {});
   /** YAML on top of the configuration of daemons in this process. */
   configurationMore = '';
   /** More words for the command line of each start. */
   readonly flags: string[] = [];
   private readonly daemons: Daemon[] = [];
 
-  private constructor(readonly runtime: MockCriServer) {
+  private constructor(
+    readonly runtime: MockCriServer,
+    readonly clock: WallAnchoredClock,
+  ) {
     mkdirSync(this.manifests);
   }
 
-  static async open(options: Partial<MockCriOptions> = {}): Promise<Stage> {
+  static async open(options: Partial<MockCriOptions> = {}, clock = new WallAnchoredClock(() => {})): Promise<Stage> {
     const sockets = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
-    return new Stage(await startMockCri({ listen: `unix://${sockets}/runtime.sock`, seed: 1, registry: 'any', latencies: quick, pullBytesPerSecond: 1e10, ...options }));
+    return new Stage(await startMockCri({ listen: `unix://${sockets}/runtime.sock`, seed: 1, registry: 'any', latencies: quick, pullBytesPerSecond: 1e10, ...options }), clock);
   }
 
   get root(): string {

@@ -1,8 +1,14 @@
 // The Node object and its lease: what holds for any history.
 import fc from 'fast-check';
 import t from 'tap';
+
+import { pressuresOf } from '../../src/domain/agent/node-view.js';
+import { noPressure, observePressure } from '../../src/domain/eviction/pressure.js';
+import type { EvictionSignal } from '../../src/domain/eviction/signals.js';
+import { parseEvictionThresholds } from '../../src/domain/eviction/thresholds.js';
 import { canonicalJson } from '../../src/domain/kernel/canonical.js';
 import { type LeaseAnswer, leaseAnswered, newLeaseRenewal, nextLeaseRenewalAt, startLeaseRenewal } from '../../src/domain/lease/lease-renewal.js';
+import { declaredFeatures } from '../../src/domain/node-status/declared-features.js';
 import { withPressures, withReady } from '../../src/domain/node-status/node-conditions.js';
 import { imagesBySize } from '../../src/domain/node-status/node-images.js';
 import { osImage, runtimeHandlersInOrder, runtimeVersion } from '../../src/domain/node-status/node-info.js';
@@ -11,6 +17,7 @@ import { type NodeFacts, newNodeStatusMemory, updatedNode } from '../../src/doma
 import { problemText } from '../../src/domain/node-status/problem-list.js';
 import { registrationWait } from '../../src/domain/node-status/registration.js';
 import { effectiveReportFrequency, newStatusReport, nextStatusUpdateAt, reportFailed, startReport, statusComputed } from '../../src/domain/node-status/status-report.js';
+import { quantityOf } from '../../src/domain/values/quantity.js';
 import { formatRfc3339 } from '../../src/domain/values/time.js';
 import type { Lease } from '../../src/ports/model/lease.js';
 import type { Node, NodeCondition } from '../../src/ports/model/node.js';
@@ -18,6 +25,7 @@ import { patchedNode, storedNode } from '../vectors/node-server.js';
 
 const second = 1_000_000;
 const start = 1_700_000_000 * second;
+const noEviction = { evictionHard: {}, evictionSoft: {}, evictionSoftGracePeriod: {}, evictionMinimumReclaim: {}, enforceNodeAllocatable: [] };
 
 const facts: NodeFacts = {
   nodeName: 'n',
@@ -228,4 +236,65 @@ t.test('small rules', async (t) => {
     imagesBySize([image('a', 1), image('c', 2), image('b', 2)]).map(({ id }) => id),
     ['c', 'b', 'a'],
   );
+});
+
+t.test('pressure conditions follow what eviction sees, and stay for its transition period', async (t) => {
+  const rows: readonly (readonly [signal: EvictionSignal, type: string, on: readonly string[], off: readonly string[]])[] = [
+    [
+      'memory.available',
+      'MemoryPressure',
+      ['KubeletHasInsufficientMemory', 'kubelet has insufficient memory available', 'NodeHasInsufficientMemory'],
+      ['KubeletHasSufficientMemory', 'kubelet has sufficient memory available', 'NodeHasSufficientMemory'],
+    ],
+    [
+      'nodefs.available',
+      'DiskPressure',
+      ['KubeletHasDiskPressure', 'kubelet has disk pressure', 'NodeHasDiskPressure'],
+      ['KubeletHasNoDiskPressure', 'kubelet has no disk pressure', 'NodeHasNoDiskPressure'],
+    ],
+    [
+      'pid.available',
+      'PIDPressure',
+      ['KubeletHasInsufficientPID', 'kubelet has insufficient PID available', 'NodeHasInsufficientPID'],
+      ['KubeletHasSufficientPID', 'kubelet has sufficient PID available', 'NodeHasSufficientPID'],
+    ],
+  ];
+  for (const [signal, type, on, off] of rows) {
+    const parsed = parseEvictionThresholds({ ...noEviction, evictionHard: { [signal]: '100' } });
+    if (!parsed.ok) throw new Error(parsed.error);
+    let pressure = noPressure;
+    let conditions: readonly NodeCondition[] = [];
+    const step = (at: number, available: number) => {
+      const now = start + at * second;
+      const observation = { available: quantityOf(available), capacity: quantityOf(1000), time: now };
+      pressure = observePressure(pressure, parsed.value, new Map([[signal, observation]]), 300 * second, now);
+      const update = withPressures('n', conditions, pressuresOf(pressure), now);
+      conditions = update.conditions;
+      const { status, reason, message, lastTransitionTime } = conditions.find((condition) => condition.type === type) ?? {};
+      const events = update.events.map((event) => `${event.type} ${event.reason} ${event.message}`);
+      return [status, reason, message, lastTransitionTime, events.filter((event) => event.includes(`is now: ${on[2]}`) || event.includes(`is now: ${off[2]}`))];
+    };
+    const told = (event: string | undefined): string[] => [`Normal ${event} Node n status is now: ${event}`];
+    const time = (at: number) => formatRfc3339(start + at * second);
+    t.strictSame(step(0, 500), ['False', off[0], off[1], time(0), told(off[2])], `${type}: plenty`);
+    t.strictSame(step(10, 99), ['True', on[0], on[1], time(10), told(on[2])], `${type}: short`);
+    t.strictSame(step(20, 900), ['True', on[0], on[1], time(10), []], `${type}: plenty again, but not for long enough`);
+    t.strictSame(step(309, 900), ['True', on[0], on[1], time(10), []]);
+    t.strictSame(step(310, 900), ['False', off[0], off[1], time(310), told(off[2])], `${type}: for long enough`);
+    t.strictSame(
+      conditions.filter(({ status }) => status === 'True'),
+      [],
+      'the others never were',
+    );
+  }
+});
+
+t.test('features are declared that the agent has and whose gates are on', async (t) => {
+  const rows: readonly (readonly [Readonly<Record<string, boolean>>, readonly string[]])[] = [
+    [{}, ['RestartAllContainersOnContainerExits']],
+    [{ RestartAllContainersOnContainerExits: false }, []],
+    [{ NodeDeclaredFeatures: false }, []],
+    [{ ExtendWebSocketsToKubelet: true, UserNamespacesHostNetworkSupport: true }, ['RestartAllContainersOnContainerExits']],
+  ];
+  for (const [gates, expected] of rows) t.strictSame(declaredFeatures(new Map(Object.entries(gates))), expected, JSON.stringify(gates));
 });

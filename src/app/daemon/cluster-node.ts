@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { StartupValues } from '../../domain/configuration/startup-checks.js';
+import { declaredFeatures } from '../../domain/node-status/declared-features.js';
 import type { NodeSettings } from '../../domain/node-status/node-settings.js';
 import { reportedVersion } from '../cli/version.js';
 import { micros, nodeIpsOf } from './kubelet-settings.js';
@@ -13,7 +14,7 @@ export function architectureName(): string {
   return architectures[process.arch] ?? process.arch;
 }
 
-export function clusterNode({ configuration: c, options }: LoadedConfiguration, nodeName: string, startup: StartupValues): NodeSettings {
+export function clusterNode({ configuration: c, options, gates }: LoadedConfiguration, nodeName: string, startup: StartupValues): NodeSettings {
   return {
     nodeName,
     // What the label says: the name that was asked for, else the host's.
@@ -36,6 +37,6 @@ export function clusterNode({ configuration: c, options }: LoadedConfiguration, 
     updateFrequency: micros(c.nodeStatusUpdateFrequency),
     reportFrequency: micros(c.nodeStatusReportFrequency),
     leaseDurationSeconds: c.nodeLeaseDurationSeconds,
-    declaredFeatures: [],
+    declaredFeatures: declaredFeatures(gates),
   };
 }

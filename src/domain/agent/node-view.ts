@@ -1,5 +1,6 @@
 // What the agent knows of itself that its Node tells of, and what it takes over from the Node in turn.
 import type { Node, NodeAddress as StatusAddress } from '../../ports/model/node.js';
+import { noPressure, type PressureState } from '../eviction/pressure.js';
 import { canonicalJson } from '../kernel/canonical.js';
 import type { NodeView } from '../node-status/node-facts-of.js';
 import { plegProblem } from '../pleg/pleg.js';
@@ -9,15 +10,18 @@ import { runtimeProblemList } from './runtime-readiness.js';
 
 /** Nothing on this node plugs devices in yet. */
 const noDevices: NodeView['devices'] = { capacity: {}, allocatable: {}, removed: [] };
-/** Nobody measures yet whether the node is short of anything. */
-const noPressures: NodeView['pressures'] = { memory: false, disk: false, pid: false };
+/** What eviction reports is what the Node says. */
+export function pressuresOf({ conditions }: Pick<PressureState, 'conditions'>): NodeView['pressures'] {
+  return { memory: conditions.includes('MemoryPressure'), disk: conditions.includes('DiskPressure'), pid: conditions.includes('PIDPressure') };
+}
 
 export function nodeView({ readiness, pleg, volumes }: AgentState, now: number): NodeView {
   return {
     runtimeProblems: runtimeProblemList(readiness, plegProblem(pleg, now), now),
     networkProblems: readiness.networkProblem === null ? [] : [readiness.networkProblem],
     shuttingDown: false,
-    pressures: noPressures,
+    // Nobody runs eviction yet, so nothing was ever seen.
+    pressures: pressuresOf(noPressure),
     runtime: readiness.name === '' ? null : { name: readiness.name, version: readiness.version },
     runtimeHandlers: readiness.handlers,
     supplementalGroupsPolicy: readiness.supplementalGroupsPolicy,

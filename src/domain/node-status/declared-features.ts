@@ -1,0 +1,14 @@
+// The features of pods that schedulers look for on a Node (`status.declaredFeatures`): of those that a kubelet may declare only what this agent does,
+// and only while its gate is on.
+// Invariant: sorted, and settled once at the start.
+import { type FeatureGates, featureEnabled } from '../configuration/feature-gates.js';
+
+/**
+ * A whole pod starts again by the rule of one container. Of the others that a kubelet of this version may declare, ExtendWebSocketsToKubelet isn't
+ * needed where SPDY is passed through, and pods are neither resized in place nor given user namespaces beside the host's network.
+ */
+const done: readonly string[] = ['RestartAllContainersOnContainerExits'];
+
+export function declaredFeatures(gates: FeatureGates): readonly string[] {
+  return featureEnabled(gates, 'NodeDeclaredFeatures') ? done.filter((name) => featureEnabled(gates, name)) : [];
+}
