@@ -3,6 +3,7 @@
 import type { ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { parsedList, podRequests, type Quantities } from '../qos/pod-resources.js';
+import { derived } from '../values/derived.js';
 import { quantityMilliValue, quantityValue } from '../values/quantity.js';
 import { isScalarResource } from '../values/resource-name.js';
 import { byCodeUnits } from '../values/text-order.js';
@@ -28,9 +29,12 @@ export function allocatableAmounts(allocatable: ResourceList | undefined): Amoun
 /** What the pods hold: the larger of what they ask for and what they still have. */
 export function usedAmounts(pods: readonly Pod[]): Amounts {
   const used = new Map<string, bigint>([['pods', BigInt(pods.length)]]);
-  for (const pod of pods) for (const [name, amount] of amountsOf(podRequests(pod, { useStatus: true }))) used.set(name, (used.get(name) ?? 0n) + amount);
+  for (const pod of pods) for (const [name, amount] of heldAmounts(pod)) used.set(name, (used.get(name) ?? 0n) + amount);
   return used;
 }
+
+/** Each pod that comes has all others counted; what one holds follows from its object. */
+const heldAmounts = derived((pod: Pod): Amounts => amountsOf(podRequests(pod, { useStatus: true })));
 
 /** In the order pods, cpu, memory, ephemeral-storage, then the others by name. */
 export function shortages(pod: Pod, allocatable: Amounts, used: Amounts): Shortage[] {
