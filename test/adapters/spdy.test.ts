@@ -332,6 +332,38 @@ t.test('windows', async (t) => {
     raw.write(open);
     await until('all of it', () => sentBytes(got()) === 200_000);
   });
+  await t.test('a peer that keeps to its window gets it back, however what it sent is read', async (t) => {
+    const readers: readonly (readonly [sentence: string, read: (stream: SpdyStream) => void])[] = [
+      ['in flow', (stream) => void stream.resume()],
+      ['late', (stream) => void setTimeout(() => stream.resume(), 100)],
+      [
+        'by iterator',
+        async (stream) => {
+          const all = async () => {
+            for await (const _ of stream);
+          };
+          await all().catch(() => {});
+        },
+      ],
+      [
+        'by reading, once it is all there',
+        (stream) => {
+          const look = (): void => {
+            if (stream.readableLength === 65_536) while (stream.read() !== null);
+            else setTimeout(look, 10);
+          };
+          look();
+        },
+      ],
+    ];
+    for (const [sentence, read] of readers) {
+      const { raw, got } = await pair(t, { accept: (stream) => void read(stream) === undefined });
+      const granted = () => [...new SpdyFrameReader().read(got())].reduce((sum, one) => sum + (one.kind === 'window-update' ? one.delta : 0), 0);
+      raw.write(Buffer.concat([open, numbers(1, 65_536), Buffer.alloc(65_536)]));
+      await until(`${sentence}: half of it at least`, () => granted() >= 32_768);
+      t.ok(granted() <= 65_536, sentence);
+    }
+  });
   await t.test('what was read is granted anew; what was not holds up who sends', async (t) => {
     const taken: SpdyStream[] = [];
     const { raw, got } = await pair(t, { accept: (stream) => taken.push(stream) > 0 });

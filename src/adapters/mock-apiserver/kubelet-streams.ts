@@ -1,15 +1,16 @@
 // Passes on what kubelets answer: logs and whatever is asked of a node as an HTTP request of the server's own, commands, terminals and ports
 // as bytes. The server shows the kubelet a client certificate of its authority, as the real one does.
-//
-// A client that would speak WebSocket is refused, and then speaks SPDY: translating between the two is not what a mock is for.
+// Clients that speak WebSocket are in websocket-streams.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
+import { createSecureContext, type SecureContext } from 'node:tls';
 import { ApiRefusal, type ApiTarget, type ApiUser, badRequest, type JsonObject, refusal, type SimApiserver } from '../../sim/index.js';
 import { proxyUpgrade } from '../http-server/index.js';
 import type { KeyAndCertificate } from './authority.js';
 import { type KubeletPath, kubeletAddress, kubeletPathOf, nodeProxyPath, streamSubresources } from './kubelet-reach.js';
 import { cut } from './response-end.js';
+import { translateCommand, tunnelSpdy, webSocketKind } from './websocket-streams.js';
 
 export interface KubeletReach {
   readonly pair: KeyAndCertificate;
@@ -24,11 +25,16 @@ const dialMillis = 30_000;
 const refusedTextMax = 2_000;
 
 export class KubeletStreams {
+  private readonly secureContext: SecureContext;
+
   constructor(
     private readonly server: SimApiserver,
     private readonly reach: KubeletReach,
     private readonly now: () => number,
-  ) {}
+  ) {
+    const { key, certificate: cert } = reach.pair;
+    this.secureContext = createSecureContext({ key, cert });
+  }
 
   /** Whether a kubelet answers that. */
   concerns({ resource, subresource, name }: ApiTarget): boolean {
@@ -50,9 +56,17 @@ export class KubeletStreams {
   async upgrade(request: IncomingMessage, socket: Socket, head: Buffer, user: ApiUser, target: ApiTarget): Promise<void> {
     if (!this.concerns(target)) throw badRequest('this is not a stream');
     const url = this.urlFor(request, user, target);
-    if (request.headers.upgrade?.toLowerCase() === 'websocket') throw badRequest('websocket: this server speaks SPDY/3.1 only');
-    const { key, certificate: cert } = this.reach.pair;
-    await proxyUpgrade(request, socket, head, url, { key, cert, rejectUnauthorized: false });
+    const isWebSocket = request.headers.upgrade?.toLowerCase() === 'websocket' && target.resource.plural === 'pods';
+    // A WebSocket is asked for by GET, but what it does is what a POST does.
+    if (isWebSocket) this.server.permit(user, 'create', target, this.now());
+    const kind = isWebSocket ? webSocketKind(request, target.subresource ?? '') : 'other';
+    const dial = { secureContext: this.secureContext, rejectUnauthorized: false, answerMillis: dialMillis };
+    if (kind === 'channels') await translateCommand(request, socket, head, url, dial);
+    else if (kind === 'tunnel') await tunnelSpdy(request, socket, head, url, dial);
+    else {
+      const { key, certificate: cert } = this.reach.pair;
+      await proxyUpgrade(request, socket, head, url, { key, cert, rejectUnauthorized: false });
+    }
   }
 
   private urlFor(request: IncomingMessage, user: ApiUser, target: ApiTarget): URL {

@@ -15,6 +15,7 @@ export {
   webSocketProtocol,
 } from './remote-command.js';
 export { SpdyConnection, type SpdyConnectionOptions } from './spdy-connection.js';
+export { dialSpdy, type SpdyDialed, type SpdyDialOptions } from './spdy-dial.js';
 export { type SpdyFrame, SpdyFrameReader, SpdyProtocolError } from './spdy-frames.js';
 export { SpdyHeaderReader, type SpdyHeaders, SpdyHeaderWriter } from './spdy-headers.js';
 export type { SpdyStream } from './spdy-stream.js';

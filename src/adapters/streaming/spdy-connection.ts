@@ -94,7 +94,7 @@ export class SpdyConnection implements StreamCarrier {
     this.add(id, new Map(Object.entries(headers)));
     return new Promise((resolve, reject) => {
       this.opening.set(id, { resolve, reject });
-      this.socket.write(synStreamFrame(id, this.writer.block(headers)));
+      this.put(synStreamFrame(id, this.writer.block(headers)));
     });
   }
 
@@ -104,14 +104,14 @@ export class SpdyConnection implements StreamCarrier {
     this.nextPing += 2;
     return new Promise((resolve) => {
       this.pings.set(id, resolve);
-      if (!this.over) this.socket.write(pingFrame(id));
+      if (!this.over) this.put(pingFrame(id));
     });
   }
 
   /** In good order: what was written goes out, and the peer has a while to close. A second call does nothing. */
   close(status: number = goawayStatus.ok): void {
     if (this.over) return;
-    this.socket.write(goawayFrame(this.lastPeerId, status));
+    this.put(goawayFrame(this.lastPeerId, status));
     this.end();
     // Whoever closes with bytes unread resets the connection, and what was written last is lost with it.
     this.socket.resume();
@@ -137,8 +137,8 @@ export class SpdyConnection implements StreamCarrier {
     let drained = true;
     for (let at = 0; at < now.length; at += pieceBytes) {
       const piece = now.subarray(at, at + pieceBytes);
-      this.socket.write(dataHead(stream.id, piece.length, false));
-      drained = this.socket.write(piece);
+      this.put(dataHead(stream.id, piece.length, false));
+      drained = this.put(piece);
     }
     this.socket.uncork();
     if (allowed < bytes.length) stream.waiting = { bytes: bytes.subarray(allowed), done };
@@ -147,21 +147,21 @@ export class SpdyConnection implements StreamCarrier {
   }
 
   sendEnd(stream: SpdyStream, done: (error?: Error | null) => void): void {
-    if (!this.over) this.socket.write(dataHead(stream.id, 0, true));
+    if (!this.over) this.put(dataHead(stream.id, 0, true));
     done();
   }
 
   consumed(stream: SpdyStream): void {
-    if (this.behind.delete(stream) && this.behind.size === 0 && !this.over) this.socket.resume();
+    if (stream.readableLength <= windowBytes && this.behind.delete(stream) && this.behind.size === 0 && !this.over) this.socket.resume();
     const read = stream.unacknowledged - stream.readableLength;
     if (this.over || stream.peerEnded || read < windowBytes / 2) return;
     stream.unacknowledged -= read;
-    this.socket.write(windowUpdateFrame(stream.id, read));
+    this.put(windowUpdateFrame(stream.id, read));
   }
 
   forget(stream: SpdyStream, broken: boolean): void {
     if (this.streams.get(stream.id) === stream) this.streams.delete(stream.id);
-    if (broken && !this.over) this.socket.write(rstStreamFrame(stream.id, resetStatus.cancel));
+    if (broken && !this.over) this.put(rstStreamFrame(stream.id, resetStatus.cancel));
     this.opening.get(stream.id)?.reject(new Error('the stream was reset'));
     this.opening.delete(stream.id);
     if (this.behind.delete(stream) && this.behind.size === 0 && !this.over) this.socket.resume();
@@ -273,6 +273,7 @@ export class SpdyConnection implements StreamCarrier {
         this.behind.add(stream);
         this.socket.pause();
       }
+      this.consumed(stream);
     }
     if (!fin) return;
     stream.peerEnded = true;
@@ -324,8 +325,13 @@ export class SpdyConnection implements StreamCarrier {
   /** What a peer makes us say. */
   private answer(frame: Buffer): void {
     if (this.over) return;
-    this.socket.write(frame);
+    this.put(frame);
     if (this.socket.writableLength > unreadAnswersMax && this.undrained.size === 0) this.destroy();
+  }
+
+  /** A socket whose half was closed by others takes nothing more, and that is no error of whoever still writes. */
+  private put(bytes: Buffer): boolean {
+    return !this.socket.writable || this.socket.write(bytes);
   }
 
   private drained(): void {
@@ -338,8 +344,10 @@ export class SpdyConnection implements StreamCarrier {
     if (this.over) return;
     this.over = true;
     const gone = new Error('the connection is closed');
-    for (const stream of [...this.streams.values()]) stream.destroy();
+    for (const stream of [...this.streams.values()]) stream.lose();
     this.streams.clear();
+    for (const { reject } of this.opening.values()) reject(gone);
+    this.opening.clear();
     for (const done of this.undrained) done(gone);
     this.undrained.clear();
     this.behind.clear();

@@ -28,6 +28,8 @@ export class SpdyStream extends Duplex {
   /** What is left to send of a write, once the peer allows it. */
   waiting: { readonly bytes: Buffer; readonly done: (error?: Error | null) => void } | null = null;
   private sentEnd = false;
+  /** Nothing more comes or goes, but what is there may still be read. */
+  private lost = false;
 
   constructor(
     readonly id: number,
@@ -39,8 +41,21 @@ export class SpdyStream extends Duplex {
     this.on('error', () => {});
   }
 
-  override _read(): void {
-    this.carrier.consumed(this);
+  /** What comes is pushed; nothing is fetched. */
+  override _read(): void {}
+
+  /** Every reader takes its bytes here, but for those that are handed on as they come. */
+  override read(size?: number): Buffer | null {
+    const bytes = super.read(size) as Buffer | null;
+    if (bytes !== null) this.carrier.consumed(this);
+    if (this.lost && this.readableLength === 0) process.nextTick(() => this.destroy());
+    return bytes;
+  }
+
+  /** Its connection is over. */
+  lose(): void {
+    this.lost = true;
+    if (this.readableLength === 0) this.destroy();
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {

@@ -29,15 +29,17 @@ const channelBytes = 64 * 1024;
 const endOfChannel = 255;
 const normalClosure = 1000;
 
-/** null: the handshake was refused, and that was said. @param protocol the sub-protocol that is spoken; '' for none at all */
+/**
+ * null: the handshake was refused, and that was said. The sub-protocol is taken out of the request and said here, since names such as
+ * `SPDY/3.1+portforward.k8s.io` are none by the letter of RFC 6455, and ws keeps to that.
+ * @param protocol the sub-protocol that is spoken; '' for none at all
+ */
 function accept(request: IncomingMessage, socket: Duplex, head: Buffer, protocol: string): Promise<WebSocket | null> {
-  const server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    maxPayload: messageBytesMax,
-    perMessageDeflate: false,
-    handleProtocols: () => (protocol === '' ? false : protocol),
+  const server = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: messageBytesMax, perMessageDeflate: false });
+  server.on('headers', (headers: string[]) => {
+    if (protocol !== '') headers.push(`Sec-WebSocket-Protocol: ${protocol}`);
   });
+  delete request.headers['sec-websocket-protocol'];
   return new Promise((resolve) => {
     socket.once('close', () => resolve(null));
     server.handleUpgrade(request, socket, head, (webSocket) => {

@@ -24,7 +24,6 @@ export interface WebSocketServerOptions {
   readonly clientTracking: false;
   readonly maxPayload: number;
   readonly perMessageDeflate: false;
-  readonly handleProtocols: (offered: Set<string>) => string | false;
 }
 
 export interface WsPackage {

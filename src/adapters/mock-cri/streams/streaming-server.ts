@@ -151,7 +151,10 @@ export class MockStreamingServer {
     }
     const { asked } = found;
     const fault = asked.kind === 'portforward' ? this.faultOfSandbox(asked.sandboxId) : asked.container.script.streamFault;
-    if (fault === 'no-answer') return;
+    if (fault === 'no-answer') {
+      socket.once('end', () => socket.destroy()).resume();
+      return;
+    }
     if (asked.kind === 'portforward') await this.forward(request, socket, head, asked);
     else await this.command(request, socket, head, asked);
   }
