@@ -1,85 +1,17 @@
-// SPDY/3.1: frames and headers against bytes that others make, what no peer may send, windows, pings, ends, and a flood of streams.
+// SPDY/3.1: frames and headers against bytes that others make, what no peer may send, pings, ends, and a flood of streams.
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { constants, createDeflate, createInflate } from 'node:zlib';
+import { constants, createInflate } from 'node:zlib';
 import fc from 'fast-check';
 import t from 'tap';
-import { SpdyConnection, type SpdyConnectionOptions, SpdyFrameReader, SpdyHeaderReader, SpdyHeaderWriter, type SpdyStream } from '../../src/adapters/streaming/index.js';
+import { SpdyConnection, SpdyFrameReader, SpdyHeaderReader, SpdyHeaderWriter, type SpdyStream } from '../../src/adapters/streaming/index.js';
 import { spdyDictionary, spdyDictionaryId } from '../../src/adapters/streaming/spdy-dictionary.js';
+import { both, frame, kinds, numbers, packed, pair, plainBlock } from './spdy-peer.js';
 import { bytesOf, until } from './stream-client.js';
 
 t.setTimeout(300_000);
-
-type Checks = Pick<typeof t, 'teardown'>;
-
-/** A frame by its numbers: type, flags, body. */
-function frame(type: number, flags: number, body: Buffer, version = 3): Buffer {
-  const head = Buffer.alloc(8);
-  head.writeUInt16BE(0x8000 | version, 0);
-  head.writeUInt16BE(type, 2);
-  head.writeUInt32BE(body.length, 4);
-  head[4] = flags;
-  return Buffer.concat([head, body]);
-}
-
-function numbers(...values: number[]): Buffer {
-  return Buffer.concat(
-    values.map((value) => {
-      const bytes = Buffer.alloc(4);
-      bytes.writeUInt32BE(value >>> 0);
-      return bytes;
-    }),
-  );
-}
-
-function plainBlock(headers: readonly (readonly [string, string])[]): Buffer {
-  return Buffer.concat([numbers(headers.length), ...headers.flatMap(([name, value]) => [numbers(name.length), Buffer.from(name), numbers(value.length), Buffer.from(value)])]);
-}
-
-/** Blocks of headers as zlib packs them, one stream. */
-async function packed(blocks: readonly Buffer[]): Promise<Buffer[]> {
-  const deflate = createDeflate({ dictionary: spdyDictionary });
-  const out: Buffer[] = [];
-  for (const block of blocks) {
-    deflate.write(block);
-    await new Promise<void>((resolve) => deflate.flush(constants.Z_SYNC_FLUSH, resolve));
-    out.push(deflate.read() as Buffer);
-  }
-  return out;
-}
-
-async function pair(t: Checks, options: Partial<SpdyConnectionOptions> = {}): Promise<{ readonly raw: Socket; readonly connection: SpdyConnection; readonly got: () => Buffer }> {
-  const server = createServer({ allowHalfOpen: true });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const accepted = once(server, 'connection');
-  const raw = connect({ port: (server.address() as { port: number }).port, host: '127.0.0.1', allowHalfOpen: true });
-  raw.on('error', () => {});
-  const chunks: Buffer[] = [];
-  raw.on('data', (chunk: Buffer) => chunks.push(chunk));
-  const [socket] = (await accepted) as [Socket];
-  const connection = new SpdyConnection(socket, { role: 'server', lingerMillis: 100, ...options });
-  t.teardown(() => {
-    raw.destroy();
-    connection.destroy();
-    server.close();
-  });
-  return { raw, connection, got: () => Buffer.concat(chunks) };
-}
-
-/** Two ends of this implementation. */
-async function both(
-  t: Checks,
-  accept: (stream: SpdyStream) => boolean,
-  options: Partial<SpdyConnectionOptions> = {},
-): Promise<{ readonly client: SpdyConnection; readonly server: SpdyConnection }> {
-  const { raw, connection } = await pair(t, { accept, ...options });
-  raw.removeAllListeners('data');
-  return { client: new SpdyConnection(raw, { role: 'client', lingerMillis: 100 }), server: connection };
-}
-
-const kinds = (bytes: Buffer) => [...new SpdyFrameReader().read(bytes)].map(({ kind }) => kind);
 
 t.test('headers', async (t) => {
   t.equal(spdyDictionaryId, 0xe3c6a7c2, 'the dictionary is that of the protocol');
@@ -243,7 +175,6 @@ t.test('anything at all, in any pieces, neither throws nor hangs', async (t) => 
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
       const written: Buffer[] = [];
-      const { Duplex } = await import('node:stream');
       const socket = new Duplex({
         read() {},
         write(chunk: Buffer, _encoding, done) {
@@ -309,88 +240,6 @@ t.test('more streams than may be are refused, and go on when there is room', asy
   first?.destroy();
   await client.ping();
   t.ok(await client.open({ a: '4' }));
-});
-
-t.test('windows', async (t) => {
-  const [block] = await packed([plainBlock([['a', 'b']])]);
-  const open = frame(1, 0, Buffer.concat([numbers(1, 0), Buffer.alloc(2), block as Buffer]));
-  const sentBytes = (bytes: Buffer) => [...new SpdyFrameReader().read(bytes)].reduce((sum, one) => sum + (one.kind === 'data' ? one.bytes.length : 0), 0);
-  await t.test('a peer that speaks of them is obeyed', async (t) => {
-    const { raw, got } = await pair(t, { accept: (stream) => void stream.write(Buffer.alloc(200_000)) === undefined });
-    raw.write(Buffer.concat([frame(4, 0, numbers(1, 7, 1_000)), open]));
-    await until('as much as it allows', () => sentBytes(got()) === 1_000);
-    raw.write(Buffer.concat([frame(9, 0, numbers(1, 500)), frame(6, 0, numbers(1))]));
-    await until('and more as it allows more', () => kinds(got()).includes('ping'));
-    t.equal(sentBytes(got()), 1_500);
-    raw.write(frame(4, 0, numbers(1, 7, 3_000)));
-    await until('a wider beginning counts for those that are open', () => sentBytes(got()) === 3_500);
-    raw.write(frame(9, 0, numbers(1, 1_000_000)));
-    await until('the rest', () => sentBytes(got()) === 200_000);
-  });
-  await t.test('one that does not is sent all', async (t) => {
-    const { raw, got } = await pair(t, { accept: (stream) => void stream.write(Buffer.alloc(200_000)) === undefined });
-    raw.write(open);
-    await until('all of it', () => sentBytes(got()) === 200_000);
-  });
-  await t.test('a peer that keeps to its window gets it back, however what it sent is read', async (t) => {
-    const readers: readonly (readonly [sentence: string, read: (stream: SpdyStream) => void])[] = [
-      ['in flow', (stream) => void stream.resume()],
-      ['late', (stream) => void setTimeout(() => stream.resume(), 100)],
-      [
-        'by iterator',
-        async (stream) => {
-          const all = async () => {
-            for await (const _ of stream);
-          };
-          await all().catch(() => {});
-        },
-      ],
-      [
-        'by reading, once it is all there',
-        (stream) => {
-          const look = (): void => {
-            if (stream.readableLength === 65_536) while (stream.read() !== null);
-            else setTimeout(look, 10);
-          };
-          look();
-        },
-      ],
-    ];
-    for (const [sentence, read] of readers) {
-      const { raw, got } = await pair(t, { accept: (stream) => void read(stream) === undefined });
-      const granted = () => [...new SpdyFrameReader().read(got())].reduce((sum, one) => sum + (one.kind === 'window-update' ? one.delta : 0), 0);
-      raw.write(Buffer.concat([open, numbers(1, 65_536), Buffer.alloc(65_536)]));
-      await until(`${sentence}: half of it at least`, () => granted() >= 32_768);
-      t.ok(granted() <= 65_536, sentence);
-    }
-  });
-  await t.test('what was read is granted anew; what was not holds up who sends', async (t) => {
-    const taken: SpdyStream[] = [];
-    const { raw, got } = await pair(t, { accept: (stream) => taken.push(stream) > 0 });
-    raw.write(Buffer.concat([open, numbers(1, 60_000), Buffer.alloc(60_000), frame(6, 0, numbers(1))]));
-    await until('within the window nobody is held up', () => kinds(got()).includes('ping'));
-    t.notOk(kinds(got()).includes('window-update'), 'nothing is granted that nobody reads');
-    let sent = 0;
-    const more = (): void => {
-      const chunk = Buffer.concat([numbers(1, 60_000), Buffer.alloc(60_000)]);
-      while (sent < 100_000_000 && raw.write(chunk)) sent += chunk.length;
-    };
-    raw.on('drain', more);
-    more();
-    let before = -1;
-    await until('it comes to a halt', async () => {
-      const halted = before === sent;
-      before = sent;
-      await new Promise((resolve) => setTimeout(resolve, 150));
-      return halted;
-    });
-    t.ok(sent < 24_000_000, `${sent} bytes were taken for a stream that nobody reads`);
-    t.ok((taken[0]?.readableLength ?? 0) < 256 * 1024, 'few of them are kept');
-    taken[0]?.resume();
-    await until('it goes on once it is read', () => sent > 40_000_000);
-    t.ok(kinds(got()).includes('window-update'));
-    raw.destroy();
-  });
 });
 
 t.test('a peer that asks and does not read is cut', async (t) => {
