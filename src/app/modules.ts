@@ -36,18 +36,24 @@ function module(fill: (binder: Binder) => void): ContainerModule {
 }
 
 const runtimeModule = module((bind) => {
-  bind.to(tokens.runtimeService, [tokens.configuration, tokens.teardown, tokens.observer], ({ configuration }, teardown, observer) => {
+  bind.to(tokens.runtimeService, [tokens.configuration, tokens.teardown, tokens.observer, tokens.tracing], ({ configuration }, teardown, observer, { tracing }) => {
     const runtimeService = new CriConnection({
       endpoint: configuration.containerRuntimeEndpoint,
       requestTimeoutMicros: micros(configuration.runtimeRequestTimeout),
       observe: (call) => observer.criCall(call),
+      trace: tracing?.runtimeCall ?? null,
     });
     teardown.add('runtime connection', () => runtimeService.close());
     return { runtimeService };
   });
-  bind.to(tokens.imageService, [tokens.configuration, tokens.teardown, tokens.observer], ({ configuration }, teardown, observer) => {
+  bind.to(tokens.imageService, [tokens.configuration, tokens.teardown, tokens.observer, tokens.tracing], ({ configuration }, teardown, observer, { tracing }) => {
     const endpoint = configuration.imageServiceEndpoint === '' ? configuration.containerRuntimeEndpoint : configuration.imageServiceEndpoint;
-    const imageService = new CriConnection({ endpoint, requestTimeoutMicros: micros(configuration.runtimeRequestTimeout), observe: (call) => observer.criCall(call) });
+    const imageService = new CriConnection({
+      endpoint,
+      requestTimeoutMicros: micros(configuration.runtimeRequestTimeout),
+      observe: (call) => observer.criCall(call),
+      trace: tracing?.runtimeCall ?? null,
+    });
     teardown.add('image service connection', () => imageService.close());
     return { imageService };
   });
@@ -193,17 +199,20 @@ const agentModule = module((bind) => {
   });
   bind.to(
     tokens.shell,
-    [tokens.kernel, tokens.ports, tokens.ownership, tokens.recording, tokens.clock, tokens.logger, tokens.ending, tokens.observer, tokens.lives],
-    (kernel, ports, { pods }, { recorder }, clock, logger, ending, observer, lives) => {
+    [tokens.kernel, tokens.ports, tokens.ownership, tokens.recording, tokens.clock, tokens.logger, tokens.ending, tokens.observer, tokens.lives, tokens.tracing],
+    (kernel, ports, { pods }, { recorder }, clock, logger, ending, observer, lives, { tracing }) => {
       const own = logger.named('kubelet');
+      const perform = performer(ports, pods);
+      tracing?.watch(kernel.state.agent);
       return new Shell<KubeletState, KubeletEvent, KubeletOperations>(kernel, {
-        perform: performer(ports, pods),
+        perform: tracing === null ? perform : tracing.around(perform),
         now: () => clock.now(),
         log: (level, message, fields) => own.log(level, message, fields),
         record: (now, input, output) => {
           recorder?.record(now, input, output);
           observer.step(now, input, output);
           lives.step(now, input, output);
+          tracing?.stepped();
         },
         fatal: (error) => ending.fatal(error),
       });

@@ -23,6 +23,7 @@ import type { PodLives } from './daemon/page/pod-lives.js';
 import type { RuntimeNotices } from './daemon/runtime-notices.js';
 import type { AgentObserver } from './daemon/stats/agent-observer.js';
 import type { Teardown } from './daemon/teardown.js';
+import type { DaemonTracing } from './daemon/tracing/daemon-tracing.js';
 import type { Shell } from './shell/shell.js';
 
 export interface Clock {
@@ -41,6 +42,10 @@ export interface Ownership {
 }
 export interface Recording {
   readonly recorder: FlightRecorder | null;
+}
+/** null: it isn't configured. */
+export interface Tracing {
+  readonly tracing: DaemonTracing | null;
 }
 export interface Seed {
   readonly seed: number;
@@ -64,6 +69,7 @@ export const tokens = {
   inbox: token<Inbox>('inbox'),
   observer: token<AgentObserver>('observer'),
   lives: token<PodLives>('lives'),
+  tracing: token<Tracing>('tracing'),
 
   apiAccess: token<ApiAccess>('apiAccess'),
   runtimeService: token<RuntimeService>('runtimeService'),

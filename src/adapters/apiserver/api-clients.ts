@@ -5,6 +5,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { ClientHappening } from './client-happening.js';
+import type { TraceRequest } from './client-trace.js';
 import { Connections } from './connections.js';
 import { type ClientPair, Credentials } from './credentials.js';
 import { Exchanges } from './exchanges.js';
@@ -35,6 +36,7 @@ export interface ApiClientOptions {
   /** Where client certificates are rotated. */
   readonly rotated?: (() => ClientPair | null) | null;
   readonly observe?: (happening: ClientHappening) => void;
+  readonly trace?: TraceRequest | null;
 }
 
 export interface ApiClients {
@@ -60,10 +62,11 @@ export function openApiClients(options: ApiClientOptions): ApiClients {
     failures = happening.code === null ? failures + 1 : 0;
     if (failures >= heartbeatFailuresMax) connections.cutAll();
   };
+  const trace = options.trace ?? null;
   const clients = {
-    main: new Exchanges({ connections, limit: limitOf(options.main), timeoutMicros: requestTimeoutMicros, observe }),
-    events: new Exchanges({ connections, limit: limitOf(options.events), timeoutMicros: requestTimeoutMicros, observe }),
-    heartbeat: new Exchanges({ connections, limit: null, timeoutMicros: options.heartbeatTimeoutMicros, observe: heartbeat }),
+    main: new Exchanges({ connections, limit: limitOf(options.main), timeoutMicros: requestTimeoutMicros, observe, trace }),
+    events: new Exchanges({ connections, limit: limitOf(options.events), timeoutMicros: requestTimeoutMicros, observe, trace }),
+    heartbeat: new Exchanges({ connections, limit: null, timeoutMicros: options.heartbeatTimeoutMicros, observe: heartbeat, trace }),
   };
   return {
     reader: new HttpApiReader({ clients, deliver: (events) => options.deliver(events), now: () => options.now() }),

@@ -15,6 +15,7 @@ import { type Answer, Unseen } from './answer.js';
 import { type Asked, failureOf, localFailure } from './api-failures.js';
 import { bytesRead, excerptOf, NotJson, TooLarge } from './body.js';
 import type { ClientHappening } from './client-happening.js';
+import type { TraceRequest } from './client-trace.js';
 import { connectionErrorText, isBrokenConnection } from './connection-errors.js';
 import type { Connections } from './connections.js';
 import { StaleConnection } from './lane.js';
@@ -27,6 +28,7 @@ export interface ExchangeOptions {
   /** The longest that a call of this client may take, watches apart. */
   readonly timeoutMicros: number;
   readonly observe?: (happening: ClientHappening) => void;
+  readonly trace?: TraceRequest | null;
 }
 
 export interface Sent extends Asked {
@@ -109,9 +111,14 @@ export class Exchanges {
     const headers: Record<string, string> = { Accept: 'application/json' };
     if (contentType !== null) headers['Content-Type'] = contentType;
     if (body !== null) headers['Content-Length'] = String(Buffer.byteLength(body));
+    const trace = this.options.trace?.({ method, url: this.options.connections.urlOf(path.split('?', 1)[0] as string) }) ?? null;
+    if (trace !== null) Object.assign(headers, trace.headers);
     try {
-      return await this.options.connections.send({ method, path, headers, body, isWatch, signal: scope.signal });
+      const response = await this.options.connections.send({ method, path, headers, body, isWatch, signal: scope.signal });
+      trace?.ended(response.status);
+      return response;
     } catch (thrown) {
+      trace?.ended(null);
       const isStale = thrown instanceof StaleConnection;
       const error = isStale ? thrown.cause : thrown;
       if (!scope.signal.aborted || scope.isLate) this.tried(sent, null);

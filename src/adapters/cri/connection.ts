@@ -6,7 +6,7 @@ import { setMaxListeners } from 'node:events';
 import type { Micros } from '../../ports/micros.js';
 import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
-import { GrpcChannel, type GrpcFailure, type GrpcStream, grpcStatus, unixDial } from '../grpc/index.js';
+import { type CallTrace, GrpcChannel, type GrpcFailure, type GrpcStream, grpcStatus, unixDial } from '../grpc/index.js';
 import { CreatedPods } from './created-pods.js';
 import { socketPathOf } from './endpoint.js';
 import { goErrorText, portErrorOf } from './grpc-errors.js';
@@ -49,6 +49,8 @@ export interface CriConnectionOptions {
   readonly created?: CreatedPods;
   /** Told of each unary call that has ended; must not throw. */
   readonly observe?: (call: CriCallObservation) => void;
+  /** Follows each call; see the channel. */
+  readonly trace?: ((path: string) => CallTrace) | null;
 }
 
 export interface CriCallObservation {
@@ -81,6 +83,7 @@ export class CriConnection {
       authority: 'localhost',
       userAgent: 'kubelet-ts',
       messageBytesMax: maxReceiveBytes,
+      ...(options.trace == null ? {} : { trace: options.trace }),
     });
   }
 

@@ -6,6 +6,7 @@
 // that has ended is made anew by the next call; an idle channel keeps no process alive.
 import type { Duplex } from 'node:stream';
 import { Http2Connection, Http2ProtocolError, type Http2Request, headerBlock, type StreamEnd } from '../http2/index.js';
+import type { CallTrace } from './call-trace.js';
 import { FrameReader, framed } from './frames.js';
 import { decodedMessage, failureOfHttp, failureOfReset, GrpcFailure, grpcStatus } from './status.js';
 
@@ -20,6 +21,8 @@ export interface GrpcChannelOptions {
   readonly authority: string;
   readonly userAgent: string;
   readonly messageBytesMax: number;
+  /** Asked at the beginning of each call. */
+  readonly trace?: (path: string) => CallTrace;
 }
 
 export interface GrpcStream {
@@ -73,9 +76,20 @@ export class GrpcChannel {
     }
     const connection = this.connected();
     if (this.calls++ === 0) connection.keepAwake(true);
-    return new CallRun(connection, this.headers(path, deadlineMillis), framed(request), deadlineMillis, this.options, events, () => {
-      if (--this.calls === 0) this.connection?.keepAwake(false);
-    });
+    const trace = this.options.trace?.(path) ?? null;
+    const headers = this.headers(path, deadlineMillis);
+    return new CallRun(
+      connection,
+      trace === null ? headers : Buffer.concat([headers, headerBlock(trace.headers)]),
+      framed(request),
+      deadlineMillis,
+      this.options,
+      events,
+      (failure) => {
+        if (--this.calls === 0) this.connection?.keepAwake(false);
+        trace?.ended(failure);
+      },
+    );
   }
 
   /** Ends the connection; calls under way fail. */
@@ -127,7 +141,7 @@ class CallRun implements GrpcStream {
     deadlineMillis: number | null,
     private readonly options: GrpcChannelOptions,
     private readonly events: StreamEvents,
-    private readonly release: () => void,
+    private readonly release: (failure: GrpcFailure | null) => void,
   ) {
     this.reader = new FrameReader(options.messageBytesMax);
     this.request = connection.request(headers, body, {
@@ -194,7 +208,7 @@ class CallRun implements GrpcStream {
     if (this.isOver) return;
     this.isOver = true;
     if (this.timer !== null) clearTimeout(this.timer);
-    this.release();
+    this.release(failure);
     this.events.ended(failure);
   }
 }

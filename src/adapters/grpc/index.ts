@@ -1,4 +1,5 @@
 // The face of the gRPC client, and of what our servers of @grpc/grpc-js share with it; see channel.ts.
+export type { CallTrace } from './call-trace.js';
 export { GrpcChannel, type GrpcChannelOptions, type GrpcStream } from './channel.js';
 export { grpcCodeOf, portErrorKindOf, statusMessage } from './port-errors.js';
 export { GrpcFailure, grpcCodeName, grpcStatus } from './status.js';

@@ -12,6 +12,7 @@ export { defaultHttpLimits, type HttpLimits, type LoopbackHttpOptions, LoopbackH
 export { type LivePageOptions, openLivePage } from './page/live-page.js';
 export { podsRoutes } from './pods-route.js';
 export type { AccessRules } from './request-access.js';
+export type { RequestTrace, TracedRequest } from './request-trace.js';
 export type { Route } from './route-table.js';
 export { type ContainerLogParts, containerLogRoutes } from './routes/container-log-routes.js';
 export { type Journal, nodeLogQueryRoute } from './routes/node-log-query.js';

@@ -23,6 +23,7 @@ import { type HttpAnswer, methodNotAllowed, notAcceptable, notFound, plainText, 
 import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from './kubelet-routes.js';
 import { questionOf } from './question.js';
 import { type AccessRules, refusalOf } from './request-access.js';
+import type { RequestTrace, TracedRequest } from './request-trace.js';
 import { contextOf, type ServerTls } from './tls-context.js';
 import { defaultProxyLimits, type ProxyLimits, proxyUpgrade } from './upgrade-proxy.js';
 import { writeAnswer } from './write-answer.js';
@@ -43,6 +44,8 @@ export interface KubeletServerOptions {
   readonly onBegun?: (begun: BegunRequest) => void;
   /** Once for each that began. */
   readonly onServed?: (served: ServedRequest) => void;
+  /** Asked for each request that is let in. */
+  readonly trace?: (request: TracedRequest) => RequestTrace;
 }
 
 export interface BegunRequest {
@@ -92,6 +95,7 @@ export class KubeletServer {
   private readonly upgraded = new Set<Socket>();
   /** Ends what is made for a request that is being answered. */
   private readonly underWay = new Set<() => void>();
+  private readonly traces = new WeakMap<IncomingMessage, RequestTrace>();
   private readonly unanswered = new WeakMap<Duplex, number>();
   private readonly server: Server;
   private readonly limits: ServerLimits;
@@ -254,7 +258,8 @@ export class KubeletServer {
     if (route.produces !== null && !accepts(request.headers.accept ?? '', route.produces)) return notAcceptable(route.produces);
     const elements = target.path.split('/').filter((element) => element !== '');
     const asked = { ...question, path: target.path, elements: elements.map((element) => decodePath(element) ?? element), query: new URLSearchParams(target.query) };
-    return (await route.answer(asked)) ?? (route.methods === null ? notFound : plainText(404, '404: Page Not Found'));
+    const answer = await this.traced(request, route, () => route.answer(asked));
+    return answer ?? (route.methods === null ? notFound : plainText(404, '404: Page Not Found'));
   }
 
   /** A tree's bare form is the tree's, too: it has no page of its own, but nobody is told so without being known. */
@@ -300,6 +305,15 @@ export class KubeletServer {
     this.options.onError(error, splitTarget(request.url ?? '').path);
   }
 
+  private traced<T>(request: IncomingMessage, { pattern }: KubeletRoute, answer: () => T): T {
+    const { trace: begin, tls } = this.options;
+    if (begin === undefined) return answer();
+    const { method = '', headers } = request;
+    const trace = begin({ method, pattern, scheme: tls === null ? 'http' : 'https', headers });
+    this.traces.set(request, trace);
+    return trace.within(answer);
+  }
+
   private begun(request: IncomingMessage): number {
     this.options.onBegun?.({ method: request.method ?? '', path: splitTarget(request.url ?? '').path });
     return Date.now();
@@ -307,6 +321,7 @@ export class KubeletServer {
 
   private served(request: IncomingMessage, status: number, startedMillis: number): void {
     const { method = '', url = '', headers } = request;
+    this.traces.get(request)?.served(status);
     this.options.onServed?.({ method, path: splitTarget(url).path, upgrade: headers.upgrade ?? null, status, startedMillis, endedMillis: Date.now() });
   }
 }

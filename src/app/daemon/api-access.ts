@@ -9,7 +9,7 @@
 // | holds authorities, a pair or files that can't be used | is refused                                                    |
 // | is fine, and the server is away, or says no           | goes on; the agent asks again, as for everything              |
 import { join } from 'node:path';
-import { type ApiClients, type ClientConfig, clientPairOf, openApiClients, type RequestRate, unusableCredentials } from '../../adapters/apiserver/index.js';
+import { type ApiClients, type ClientConfig, clientPairOf, openApiClients, type RequestRate, type TraceRequest, unusableCredentials } from '../../adapters/apiserver/index.js';
 import { certificatesOf, FileCertificateStore, factsOf, type KeyPair } from '../../adapters/certificates/index.js';
 import { bootstrapDecision } from '../../domain/certificates/bootstrap-decision.js';
 import { issueTimeout } from '../../domain/certificates/certificate-keeper.js';
@@ -43,6 +43,7 @@ export interface ApiAccessOptions {
   readonly logger: Logger;
   readonly clock: { now(): Micros };
   readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly trace: TraceRequest | null;
   /** Takes what the agent's watches see. */
   deliver(events: ApiWatchEvents): void;
   /** To be stopped with the daemon. */
@@ -198,6 +199,7 @@ class Opening {
       problem: (err) => logger.log('error', 'Client credentials can not be used', { err }),
       rotated,
       observe: (happening) => this.measuring.happened(happening),
+      trace: this.options.trace,
     });
     this.options.stopped('apiserver connections', () => clients.close());
     return clients;

@@ -40,6 +40,7 @@ import { checkConfiguration, checkHost, logNotes } from './start-checks.js';
 import { asRefusal, StartRefusal } from './start-refusal.js';
 import { type NodeNumbers, openNodeStats } from './stats/open-node-stats.js';
 import { Teardown } from './teardown.js';
+import { openTracing } from './tracing/open-tracing.js';
 import { userNamespaceRange } from './user-namespace-range.js';
 import { Watchdog } from './watchdog.js';
 
@@ -126,6 +127,8 @@ class DaemonStart {
     const nodeName = nodeNameOf(options.hostnameOverride, hostname());
     nodeIpsOf(options.nodeIp);
     await lockRootDirectory(options.rootDir, native, this.teardown);
+    const tracing = await openTracing(this.context, this.teardown);
+    this.container.add((bind) => bind.toValue(tokens.tracing, { tracing }));
     const access = await this.openApi(nodeName);
     const [cgroupDriver, tellsChanges] = await Promise.all([this.shakeHands(), this.resolver.get(tokens.notices).open()]);
     const tunables = checkHost(loaded, host, profile, logger);
@@ -158,6 +161,7 @@ class DaemonStart {
       logger,
       clock,
       environment,
+      trace: this.resolver.get(tokens.tracing).tracing?.apiRequest ?? null,
       deliver: (events) => inbox.deliver(events),
       stopped: (name, stop) => this.teardown.add(name, stop),
       end: (error) => this.end({ kind: 'failed', error }),

@@ -106,6 +106,8 @@ export const actedOn: ReadonlySet<string> = new Set([
   'tlsCurvePreferences',
   'tlsMinVersion',
   'tlsPrivateKeyFile',
+  'tracing.endpoint',
+  'tracing.samplingRatePerMillion',
   'userNamespaces.idsPerPod',
   'volumeStatsAggPeriod',
 ]);

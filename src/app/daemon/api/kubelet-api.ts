@@ -65,12 +65,14 @@ export async function openKubeletApi(
   const stats = await nodeNumbers();
   const own = await openOwnMetrics(context, resolver, teardown, { nodeName, startedMillis, diskUsage: stats.diskUsage });
   const numbers = [...own.routes, ...stats.routes];
+  const { tracing } = resolver.get(tokens.tracing);
+  const traced = (serverType: 'readwrite' | 'readonly') => (tracing === null ? {} : { trace: tracing.request(serverType) });
   const readable = [...readOnlyRoutes(resolver), ...numbers];
   const routes = configuration.enableDebuggingHandlers ? [...allRoutes(context, resolver, startedMillis), ...numbers] : readable;
-  const server = await listening({ ...common, port, tls, access, routes, ...own.watching('readwrite') }, teardown);
+  const server = await listening({ ...common, port, tls, access, routes, ...own.watching('readwrite'), ...traced('readwrite') }, teardown);
   watchCredentials(context, resolver, teardown, nodeName, server, tls);
   if (configuration.readOnlyPort !== 0)
-    await listening({ ...common, port: configuration.readOnlyPort, tls: null, access: null, routes: readable, ...own.watching('readonly') }, teardown);
+    await listening({ ...common, port: configuration.readOnlyPort, tls: null, access: null, routes: readable, ...own.watching('readonly'), ...traced('readonly') }, teardown);
   const open = opennessWarning(configuration);
   if (open !== null) context.logger.log('warn', open);
   context.logger.log('info', 'Starting to listen', { address: common.address, port: server.port });

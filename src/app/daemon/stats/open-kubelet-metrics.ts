@@ -9,6 +9,7 @@ import { reportedVersion } from '../../cli/version.js';
 import { tokens } from '../../tokens.js';
 import type { DaemonContext } from '../daemon-context.js';
 import type { Teardown } from '../teardown.js';
+import type { DaemonTracing } from '../tracing/daemon-tracing.js';
 import { agentReadings } from './kubelet-readings.js';
 import type { PodDiskUsage } from './pod-disk-usage.js';
 
@@ -31,6 +32,7 @@ export async function openOwnMetrics(context: DaemonContext, resolver: Resolver,
   const { KubeletMetrics } = await import('../../../adapters/metrics/kubelet-metrics.js');
   const observer = resolver.get(tokens.observer);
   const { measuring } = resolver.get(tokens.apiAccess);
+  const { tracing } = resolver.get(tokens.tracing);
   const inFlight = new InFlightRequests();
   const bootedAt = (parseBootTime(await textOrEmpty('/proc/stat')) ?? 0) * 1_000_000;
   const reading = { state, observer, diskUsage, bootedAt, startedAt: startedMillis * 1_000 };
@@ -38,7 +40,7 @@ export async function openOwnMetrics(context: DaemonContext, resolver: Resolver,
     steady: steadyReadings(context, options.nodeName),
     readings: async () => {
       await diskUsage.refresh([...state.agent.pods.pods.values()]);
-      return [...agentReadings(reading), ...inFlight.readings(), ...measuring.readings()];
+      return [...agentReadings(reading), ...inFlight.readings(), ...measuring.readings(), ...traceReadings(tracing)];
     },
     startedMillis,
   });
@@ -100,6 +102,10 @@ class InFlightRequests {
   readings(): readonly KubeletReading[] {
     return [...this.counts.values()].map(({ labels, count }) => ['kubelet_http_inflight_requests', labels, count]);
   }
+}
+
+function traceReadings(tracing: DaemonTracing | null): readonly KubeletReading[] {
+  return tracing === null ? [] : [['kubelet_ts_trace_spans_dropped_total', {}, tracing.dropped]];
 }
 
 function steadyReadings({ loaded, native }: DaemonContext, nodeName: string): readonly KubeletReading[] {

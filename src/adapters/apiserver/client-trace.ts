@@ -1,0 +1,16 @@
+// How a request to the apiserver can be followed by whoever traces: what it sends along, and its end. The client itself knows nothing of spans.
+
+export interface ClientRequest {
+  readonly method: string;
+  /** `https://host:port/path`, without its query. */
+  readonly url: string;
+}
+
+export interface ClientTrace {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Called once, when the answer's head is there or the try has failed; must not throw. code null: no answer. */
+  ended(code: number | null): void;
+}
+
+/** Asked at the beginning of each try. */
+export type TraceRequest = (request: ClientRequest) => ClientTrace;

@@ -1,0 +1,16 @@
+// Which traces are recorded: whoever began a trace decides for all of it; of those that begin here, a ratio of them by their id, so that agents
+// with the same ratio decide alike.
+// Invariant: the decision is a function of parent, ratio and trace id.
+import type { SpanContext } from './span-context.js';
+
+const perMillion = 1_000_000;
+
+/** @param ratePerMillion 0: only what a parent asks for */
+export function isSampled(parent: SpanContext | null, traceId: string, ratePerMillion: number): boolean {
+  if (parent !== null) return parent.isSampled;
+  if (ratePerMillion >= perMillion) return true;
+  if (ratePerMillion <= 0) return false;
+  // The last eight bytes of the id, without their last bit, against the ratio of 2^63.
+  const drawn = BigInt(`0x${traceId.slice(16)}`) >> 1n;
+  return drawn < BigInt(Math.trunc((ratePerMillion / perMillion) * 2 ** 63));
+}

@@ -1,0 +1,83 @@
+// Spans of what the agent does by itself: the operations of pod workers and the rounds of garbage collection, made from its state after each step.
+// The domain knows nothing of them.
+// Invariant: what is kept is of runs that are under way; it decides nothing.
+import type { Span, Tracer } from '../../../adapters/tracing/index.js';
+import type { AgentState } from '../../../domain/agent/agent-state.js';
+import type { KubeletOperations } from '../../../domain/agent/kubelet.js';
+import type { Command } from '../../../domain/kernel/machine.js';
+import { resultOfRun } from '../../../domain/pod-sync/advance-run.js';
+import type { SyncRun } from '../../../domain/pod-sync/sync-run.js';
+
+interface RunSpan {
+  readonly run: SyncRun;
+  readonly span: Span;
+}
+
+type Round = 'collection' | 'imageCollection';
+const roundNames: Readonly<Record<Round, string>> = { collection: 'Containers/GarbageCollect', imageCollection: 'Images/GarbageCollect' };
+
+export class AgentSpans {
+  private readonly runs = new Map<string, RunSpan>();
+  private readonly rounds = new Map<Round, Span>();
+
+  constructor(
+    private readonly tracer: Tracer,
+    private readonly state: AgentState,
+  ) {}
+
+  /** After a step, before its commands are performed. */
+  stepped(): void {
+    for (const [uid, { run, span }] of this.runs) if (this.state.runs.get(uid) !== run) this.endRun(uid, run, span);
+    for (const [uid, run] of this.state.runs) if (!this.runs.has(uid)) this.beginRun(uid, run);
+    this.look('collection');
+    this.look('imageCollection');
+  }
+
+  /** That which a command is a part of; null: it is on its own. */
+  spanOf({ address: { machine, key } }: Command<KubeletOperations>): Span | null {
+    switch (machine) {
+      case 'pod':
+      case 'hook':
+        return this.runs.get(key)?.span ?? null;
+      case 'image':
+        return this.runs.get(this.state.images.runs.get(Number(key))?.request.pod.metadata.uid ?? '')?.span ?? null;
+      case 'collection':
+        return this.rounds.get('collection') ?? null;
+      case 'image-collection':
+        return this.rounds.get('imageCollection') ?? null;
+      default:
+        return null;
+    }
+  }
+
+  private beginRun(uid: string, run: SyncRun): void {
+    const { operation, pod } = run;
+    // Of a pod that only the runtime knows there is nothing to tell.
+    if (operation.op === 'syncTerminatingRuntimePod') return;
+    const { name, namespace = '' } = pod.metadata;
+    const attributes = {
+      'k8s.pod.uid': uid,
+      'k8s.pod': `${namespace}/${name}`,
+      'k8s.pod.name': name,
+      'k8s.namespace.name': namespace,
+      ...(operation.op === 'syncPod' ? { 'k8s.pod.update_type': operation.type } : {}),
+    };
+    this.runs.set(uid, { run, span: this.tracer.begin(operation.op, { parent: null, attributes }) });
+  }
+
+  private endRun(uid: string, run: SyncRun, span: Span): void {
+    this.runs.delete(uid);
+    const { error } = resultOfRun(run);
+    if (error !== null) span.fail(error.message);
+    span.end();
+  }
+
+  private look(round: Round): void {
+    const span = this.rounds.get(round);
+    const isOn = this.state[round].phase !== 'idle';
+    if (isOn && span === undefined) this.rounds.set(round, this.tracer.begin(roundNames[round], { parent: null }));
+    if (isOn || span === undefined) return;
+    this.rounds.delete(round);
+    span.end();
+  }
+}

@@ -1,0 +1,29 @@
+// Opens tracing where the configuration asks for it; else nothing of it is loaded.
+import { hostname } from 'node:os';
+import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
+import type { DaemonContext } from '../daemon-context.js';
+import { StartRefusal } from '../start-refusal.js';
+import type { Teardown } from '../teardown.js';
+import type { DaemonTracing } from './daemon-tracing.js';
+
+/** null: it isn't configured. Errors: StartRefusal. To be opened first, so that it is closed after everything that makes spans. */
+export async function openTracing({ loaded, logger, clock }: DaemonContext, teardown: Teardown): Promise<DaemonTracing | null> {
+  const { configuration, gates, options } = loaded;
+  if (configuration.tracing === null || !featureEnabled(gates, 'KubeletTracing')) return null;
+  const { endpoint, samplingRatePerMillion } = configuration.tracing;
+  const [{ DaemonTracing }, { defaultEndpoint, EndpointProblem }] = await Promise.all([import('./daemon-tracing.js'), import('../../../adapters/tracing/index.js')]);
+  try {
+    const tracing = new DaemonTracing({
+      endpoint: endpoint === null || endpoint === '' ? defaultEndpoint : endpoint,
+      samplingRatePerMillion: samplingRatePerMillion ?? 0,
+      hostName: options.hostnameOverride.trim() === '' ? hostname().toLowerCase() : options.hostnameOverride.trim().toLowerCase(),
+      logger,
+      now: () => clock.now(),
+    });
+    teardown.add('tracing', () => tracing.close());
+    return tracing;
+  } catch (error) {
+    if (error instanceof EndpointProblem) throw new StartRefusal(`failed to run Kubelet: failed to create kubelet: ${error.message}`);
+    throw error;
+  }
+}
