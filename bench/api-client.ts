@@ -14,7 +14,7 @@ import { startMockApiserver } from '../src/adapters/mock-apiserver/index.js';
 import { calibrateHere } from './calibration.js';
 import { round, share } from './stage/process-cost.js';
 
-const patches = 300;
+const patches = 100;
 const rounds = 5;
 const eventsPerSecond = 1_000;
 const seconds = 4;
