@@ -3,20 +3,17 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { Volume, VolumeMount } from '../../src/ports/model/volume.js';
-import { AdminClient } from '../app/admin-client.js';
 import { idOf, manifest, nodeName, scripted } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';
-import { type TestNode, testNode } from './test-node.js';
+import { type ClusterNode, clusterNode, type TestNode } from './test-node.js';
 
 t.setTimeout(400_000);
 const skip = skipWithoutContainerd();
 const forever = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
 
-interface Cluster extends TestNode {
-  readonly admin: AdminClient;
+interface Cluster extends ClusterNode {
   pod(name: string): Promise<Pod | null>;
   /** A pod of one container that mounts each volume at `/<its name>`, unless mounts are given. */
   make(name: string, script: string, volumes: readonly Volume[], more?: { readonly spec?: object; readonly mounts?: readonly VolumeMount[] }): Promise<void>;
@@ -26,24 +23,13 @@ interface Cluster extends TestNode {
 }
 
 async function testCluster(t: Test): Promise<Cluster> {
-  const node = await testNode(t, false);
-  const server = await startMockApiserver();
-  const { kubelet, containerd } = node;
-  const own = join(containerd.directory, 'kubelet.conf');
-  writeFileSync(own, server.kubeconfig({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }));
-  const admin = new AdminClient(join(containerd.directory, 'admin.conf'), server.kubeconfig());
-  t.teardown(async () => {
-    await kubelet.kill();
-    admin.close();
-    await server.stop();
-  });
-  kubelet.flags.push('--kubeconfig', own);
+  const node = await clusterNode(t);
+  const { kubelet, containerd, admin } = node;
   await kubelet.start();
   await kubelet.until('the node is there', async () => (await admin.get('nodes', null, nodeName)) !== null);
   const pod = async (name: string) => (await admin.get('pods', 'default', name)) as Pod | null;
   return {
     ...node,
-    admin,
     pod,
     async make(name, script, volumes, { spec = {}, mounts = volumes.map((volume) => ({ name: volume.name, mountPath: `/${volume.name}` })) } = {}) {
       const containers = [scripted(containerd, 'main', script, { volumeMounts: mounts })];

@@ -1,47 +1,28 @@
-// A node of a cluster on a real containerd, driven by kubectl through the mock apiserver: what people do all day, and what they see.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type MockApiserver, startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import type { Pod } from '../../src/ports/model/pod.js';
-import { AdminClient } from '../app/admin-client.js';
 import { kubectl, type Said, skipWithoutKubectl } from './kubectl.js';
 import { manifest, nodeName, pausing, scripted } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';
-import { type TestNode, testNode } from './test-node.js';
+import { type ClusterNode, clusterNode } from './test-node.js';
 
 t.setTimeout(300_000);
 const skip = skipWithoutContainerd() || skipWithoutKubectl();
 
-interface Cluster extends TestNode {
-  readonly server: MockApiserver;
-  readonly admin: AdminClient;
+interface Cluster extends ClusterNode {
   /** Words are split at spaces. */
   run(words: string, input?: object): Promise<Said>;
   pod(name: string): Promise<Pod | null>;
 }
 
 async function testCluster(t: Test): Promise<Cluster> {
-  const node = await testNode(t, false);
-  const server = await startMockApiserver();
-  const { kubelet, containerd } = node;
-  const admin = join(containerd.directory, 'admin.conf');
-  const own = join(containerd.directory, 'kubelet.conf');
-  writeFileSync(own, server.kubeconfig({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }));
-  const client = new AdminClient(admin, server.kubeconfig());
-  t.teardown(async () => {
-    await kubelet.kill();
-    client.close();
-    await server.stop();
-  });
-  kubelet.flags.push('--kubeconfig', own, '--node-labels=team=a');
+  const node = await clusterNode(t);
+  const { kubelet, admin, kubeconfig } = node;
+  kubelet.flags.push('--node-labels=team=a');
   await kubelet.start();
   return {
     ...node,
-    server,
-    admin: client,
-    run: (words, input) => kubectl(admin, words.split(' '), input === undefined ? '' : JSON.stringify(input)),
-    pod: async (name) => (await client.get('pods', 'default', name)) as Pod | null,
+    run: (words, input) => kubectl(kubeconfig, words.split(' '), input === undefined ? '' : JSON.stringify(input)),
+    pod: async (name) => (await admin.get('pods', 'default', name)) as Pod | null,
   };
 }
 

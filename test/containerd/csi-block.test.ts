@@ -5,12 +5,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, truncate
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import type { Pod } from '../../src/ports/model/pod.js';
-import { AdminClient } from '../app/admin-client.js';
 import { manifest, nodeName, scripted } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';
-import { testNode } from './test-node.js';
+import { clusterNode } from './test-node.js';
 
 t.setTimeout(300_000);
 const skip = skipWithoutContainerd() || (existsSync('/dev/loop-control') ? false : 'the host has no loop devices');
@@ -19,11 +17,7 @@ const script = 'read line < /dev/data; echo "inside $line" > /dev/data; sync; tr
 const ctl = fileURLToPath(new URL('../../src/app/cli/kubelet-ctl.js', import.meta.url));
 
 t.test('a container has the device of a driver’s volume', { skip }, async (t) => {
-  const { kubelet, containerd } = await testNode(t, false);
-  const server = await startMockApiserver();
-  const own = join(containerd.directory, 'kubelet.conf');
-  writeFileSync(own, server.kubeconfig({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }));
-  const admin = new AdminClient(join(containerd.directory, 'admin.conf'), server.kubeconfig());
+  const { kubelet, containerd, admin } = await clusterNode(t);
   const [plugins, data] = [join(kubelet.root, 'plugins_registry'), join(containerd.directory, 'csi-data')];
   mkdirSync(data);
   const image = join(data, 'image');
@@ -35,11 +29,8 @@ t.test('a container has the device of a driver’s volume', { skip }, async (t) 
   t.teardown(async () => {
     await kubelet.kill();
     child.kill('SIGKILL');
-    admin.close();
-    await server.stop();
     execFileSync('losetup', ['--detach', device]);
   });
-  kubelet.flags.push('--kubeconfig', own);
   await kubelet.start();
   await admin.create('csidrivers', null, { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: driver }, spec: { attachRequired: false } } as never);
   const accessModes = ['ReadWriteOnce'];

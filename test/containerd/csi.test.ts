@@ -5,12 +5,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import type { Pod } from '../../src/ports/model/pod.js';
-import { AdminClient } from '../app/admin-client.js';
 import { manifest, nodeName, scripted } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';
-import { testNode } from './test-node.js';
+import { clusterNode } from './test-node.js';
 
 t.setTimeout(300_000);
 const skip = skipWithoutContainerd();
@@ -27,17 +25,7 @@ function startDriver(t: Test, plugins: string, data: string): ChildProcess {
 }
 
 t.test('a volume of a driver in a running pod, with driver and agent killed', { skip }, async (t) => {
-  const { kubelet, containerd } = await testNode(t, false);
-  const server = await startMockApiserver();
-  const own = join(containerd.directory, 'kubelet.conf');
-  writeFileSync(own, server.kubeconfig({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }));
-  const admin = new AdminClient(join(containerd.directory, 'admin.conf'), server.kubeconfig());
-  t.teardown(async () => {
-    await kubelet.kill();
-    admin.close();
-    await server.stop();
-  });
-  kubelet.flags.push('--kubeconfig', own);
+  const { kubelet, containerd, admin } = await clusterNode(t);
   await kubelet.start();
   const [plugins, data] = [join(kubelet.root, 'plugins_registry'), join(containerd.directory, 'csi-data')];
   mkdirSync(join(data, 'h1'), { recursive: true });

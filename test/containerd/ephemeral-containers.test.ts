@@ -1,46 +1,23 @@
 // `kubectl debug` on a real node: a container that joins a pod which runs, sees the processes of its target when that is asked for, is
 // attached to, ends, and is started by nobody again. Invariant: the pod's own containers, readiness and phase don't notice it.
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import type { Pod } from '../../src/ports/model/pod.js';
-import { kubectl, type Said, skipWithoutKubectl } from './kubectl.js';
-import { freePort, manifest, nodeName, scripted } from './kubelet-process.js';
+import { skipWithoutKubectl } from './kubectl.js';
+import { manifest, scripted } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';
-import { type TestNode, testNode } from './test-node.js';
+import { type Cluster, testCluster } from './stream-cluster.js';
 
 t.setTimeout(240_000);
 const skip = skipWithoutContainerd() || skipWithoutKubectl();
 
-interface Debugged extends TestNode {
-  readonly kubeconfig: string;
-  run(words: readonly string[], input?: string): Promise<Said>;
+interface Debugged extends Cluster {
   pod(): Promise<Pod>;
 }
 
 async function debugged(t: Test): Promise<Debugged> {
-  const server = await startMockApiserver({ kubeletHost: '127.0.0.1' });
-  const port = await freePort();
-  const node = await testNode(t, false, ({ directory }) => {
-    const clientCAFile = join(directory, 'client-ca.crt');
-    writeFileSync(clientCAFile, server.caCertificate);
-    const authentication = { x509: { clientCAFile }, anonymous: { enabled: false }, webhook: { enabled: true } };
-    return { enableServer: true, address: '127.0.0.1', port, authentication, authorization: { mode: 'Webhook' } };
-  });
-  const admin = join(node.containerd.directory, 'admin.conf');
-  const own = join(node.containerd.directory, 'kubelet.conf');
-  writeFileSync(admin, server.kubeconfig());
-  writeFileSync(own, server.kubeconfig({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }));
-  t.teardown(async () => {
-    await node.kubelet.kill();
-    await server.stop();
-  });
-  node.kubelet.flags.push('--kubeconfig', own);
-  await node.kubelet.start();
-  const run = (words: readonly string[], input = '') => kubectl(admin, words, input);
-  return { ...node, kubeconfig: admin, run, pod: async () => JSON.parse((await run(['get', 'pod', 'app', '-o', 'json'])).text) as Pod };
+  const cluster = await testCluster(t);
+  return { ...cluster, pod: async () => JSON.parse((await cluster.run(['get', 'pod', 'app', '-o', 'json'])).text) as Pod };
 }
 
 const debug = (image: string, name: string, script: string, ...more: string[]): string[] => [

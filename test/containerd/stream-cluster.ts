@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import { kubectl, type Said } from './kubectl.js';
-import { freePort, manifest, nodeName, scripted } from './kubelet-process.js';
-import { type TestNode, testNode } from './test-node.js';
+import { freePort, manifest, scripted } from './kubelet-process.js';
+import { joinCluster, type TestNode, testNode } from './test-node.js';
 
 export interface Cluster extends TestNode {
   readonly kubeconfig: string;
@@ -25,14 +25,12 @@ export async function testCluster(t: Test, settings: object = {}): Promise<Clust
   });
   const { kubelet, containerd } = node;
   const kubeconfig = join(containerd.directory, 'admin.conf');
-  const own = join(containerd.directory, 'kubelet.conf');
   writeFileSync(kubeconfig, server.kubeconfig());
-  writeFileSync(own, server.kubeconfig({ commonName: `system:node:${nodeName}`, organizations: ['system:nodes'] }));
+  joinCluster(node, server);
   t.teardown(async () => {
     await kubelet.kill();
     await server.stop();
   });
-  kubelet.flags.push('--kubeconfig', own);
   await kubelet.start();
   return { ...node, kubeconfig, apiPort: port, run: (words, input = '') => kubectl(kubeconfig, words, input) };
 }

@@ -4,13 +4,12 @@ import type { ImageSpec } from '../../ports/model/container-config.js';
 import type { SandboxConfig } from '../../ports/model/sandbox-config.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { ImageOperations, PullCredentials, RuntimeImage } from '../../ports/outbound/container-runtime.js';
-import { PortError } from '../../ports/port-error.js';
 import { absentIsSuccess } from './absent-is-success.js';
 import { imageSpecToCri, sandboxConfigToCri } from './config-to-cri.js';
 import { brokenAnswer, type CriConnection } from './connection.js';
-import { sandboxImageOf } from './cri-stats.js';
-import { type Image, ImageServiceService, type ListImagesRequest, ListImagesResponse, RuntimeServiceService } from './gen/cri-runtime-v1.js';
+import { type Image, ImageServiceService, type ListImagesRequest, ListImagesResponse } from './gen/cri-runtime-v1.js';
 import { type ListMethods, ListStreams } from './list-streams.js';
+import { sandboxImage } from './sandbox-image.js';
 
 const asBytes = { responseDeserialize: (bytes: Buffer) => bytes };
 const listImages: ListMethods<ListImagesRequest> = {
@@ -67,19 +66,8 @@ export class CriImages implements PortOf<ImageOperations> {
     const images = ListImagesResponse.decode(bytes).images.map(imageFromCri);
     // A runtime that pins nothing (containerd before 1.6.22) has an image for sandboxes all the same, and without it no pod starts.
     if (images.length === 0 || images.some(({ pinned }) => pinned)) return images;
-    const kept = await this.sandboxImage(call);
+    const kept = await sandboxImage(this.connection, call, 'images.list');
     return kept === null ? images : images.map((image) => (isNamed(image, kept) ? { ...image, pinned: true } : image));
-  }
-
-  /** null: the runtime doesn't tell. */
-  private async sandboxImage(call: Call): Promise<string | null> {
-    try {
-      const { info } = await this.connection.unary(RuntimeServiceService.status, { verbose: true }, call, this.target('images.list', ''));
-      return sandboxImageOf(info['config'] ?? '');
-    } catch (error) {
-      if (error instanceof PortError && error.kind === 'unimplemented') return null;
-      throw error;
-    }
   }
 
   async remove({ image }: { readonly image: ImageSpec }, call: Call): Promise<null> {

@@ -3,6 +3,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Call } from '../../ports/operation.js';
 import type { CriConnection } from './connection.js';
 import { type ContainerStats, type FilesystemUsage, ImageServiceService, RuntimeServiceService, type UInt64Value } from './gen/cri-runtime-v1.js';
+import { sandboxImage } from './sandbox-image.js';
 import { microsOf } from './values-from-cri.js';
 
 /** Absent fields are those that the runtime leaves out. */
@@ -47,20 +48,14 @@ export class CriStats {
     return imageFilesystems.map(filesystem);
   }
 
-  /** The image that sandboxes are made of, as the runtime's own configuration has it; null: it doesn't tell. */
-  async sandboxImage(call: Call): Promise<string | null> {
-    const { info } = await this.connection.unary(RuntimeServiceService.status, { verbose: true }, call, this.target('stats.sandboxImage'));
-    return sandboxImageOf(info['config'] ?? '');
+  /** See sandbox-image.ts. */
+  sandboxImage(call: Call): Promise<string | null> {
+    return sandboxImage(this.connection, call, 'stats.sandboxImage');
   }
 
   private target(operation: string) {
     return { operation, subject: '', deadlineMicros: this.connection.requestTimeoutMicros };
   }
-}
-
-/** containerd 1 has it as `sandboxImage`, containerd 2 as the pinned image `sandbox`. */
-export function sandboxImageOf(config: string): string | null {
-  return /"sandboxImage"\s*:\s*"([^"]+)"/.exec(config)?.[1] ?? /"pinnedImages"\s*:\s*\{[^}]*"sandbox"\s*:\s*"([^"]+)"/.exec(config)?.[1] ?? null;
 }
 
 function reading(containerId: string, { cpu, memory, swap, writableLayer }: ContainerStats): CriContainerReading {
