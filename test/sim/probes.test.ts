@@ -180,3 +180,23 @@ t.test('hundreds at once: each on its own time, and nothing else', async (t) => 
   }
   t.strictSame(cluster.violations, []);
 });
+
+scenario('pods that came together are not probed in one burst, and each keeps its period', { settings: { runtimeRequestTimeout: minute } }, (stage) => {
+  const { t, node } = stage;
+  const period = second;
+  stage.run(10 * second);
+  for (let i = 0; i < 100; i++) node.put(`p${i}.yaml`, withFields(podOf(`p${i}`, { uid: `p${i}` }), { c: { livenessProbe: { ...exec, periodSeconds: 1 } } }));
+  const workers = () => [...node.agent.probes.pods.values()].flatMap(({ workers }) => [...workers.values()].map(({ worker }) => worker));
+  stage.until('all are probed', () => workers().length === 100 && workers().every(({ result }) => result === 'success'), 2 * minute);
+  const phases = () => workers().map(({ nextTickAt }) => nextTickAt % period);
+  const before = phases();
+  const slots = new Map<number, number>();
+  for (const phase of before) slots.set(Math.floor(phase / 10_000), (slots.get(Math.floor(phase / 10_000)) ?? 0) + 1);
+  const most = Math.max(...slots.values());
+  t.ok(most <= 25, `${most} of a hundred in the same 10 ms`);
+  const asked = (): number => node.model.performed.get('containers.execSync') ?? 0;
+  const askedBefore = asked();
+  stage.run(60 * period);
+  t.strictSame(phases(), before, 'a minute later each is where it was');
+  t.ok(Math.abs(asked() - askedBefore - 6_000) <= 100, `${asked() - askedBefore} probes in it`);
+});

@@ -1,0 +1,60 @@
+// The daemon's shell between its machine and Node's event loop: a crowd of wake-ups that are due at once lets others in between, and what
+// the first of them command is under way before the last has been looked at.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import t from 'tap';
+import { Shell } from '../../src/app/shell/shell.js';
+import { Kernel } from '../../src/domain/kernel/kernel.js';
+import type { Machine } from '../../src/domain/kernel/machine.js';
+import type { Operation } from '../../src/ports/operation.js';
+
+interface Operations {
+  readonly ask: Operation<string, null>;
+}
+
+interface State {
+  woken: number;
+  answered: number;
+}
+
+const crowd = 500;
+
+t.test('wake-ups that are due at once', async (t) => {
+  const machine: Machine<State, { readonly type: 'begin' }, Operations> = {
+    step(state, input, turn) {
+      if (input.type === 'begin') for (let i = 0; i < crowd; i++) turn.wakeAt({ machine: 'm', key: String(i) }, turn.now + 1_000);
+      else if (input.type === 'reply') state.answered++;
+      else {
+        state.woken++;
+        turn.ask('ask', input.address, 'slot', input.address.key);
+      }
+    },
+  };
+  const kernel = new Kernel<State, { readonly type: 'begin' }, Operations>(machine, { woken: 0, answered: 0 }, 1);
+  let answeredAtLast = -1;
+  let failure: unknown = null;
+  const shell = new Shell<State, { readonly type: 'begin' }, Operations>(kernel, {
+    perform: async () => null,
+    now: () => Math.round(performance.now() * 1_000),
+    log: () => {},
+    record: (_now, input) => {
+      if (input === null && kernel.state.woken === crowd && answeredAtLast < 0) answeredAtLast = kernel.state.answered;
+    },
+    fatal: (error) => {
+      failure = error;
+    },
+  });
+  t.teardown(() => shell.stop());
+  shell.deliver({ type: 'begin' });
+  let most = 0;
+  for (let before = 0; kernel.state.answered < crowd && failure === null; ) {
+    await nextTurn();
+    const { woken } = kernel.state;
+    most = Math.max(most, woken - before);
+    before = woken;
+  }
+  t.equal(failure, null);
+  t.equal(kernel.state.woken, crowd, 'each once');
+  t.ok(most <= 25, `${most} in one turn of the loop`);
+  t.ok(answeredAtLast >= crowd - 25, `${answeredAtLast} were answered when the last was woken`);
+  t.equal(shell.inFlight, 0);
+});
