@@ -21,6 +21,7 @@ import { accepts } from './accepts.js';
 import type { ClientCertificate } from './access/client-certificates.js';
 import { type HttpAnswer, methodNotAllowed, notAcceptable, notFound, plainText, redirect, strictText } from './http-answer.js';
 import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from './kubelet-routes.js';
+import { answerPlainHttp } from './plain-http.js';
 import { questionOf } from './question.js';
 import { type AccessRules, refusalOf } from './request-access.js';
 import type { RequestTrace, TracedRequest } from './request-trace.js';
@@ -117,6 +118,7 @@ export class KubeletServer {
       connectionsCheckingInterval: Math.max(10, Math.min(limits.headersMillis / 2, 10_000)),
     };
     this.server = options.tls === null ? createServer(common) : createTlsServer({ ...common, handshakeTimeout: limits.headersMillis, ...contextOf(options.tls) });
+    if (options.tls !== null) answerPlainHttp(this.server as TlsServer);
     this.server.maxConnections = limits.connectionsMax;
     this.server.setTimeout(limits.requestMillis);
     this.server.on('request', (request, response) => {
