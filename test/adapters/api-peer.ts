@@ -95,7 +95,7 @@ export class ApiPeer {
     readonly authority: TestAuthority,
   ) {}
 
-  /** @param options.tls null: plain HTTP. @param options.needsCertificate whether clients have to show a certificate @param options.streamsMax requests at once on a connection of HTTP/2 */
+  /** @param options.tls null: plain HTTP. @param options.needsCertificate whether clients have to show a certificate @param options.streamsMax of a connection of HTTP/2 */
   static async open(
     t: Teardown,
     handle: Handler,
