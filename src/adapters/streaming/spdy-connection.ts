@@ -1,8 +1,9 @@
 // A SPDY/3.1 connection over a socket that was upgraded to it, from either side: streams with headers, resets, windows, pings, the end.
 //
-// Windows: what was read is granted anew, so peers that keep to windows go on. Go's implementation, which kubectl, kube-apiserver, the kubelet and
-// containerd have, neither keeps to them nor grants anything; so what is sent waits for the peer's windows only once it has spoken of them.
-// A peer that sends without regard is held up as a whole, by its socket, while one stream's reader is behind.
+// Windows: Go's implementation, which kubectl, kube-apiserver, the kubelet and containerd have, neither keeps to them nor grants anything, and closes
+// its socket without reading what is granted to it, which resets the connection and loses what it wrote last. So what is sent waits for windows only
+// once the peer has spoken of them; and what was read is granted anew once it has, or once it has been silent for `grantMillis` within its window. A
+// peer that goes beyond before is granted nothing; it is held up as a whole, by its socket, while one stream's reader is behind.
 // Invariants: nothing is gathered beyond a window and one chunk of the socket a stream; a frame that can't be ends the connection with GOAWAY;
 // when the connection is over so are its streams, and `closed` resolves.
 import type { Duplex } from 'node:stream';
@@ -37,6 +38,8 @@ export interface SpdyConnectionOptions {
 const defaultStreamsMax = 4_096;
 const defaultLingerMillis = 5_000;
 const pieceBytes = 32 * 1024;
+/** A peer that keeps to windows, and doesn't say so, stands still for so long, once. */
+const grantMillis = 500;
 const windowMax = 0x7fff_ffff;
 const idMax = 0x7fff_ffff;
 const initialWindowSetting = 7;
@@ -60,6 +63,10 @@ export class SpdyConnection implements StreamCarrier {
   private lastPeerId = 0;
   /** null: the peer has not spoken of windows. */
   private initialWindow: number | null = null;
+  /** Whether the peer keeps to windows. */
+  private regard: 'unknown' | 'keeps' | 'ignores' = 'unknown';
+  private readonly toGrant = new Set<SpdyStream>();
+  private grantTimer: NodeJS.Timeout | null = null;
   private over = false;
 
   constructor(
@@ -154,17 +161,32 @@ export class SpdyConnection implements StreamCarrier {
   consumed(stream: SpdyStream): void {
     if (stream.readableLength <= windowBytes && this.behind.delete(stream) && this.behind.size === 0 && !this.over) this.socket.resume();
     const read = stream.unacknowledged - stream.readableLength;
-    if (this.over || stream.peerEnded || read < windowBytes / 2) return;
-    stream.unacknowledged -= read;
-    this.put(windowUpdateFrame(stream.id, read));
+    if (this.over || stream.peerEnded || read < windowBytes / 2 || this.regard === 'ignores') return;
+    if (this.regard === 'keeps') {
+      stream.unacknowledged -= read;
+      this.put(windowUpdateFrame(stream.id, read));
+      return;
+    }
+    this.toGrant.add(stream);
+    this.grantTimer ??= setTimeout(() => this.grantNow(), grantMillis).unref();
   }
 
   forget(stream: SpdyStream, broken: boolean): void {
     if (this.streams.get(stream.id) === stream) this.streams.delete(stream.id);
     if (broken && !this.over) this.put(rstStreamFrame(stream.id, resetStatus.cancel));
+    this.toGrant.delete(stream);
     this.opening.get(stream.id)?.reject(new Error('the stream was reset'));
     this.opening.delete(stream.id);
     if (this.behind.delete(stream) && this.behind.size === 0 && !this.over) this.socket.resume();
+  }
+
+  private grantNow(): void {
+    this.grantTimer = null;
+    const streams = [...this.toGrant];
+    this.toGrant.clear();
+    if (this.over || this.regard === 'ignores') return;
+    this.regard = 'keeps';
+    for (const stream of streams) this.consumed(stream);
   }
 
   private add(id: number, headers: SpdyHeaders): SpdyStream {
@@ -268,6 +290,7 @@ export class SpdyConnection implements StreamCarrier {
     }
     if (bytes.length > 0) {
       stream.unacknowledged += bytes.length;
+      if (stream.unacknowledged > windowBytes && this.regard === 'unknown') this.regard = 'ignores';
       // A copy, so that a little that is kept doesn't keep the socket's whole chunk.
       if (!stream.push(Buffer.from(bytes))) {
         this.behind.add(stream);
@@ -299,11 +322,13 @@ export class SpdyConnection implements StreamCarrier {
   private takeInitialWindow(initial: number): void {
     const before = this.initialWindow ?? windowBytes;
     this.initialWindow = initial;
+    if (this.regard === 'unknown') this.regard = 'keeps';
     for (const stream of this.streams.values()) this.widen(stream, initial - before);
   }
 
   private takeWindow(streamId: number, delta: number): void {
     this.initialWindow ??= windowBytes;
+    if (this.regard === 'unknown') this.regard = 'keeps';
     const stream = this.streams.get(streamId);
     if (stream !== undefined) this.widen(stream, delta);
   }
@@ -343,6 +368,8 @@ export class SpdyConnection implements StreamCarrier {
   private end(): void {
     if (this.over) return;
     this.over = true;
+    if (this.grantTimer !== null) clearTimeout(this.grantTimer);
+    this.toGrant.clear();
     const gone = new Error('the connection is closed');
     for (const stream of [...this.streams.values()]) stream.lose();
     this.streams.clear();
