@@ -54,7 +54,6 @@ export const leftOut: readonly Difference[] = [
   ['workqueue_*', 'work is not queued by a library: one machine decides, and its queues are bounded in ARCHITECTURE.md'],
   ['dra_*', notActing],
   ['force_cleaned_failed_volume_*', 'volumes of a killed agent are taken down by the same operations as others, and counted there'],
-  ['reconstruct_volume_*', 'volumes of a killed agent are found when their pod is taken down, one by one, not in a pass of their own'],
   ['kubelet_orphan_pod_cleaned_volumes*', 'volumes of pods that nobody knows are taken down by the same operations as others, and counted there'],
   ['kubelet_cpu_manager_*', notActing],
   ['kubelet_memory_manager_*', notActing],
@@ -126,6 +125,7 @@ export const notRecorded: readonly string[] = [
 
 /** Nobody else's. */
 export const ours: readonly Difference[] = [
+  ['csi_operations_seconds', 'the reference has it as soon as a CSI driver is called; the recorded node had none'],
   ['kubelet_ts_*', 'what only this agent has: its addon, notices that were lost, events that were dropped'],
   ['nodejs_*', goRuntime],
   ['process_cpu_user_seconds_total', 'prom-client splits the CPU time'],

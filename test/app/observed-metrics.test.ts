@@ -4,6 +4,7 @@ import { KubeletMetrics } from '../../src/adapters/metrics/kubelet-metrics.js';
 import { AgentObserver } from '../../src/app/daemon/stats/agent-observer.js';
 import { ObservedImages } from '../../src/app/daemon/stats/observed/observed-images.js';
 import { ObservedOperations } from '../../src/app/daemon/stats/observed/observed-operations.js';
+import { ObservedVolumes } from '../../src/app/daemon/stats/observed/observed-volumes.js';
 
 t.test('pods that made room are counted by what the critical pod lacked', async (t) => {
   const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 1 });
@@ -75,4 +76,22 @@ t.test('runs of credential provider plugins', async (t) => {
     'kubelet_credential_provider_plugin_errors_total{plugin_name="ecr"} 1',
   ]);
   t.match(await metrics.text(), /_duration_bucket\{le="0.25",plugin_name="ecr"\} 0\n.*_duration_bucket\{le="0.5",plugin_name="ecr"\} 2\n/, 'in seconds');
+});
+
+t.test('calls of CSI drivers by driver, method and code; volumes that were left by an earlier agent', async (t) => {
+  const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 1 });
+  t.teardown(() => metrics.close());
+  const drivers = new Map([['csi.example.com', { name: 'csi.example.com', endpoint: '/d.sock' }]]);
+  const observed = new ObservedVolumes({ metrics, state: { agent: { plugins: { drivers } } } } as never);
+  const answer = (op: string, outcome: object) =>
+    observed.answered(2_000_000, { at: 1_700_000, command: { op, request: { endpoint: '/d.sock' } } } as never, { op, outcome } as never);
+  answer('csiNode.publish', { ok: true });
+  answer('csiNode.publish', { ok: false, error: { kind: 'deadline-exceeded' } });
+  answer('podVolumes.setUp', { ok: true });
+  const left = (plugin: string, data: string | null = null) => ({ plugin, volume: 'v', data, isDevice: false });
+  answer('volumeMounts.survey', { ok: true, value: [{ uid: 'u', volumes: [left('kubernetes.io~empty-dir'), left('vendor~x'), left('kubernetes.io~csi', 'spoiled')] }] });
+  const lines = (await metrics.text()).split('\n').filter((line) => /^(csi_operations_seconds_count|reconstruct_volume)/.test(line));
+  const of = (code: string) =>
+    `csi_operations_seconds_count{driver_name="csi.example.com",grpc_status_code="${code}",method_name="/csi.v1.Node/NodePublishVolume",migrated="false"} 1`;
+  t.strictSame(lines.sort(), [of('DeadlineExceeded'), of('OK'), 'reconstruct_volume_operations_errors_total 2', 'reconstruct_volume_operations_total 3']);
 });

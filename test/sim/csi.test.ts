@@ -46,6 +46,34 @@ class CsiRun extends VolumeRun {
   }
 }
 
+t.test('the CSINode is there before any driver, and names the plugins that are drivers’ by now; it is made again where it was lacking', async (t) => {
+  const run = new CsiRun();
+  run.until('it is there', () => run.admin.get('csinodes', 'n1', null).code === 200);
+  const { metadata } = run.admin.get('csinodes', 'n1', null).body as { metadata: { annotations: Readonly<Record<string, string>> } };
+  t.match(metadata, { ownerReferences: [{ kind: 'Node', name: 'n1' }] });
+  t.match(metadata.annotations['storage.alpha.kubernetes.io/migrated-plugins'], /^kubernetes.io\/aws-ebs,.*vsphere-volume$/);
+  t.equal((run.csiNode() as readonly unknown[] | undefined)?.length ?? 0, 0);
+  run.admin.remove('csinodes', 'n1', {}, null);
+  run.registered();
+  t.match(run.csiNode(), [{ name: driver }], 'a driver makes one, too');
+});
+
+t.test('an old in-tree disk is mounted by the driver that stands for it', async (t) => {
+  const run = new CsiRun();
+  const ebs = 'ebs.csi.aws.com';
+  run.admin.create('csidrivers', { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: ebs }, spec: { attachRequired: false } }, null);
+  run.volume('pv', { awsElasticBlockStore: { volumeID: 'aws://us-east-1a/vol-1', fsType: 'ext4' } }, run.claim('c', 'pv'));
+  const uid = run.pod('a', claimed);
+  run.until('it says who is missing', () => run.said('a').length > 0);
+  t.match(run.said('a')[0], `driver name ${ebs} not found in the list of registered CSI drivers`);
+  run.host.csi.put('ebs-reg.sock', { name: ebs });
+  run.until('it runs', () => run.phase('a') === 'Running');
+  t.ok(run.mounts().some((line) => line === `${target(uid)} csi vol-1 `));
+  run.gone('a', uid);
+  run.until('nothing is left', () => run.mounts().length === 0);
+  t.strictSame(run.cluster.violations, []);
+});
+
 t.test('a driver registers, the Node and the CSINode say so; it is made anew, and it goes', async (t) => {
   const run = new CsiRun();
   run.registered({ maxVolumes: 7n, topology: { 'topology.example.com/zone': 'z1' } });

@@ -32,6 +32,12 @@ const rows: readonly (readonly [sentence: string, volume: Volume, message: strin
     { name: 'v', emptyDir: { medium: 'HugePages' } },
     setUp('medium HugePages: hugePages storage requested, but there is no resource request for huge pages'),
   ],
+  ...(['iscsi', 'fc'] as const).map((source) => {
+    const volume = { name: 'v', iscsi: { targetPortal: '10.0.0.1:3260', iqn: 'iqn.2001-04.com.example:x', lun: 0 }, fc: { targetWWNs: ['50060e801049cfd1'], lun: 0 } };
+    const cause = `failed to get Plugin from volumeSpec for volume "v" err=this kubelet does not have the plugin kubernetes.io/${source} (${source})`;
+    const message = `Unable to attach or mount volumes: unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: ${cause}`;
+    return [`${source}, which this kubelet doesn’t have`, { name: 'v', [source]: volume[source] } as Volume, message] as const;
+  }),
   [
     'a path of the host that isn’t what its type says',
     { name: 'v', hostPath: { path: '/srv/none', type: 'Directory' } },
@@ -77,5 +83,24 @@ t.test('paths that lead out of their volume are refused by the API, or by the no
     }
     t.match(refused, /must not contain|must be (a )?relative|must not start with/, path);
     t.not(run.phase('bad'), 'Running');
+  }
+});
+
+t.test('modes that are none are refused by the API, or by the node', async (t) => {
+  for (const mode of [-1, 0o1000, 0o777 + 0.5]) {
+    for (const more of [{ defaultMode: mode }, { items: [{ key: 'a', path: 'a', mode }] }]) {
+      const run = new VolumeRun();
+      run.admin.create('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'there', namespace: 'default' }, data: { a: '1' } });
+      let refused = '';
+      try {
+        run.pod('bad', [config(more)]);
+        run.run(minute);
+        [refused = ''] = run.said('bad');
+      } catch (error) {
+        refused = String(error);
+      }
+      t.match(refused, /must be a number between 0 and 0777|cannot unmarshal|json|int32/i, JSON.stringify(more));
+      t.not(run.phase('bad'), 'Running');
+    }
   }
 });

@@ -5,7 +5,7 @@ import { apiDataOf, objectChanged, registerObjects, trustBundleReflector, trustB
 import { watchObjects } from './api-objects.js';
 import { apiPodsChanged } from './api-pods.js';
 import { reconcileAllMirrors } from './mirror-pods.js';
-import { csiDriverObjectsChanged, csiViewOf } from './plugins.js';
+import { csiDriverObjectsChanged, csiViewOf, pluginsNodeChanged } from './plugins.js';
 import { runtimeClassesChanged } from './runtime-facts.js';
 import { servicesChanged } from './services.js';
 import { volumesNodeChanged, volumesOfPods } from './volumes.js';
@@ -44,4 +44,5 @@ function nodeChanged(context: AgentContext, _reflector: ReflectorState, _changes
   if (replaced) watchObjects(context, 'pods', { resource: pods, namespace: null, fieldSelector: `spec.nodeName=${nodeName}`, labelSelector: null }, true);
   reconcileAllMirrors(context);
   volumesNodeChanged(context);
+  pluginsNodeChanged(context);
 }

@@ -3,7 +3,7 @@ import type { CSIDriver } from '../../ports/model/storage.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Address, Reply } from '../kernel/machine.js';
 import type { CsiView } from '../plugins/csi-view.js';
-import { type PluginContext, pluginsReplied, pluginsWoken, scanPlugins } from '../plugins/plugin-manager.js';
+import { ensureCsiNode, type PluginContext, pluginsReplied, pluginsWoken, scanPlugins } from '../plugins/plugin-manager.js';
 import { csiDriverChanged, csiDriversChanged } from '../volume-manager/csi-volumes.js';
 import type { AgentContext } from './agent-context.js';
 import { watchObjects } from './api-objects.js';
@@ -15,6 +15,11 @@ const resource = { group: 'storage.k8s.io', version: 'v1', plural: reflector };
 /** Begins to look for plugins, if this agent takes any. */
 export function beginPlugins(context: AgentContext): void {
   if (context.state.settings.takesPlugins) scanPlugins(context.state.plugins, contextOf(context));
+}
+
+/** The Node is there, or has changed. */
+export function pluginsNodeChanged(context: AgentContext): void {
+  if (context.state.settings.takesPlugins && context.node !== null) ensureCsiNode(context.state.plugins, contextOf(context));
 }
 
 export function pluginSocketsChanged(context: AgentContext): void {

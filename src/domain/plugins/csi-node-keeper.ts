@@ -95,6 +95,10 @@ function ended(manager: PluginManager, job: CsiNodeJob, error: string | null, co
 
 function nodeRead(manager: PluginManager, job: CsiNodeJob, node: Node, context: KeeperContext): void {
   job.nodeUid = node.metadata.uid ?? '';
+  if (job.driver === '') {
+    readCsiNode(job, context);
+    return;
+  }
   const { annotations = {}, labels = {} } = node.metadata;
   const ids = new Map(Object.entries(idsOf(annotations[nodeIdAnnotation])));
   if (job.entry === null) ids.delete(job.driver);
@@ -141,7 +145,7 @@ function csiNodeRead(manager: PluginManager, job: CsiNodeJob, found: CsiNodeObje
   const drivers = job.entry === null ? others : [...others, driverOf(job.driver, job.entry)];
   const annotations = found?.metadata.annotations ?? {};
   const isSaid = canonicalJson(before) === canonicalJson(drivers) && annotations[migratedAnnotation] === migratedPlugins;
-  if (found === null ? job.entry === null : isSaid) {
+  if (found === null ? job.entry === null && job.driver !== '' : isSaid) {
     ended(manager, job, null, context);
     return;
   }

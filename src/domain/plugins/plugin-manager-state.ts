@@ -42,6 +42,7 @@ export interface CsiNodeEntry {
 }
 
 export interface CsiNodeJob {
+  /** '': no driver; the CSINode is to be there, and to name the plugins that are drivers' by now. */
   readonly driver: string;
   /** The registration that waits for it; null: nobody. */
   readonly socket: string | null;
@@ -59,12 +60,14 @@ export interface PluginManager {
   readonly drivers: Map<string, CsiDriverRecord>;
   /** The first is being worked on. */
   readonly jobs: CsiNodeJob[];
+  /** Whether the API is known to have a CSINode; it is made before the first driver comes. */
+  csiNode: 'unknown' | 'asked' | 'there';
   /** Something changed while a scan was under way. */
   scanAgain: boolean;
 }
 
 export function newPluginManager(): PluginManager {
-  return { sockets: new Map(), drivers: new Map(), jobs: [], scanAgain: false };
+  return { sockets: new Map(), drivers: new Map(), jobs: [], csiNode: 'unknown', scanAgain: false };
 }
 
 export const pluginScanAddress = { machine: 'plugin-scan', key: '' } as const;

@@ -175,7 +175,19 @@ function notRegistered(manager: PluginManager, record: PluginRecord, message: st
   tell(record, `RegisterPlugin error -- plugin registration failed with err: ${message}`, context);
 }
 
+/** Sees to it that there is a CSINode; asked again whenever the Node has changed, until there is one. */
+export function ensureCsiNode(manager: PluginManager, context: PluginContext): void {
+  if (manager.csiNode !== 'unknown') return;
+  manager.csiNode = 'asked';
+  addCsiNodeJob(manager, '', null, null, keeping(manager, context));
+}
+
 function jobEnded(manager: PluginManager, { socket, driver }: CsiNodeJob, error: string | null, context: PluginContext): void {
+  if (driver === '') {
+    manager.csiNode = error === null ? 'there' : 'unknown';
+    if (error !== null) context.turn.log('error', 'Failed to initialize CSINode', { err: error });
+    return;
+  }
   const record = socket === null ? undefined : manager.sockets.get(socket);
   if (record?.phase === 'leaving') {
     if (error !== null) context.turn.log('error', 'Failed to remove the CSI driver from the objects of the node', { driver, err: error });

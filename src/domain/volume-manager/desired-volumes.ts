@@ -10,6 +10,7 @@ import { assert } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
 import { goQuote } from '../values/go-text.js';
 import { microsPerSecond } from '../values/time.js';
+import { migrateToCsi } from '../volumes/csi-migration.js';
 import { usedVolumes } from '../volumes/node-volumes.js';
 import { noPluginMatched, uniqueVolumeName, volumePluginFor } from '../volumes/volume-plugins.js';
 import { specName, type VolumeSpec } from '../volumes/volume-spec.js';
@@ -80,8 +81,14 @@ function mayGrow(manager: VolumeManager, { uid, names }: PodVolumes, volumeName:
   return desired !== undefined && spec?.kind === 'persistent' && !spec.readOnly && kindOf(desired.plugin)?.expand !== undefined;
 }
 
-function addDesired(manager: VolumeManager, wanted: PodVolumes, volumeName: string, spec: VolumeSpec, claim: PersistentVolumeClaim | null, context: VolumeContext): void {
+function addDesired(manager: VolumeManager, wanted: PodVolumes, volumeName: string, given: VolumeSpec, claim: PersistentVolumeClaim | null, context: VolumeContext): void {
   const { uid, names, errors } = wanted;
+  const migration = migrateToCsi(given, wanted.pod.metadata.namespace ?? '');
+  if (migration.kind === 'failed') {
+    errors.set(volumeName, migration.message);
+    return;
+  }
+  const spec = migration.kind === 'migrated' ? migration.spec : given;
   const plugin = volumePluginFor(spec);
   const kind = plugin === null ? null : kindOf(plugin.name);
   const refusal = plugin === null || kind === null ? notThisKubelets(spec, plugin?.name ?? null) : (kind.refusal?.(spec) ?? null);

@@ -7,7 +7,7 @@ import type { Reply } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import { reconstructCsiVolume } from '../volumes/csi-volume-data.js';
 import { uniqueVolumeName, volumePluginFor } from '../volumes/volume-plugins.js';
-import { unescapeName } from '../volumes/volume-spec.js';
+import { unescapeName, type VolumeSpec } from '../volumes/volume-spec.js';
 import type { FoundVolume, VolumeContext } from './volume-kind.js';
 import { kindOf } from './volume-kinds.js';
 import { holdVolume, surveyMachine, type VolumeManager } from './volume-manager-state.js';
@@ -62,10 +62,15 @@ function adoptStaged(manager: VolumeManager, staged: AgentOperations['csiFiles.s
   }
 }
 
+/** null: no kind here knows it. */
+export function reconstructedSpec(found: FoundVolume): VolumeSpec | null {
+  const known = kindOf(found.plugin);
+  return (found.isDevice ? known?.reconstructDevice?.(found) : known?.reconstruct(found)) ?? null;
+}
+
 /** What was found is taken to be mounted, maybe. False: no kind here knows it. What is known already stays as it is known. */
 export function adoptVolume(manager: VolumeManager, found: FoundVolume): boolean {
-  const known = kindOf(found.plugin);
-  const spec = (found.isDevice ? known?.reconstructDevice?.(found) : known?.reconstruct(found)) ?? null;
+  const spec = reconstructedSpec(found);
   const plugin = spec === null ? null : volumePluginFor(spec);
   if (spec === null || plugin === null) return false;
   const name = uniqueVolumeName(plugin, spec, found.uid);

@@ -1,7 +1,12 @@
 // Volumes: how long operations on them take, each by itself and from the first try to the one that worked.
+import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
+import type { Reply } from '../../../../domain/kernel/machine.js';
+import { reconstructedSpec } from '../../../../domain/volume-manager/found-volumes.js';
 import type { VolumeOperation, VolumeOperationKind } from '../../../../domain/volume-manager/volume-manager-state.js';
+import { unescapeName } from '../../../../domain/volumes/volume-spec.js';
 import type { Micros } from '../../../../ports/micros.js';
-import { type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
+import type { PortErrorKind } from '../../../../ports/port-error.js';
+import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 
 const operationNames: Readonly<Record<VolumeOperationKind, string>> = {
   mount: 'volume_mount',
@@ -9,6 +14,41 @@ const operationNames: Readonly<Record<VolumeOperationKind, string>> = {
   unmount: 'volume_unmount',
   unmountDevice: 'unmount_device',
 };
+
+const csiMethods = {
+  'csiNode.info': 'NodeGetInfo',
+  'csiNode.capabilities': 'NodeGetCapabilities',
+  'csiNode.stage': 'NodeStageVolume',
+  'csiNode.publish': 'NodePublishVolume',
+  'csiNode.unpublish': 'NodeUnpublishVolume',
+  'csiNode.unstage': 'NodeUnstageVolume',
+  'csiNode.expand': 'NodeExpandVolume',
+  'csiNode.stats': 'NodeGetVolumeStats',
+} as const;
+
+/** As gRPC names them in Go. */
+const grpcCodes: Readonly<Record<PortErrorKind, string>> = {
+  cancelled: 'Canceled',
+  unknown: 'Unknown',
+  'invalid-argument': 'InvalidArgument',
+  'deadline-exceeded': 'DeadlineExceeded',
+  'not-found': 'NotFound',
+  'already-exists': 'AlreadyExists',
+  'permission-denied': 'PermissionDenied',
+  'resource-exhausted': 'ResourceExhausted',
+  'failed-precondition': 'FailedPrecondition',
+  aborted: 'Aborted',
+  'out-of-range': 'OutOfRange',
+  unimplemented: 'Unimplemented',
+  internal: 'Internal',
+  unavailable: 'Unavailable',
+  'data-loss': 'DataLoss',
+  unauthenticated: 'Unauthenticated',
+};
+
+function isCsiCall(op: string): op is keyof typeof csiMethods {
+  return Object.hasOwn(csiMethods, op);
+}
 
 interface ObservedOperation {
   readonly at: Micros;
@@ -22,6 +62,26 @@ export class ObservedVolumes implements ObservedPart {
   private readonly since = new Map<string, { readonly at: Micros; readonly volumeName: string }>();
 
   constructor(private readonly watched: Watched) {}
+
+  answered(now: Micros, begun: Begun | null, reply: Reply<KubeletOperations>): void {
+    if (reply.op === 'volumeMounts.survey' && reply.outcome.ok) this.surveyed(reply.outcome.value as KubeletOperations['volumeMounts.survey']['reply']);
+    if (begun === null || !isCsiCall(reply.op)) return;
+    const { endpoint } = begun.command.request as { readonly endpoint: string };
+    const driver = [...this.watched.state.agent.plugins.drivers.values()].find((one) => one.endpoint === endpoint);
+    const code = reply.outcome.ok ? 'OK' : grpcCodes[reply.outcome.error.kind];
+    const labels = { driver_name: driver?.name ?? '', grpc_status_code: code, method_name: `/csi.v1.Node/${csiMethods[reply.op]}`, migrated: 'false' };
+    this.watched.metrics.observe('csi_operations_seconds', labels, secondsBetween(begun.at, now));
+  }
+
+  private surveyed(found: KubeletOperations['volumeMounts.survey']['reply']): void {
+    for (const { uid, volumes } of found) {
+      for (const { plugin, volume, data, isDevice } of volumes) {
+        this.watched.metrics.count('reconstruct_volume_operations_total', {});
+        if (reconstructedSpec({ uid, plugin: unescapeName(plugin), name: volume, data, isDevice }) === null)
+          this.watched.metrics.count('reconstruct_volume_operations_errors_total', {});
+      }
+    }
+  }
 
   stepped(now: Micros): void {
     const { operations, actual } = this.watched.state.agent.volumes;
