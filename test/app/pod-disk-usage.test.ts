@@ -1,14 +1,20 @@
 // What is measured of pods' volumes: by which means, how often, and what a file system that never answers holds up.
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import t from 'tap';
+import { MockCsiDriver, mockCsiDefaults } from '../../src/adapters/mock-plugins/index.js';
+import { GrpcCsiNode } from '../../src/adapters/plugins/index.js';
+import { driverUsage } from '../../src/app/daemon/stats/driver-usage.js';
 import { PodDiskUsage, type PodDiskUsageOptions } from '../../src/app/daemon/stats/pod-disk-usage.js';
 import type { MeasuredVolume } from '../../src/domain/volume-manager/measured-volumes.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 
 const minute = 60_000_000;
 const podOf = (uid: string): Pod => ({ metadata: { name: uid, namespace: 'ns', uid }, spec: { containers: [] } });
-const disk: MeasuredVolume = { name: 'disk', path: '/v/disk', how: 'tree', isEphemeral: true, claimName: null };
+const disk: MeasuredVolume = { name: 'disk', path: '/v/disk', how: 'tree', driver: null, isEphemeral: true, claimName: null };
 const memory: MeasuredVolume = { ...disk, name: 'memory', path: '/v/memory', isEphemeral: false };
-const claimed: MeasuredVolume = { name: 'data', path: '/v/data', how: 'file-system', isEphemeral: false, claimName: 'c' };
+const claimed: MeasuredVolume = { name: 'data', path: '/v/data', how: 'file-system', driver: null, isEphemeral: false, claimName: 'c' };
 const filesystem = { availableBytes: 60, usedBytes: 30, capacityBytes: 100, inodes: 10, inodesFree: 4 };
 
 function usage(volumes: Readonly<Record<string, readonly MeasuredVolume[]>>, walks: Partial<PodDiskUsageOptions['walks']> = {}) {
@@ -22,6 +28,7 @@ function usage(volumes: Readonly<Record<string, readonly MeasuredVolume[]>>, wal
       return { usedBytes: 7, inodesUsed: 2, isPartial: false };
     },
     filesystem: async () => filesystem,
+    driver: async () => null,
     ...walks,
   };
   const common = { rootDirectory: '/r', podLogsDirectory: '/l', volumePeriod: minute, random: () => 0.5, patienceMillis: 20 };
@@ -79,4 +86,37 @@ t.test('KB063 a file system that never answers holds up its own pod’s numbers 
     t.strictSame(measured.of('dead')?.persistent, []);
   }
   t.equal(asked, 1);
+});
+
+t.test('a volume of a CSI driver: what the driver says, by its claim; one that says nothing is left out', async (t) => {
+  const of = (name: string): MeasuredVolume => ({ name, path: `/v/${name}`, how: 'driver', driver: { name: 'd', volumeId: name }, isEphemeral: false, claimName: 'c' });
+  const said = { availableBytes: 1, capacityBytes: 3, usedBytes: 2, inodes: 0, inodesFree: 0, inodesUsed: 0 };
+  const { measured, looked } = usage({ a: [of('told'), of('silent')] }, { driver: async ({ name }) => (name === 'told' ? said : null) });
+  await measured.refresh([podOf('a')]);
+  await measured.settled();
+  t.match(measured.of('a')?.persistent, [{ name: 'told', ...said, pvcRef: { name: 'c', namespace: 'ns' } }]);
+  t.equal(measured.of('a')?.persistent.length, 1);
+  t.strictSame(looked, [], 'the node doesn’t walk it');
+});
+
+t.test('a driver over its socket is asked only if it can tell; one that is away, fails or says nothing gives nothing', async (t) => {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'stats-')));
+  t.teardown(() => rmSync(base, { recursive: true }));
+  const made = async (driver: string, capabilities: readonly string[]) => {
+    const options = { ...mockCsiDefaults, driver, capabilities, pluginsDirectory: join(base, 'plugins'), dataDirectory: join(base, 'data') };
+    const running = new MockCsiDriver(options);
+    await running.start();
+    t.teardown(() => running.stop());
+    return running;
+  };
+  const [able, unable] = [await made('able', ['GET_VOLUME_STATS']), await made('unable', [])];
+  const volume = (name: string): MeasuredVolume => ({ name: 'v', path: '/v', how: 'driver', driver: { name, volumeId: 'h1' }, isEphemeral: false, claimName: null });
+  const ask = (name: string) => driverUsage(new GrpcCsiNode(), (driver) => ({ able: able.socket, unable: unable.socket, away: join(base, 'none') })[driver] ?? null, volume(name));
+  const told = await ask('able');
+  t.ok(told !== null && told.capacityBytes > 0 && told.capacityBytes >= told.usedBytes && told.usedBytes > 0, JSON.stringify(told));
+  t.match(able.calls.at(-1), { method: 'NodeGetVolumeStats', request: { volumeId: 'h1', volumePath: '/v' } });
+  for (const name of ['unable', 'away', 'unknown']) t.equal(await ask(name), null, name);
+  t.notOk(unable.calls.some(({ method }) => method === 'NodeGetVolumeStats'));
+  able.faults.push({ method: 'NodeGetVolumeStats', code: 13, message: 'no', delayMillis: 0, times: 1 });
+  t.equal(await ask('able'), null, 'it fails');
 });

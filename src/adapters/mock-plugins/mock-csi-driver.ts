@@ -3,7 +3,7 @@
 //
 // Invariants: it touches nothing but its directory, its sockets, and the paths that it is called with; what it needs to take a volume down again is what the
 // kernel's table of mounts says, so that a driver that was killed goes on where it was.
-import { lstatSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync, statfsSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Server, ServerCredentials, type ServerUnaryCall, type ServiceError, type sendUnaryData } from '@grpc/grpc-js';
 import type { PortOf } from '../../ports/operation.js';
@@ -141,10 +141,13 @@ export class MockCsiDriver {
       nodeExpandVolume: this.method('NodeExpandVolume', async ({ capacityRange }) => ({
         capacityBytes: (capacityRange as { requiredBytes?: bigint } | undefined)?.requiredBytes ?? 0n,
       })),
-      nodeGetVolumeStats: this.method('NodeGetVolumeStats', async () => ({
-        usage: [{ unit: Unit.BYTES, available: 1n << 30n, total: 1n << 31n, used: 1n << 30n }],
-        volumeCondition: undefined,
-      })),
+      nodeGetVolumeStats: this.method('NodeGetVolumeStats', async ({ volumeId, volumePath }) => {
+        // Without mounts the volume is only a marker where it is published.
+        const found = statfsSync(this.options.mounts === null ? this.made(text(volumeId)) : text(volumePath), { bigint: true });
+        const bytes = { unit: Unit.BYTES, available: found.bavail * found.bsize, total: found.blocks * found.bsize, used: (found.blocks - found.bfree) * found.bsize };
+        const inodes = { unit: Unit.INODES, available: found.ffree, total: found.files, used: found.files - found.ffree };
+        return { usage: [bytes, inodes], volumeCondition: undefined };
+      }),
     };
   }
 

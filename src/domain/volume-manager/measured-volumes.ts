@@ -6,8 +6,10 @@
 // | configMap                                      | its tree            | yes                           |
 // | secret, projected, downwardAPI                 | its tree            | no: they are in memory        |
 // | local-volume, nfs                              | its file system     | no                            |
-// | host-path, image                               | not                 |                               |
+// | csi, file systems and raw devices              | its driver          | no                            |
+// | host-path, image; raw devices of local volumes | not                 |                               |
 import { podVolumeDirectory } from '../values/pod-directories.js';
+import { csiBlockPaths, csiDriverName, csiPlugin, csiTargetPath, csiVolumeHandle } from '../volumes/csi-volume.js';
 import { escapeName, isBlockVolume, specName, type VolumeSpec } from '../volumes/volume-spec.js';
 import type { VolumeManager } from './volume-manager-state.js';
 
@@ -15,7 +17,9 @@ export interface MeasuredVolume {
   /** The volume's name in the pod. */
   readonly name: string;
   readonly path: string;
-  readonly how: 'tree' | 'file-system';
+  readonly how: 'tree' | 'file-system' | 'driver';
+  /** Who is asked, and for what; null: nobody, the node looks itself. */
+  readonly driver: { readonly name: string; readonly volumeId: string } | null;
   readonly isEphemeral: boolean;
   /** Name of the claim; null: the volume is of none. */
   readonly claimName: string | null;
@@ -32,13 +36,22 @@ export function measuredVolumes(manager: VolumeManager, uid: string, rootDirecto
     const unique = wanted.names.get(volume.name);
     const actual = unique === undefined ? undefined : manager.actual.get(unique);
     const mount = actual?.pods.get(uid);
-    if (actual === undefined || mount?.state !== 'mounted' || isBlockVolume(mount.spec)) return [];
+    if (actual === undefined || mount?.state !== 'mounted') return [];
+    const claimName = volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral === undefined ? null : `${wanted.pod.metadata.name}-${volume.name}`);
+    if (actual.plugin === csiPlugin) return ofDriver(volume.name, claimName, mount.spec, uid, rootDirectory);
+    if (isBlockVolume(mount.spec)) return [];
     const how = trees.has(actual.plugin) ? 'tree' : fileSystems.has(actual.plugin) ? 'file-system' : null;
     if (how === null) return [];
     const path = podVolumeDirectory(rootDirectory, uid, escapeName(actual.plugin), specName(mount.spec));
-    const ofClaim = volume.persistentVolumeClaim?.claimName ?? (volume.ephemeral === undefined ? null : `${wanted.pod.metadata.name}-${volume.name}`);
-    return [{ name: volume.name, path, how, isEphemeral: isOnDisk(actual.plugin, mount.spec), claimName: ofClaim }];
+    return [{ name: volume.name, path, how, driver: null, isEphemeral: isOnDisk(actual.plugin, mount.spec), claimName }];
   });
+}
+
+function ofDriver(name: string, claimName: string | null, spec: VolumeSpec, uid: string, rootDirectory: string): MeasuredVolume[] {
+  const [driver, volumeId] = [csiDriverName(spec), csiVolumeHandle(spec, uid)];
+  if (!driver.ok || volumeId === null) return [];
+  const path = isBlockVolume(spec) ? csiBlockPaths(rootDirectory, uid, spec).publishPath : csiTargetPath(rootDirectory, uid, spec);
+  return [{ name, path, how: 'driver', driver: { name: driver.value, volumeId }, isEphemeral: false, claimName }];
 }
 
 function isOnDisk(plugin: string, spec: VolumeSpec): boolean {

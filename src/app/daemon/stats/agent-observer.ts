@@ -54,8 +54,8 @@ export class AgentObserver {
     if (failed) metrics.count('kubelet_runtime_operations_errors_total', labels);
   }
 
-  volumeMeasured(took: Micros): void {
-    this.watching?.metrics.observe('kubelet_volume_metric_collection_duration_seconds', { metric_source: 'du' }, took / 1e6);
+  volumeMeasured(took: Micros, source: string): void {
+    this.watching?.metrics.observe('kubelet_volume_metric_collection_duration_seconds', { metric_source: source }, took / 1e6);
   }
 
   /** A step of the agent, after it was made. @param given the input; null: a wake-up */

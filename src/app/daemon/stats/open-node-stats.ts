@@ -31,6 +31,7 @@ import type { DaemonContext } from '../daemon-context.js';
 import { micros } from '../kubelet-settings.js';
 import type { Teardown } from '../teardown.js';
 import { type CadvisorAnswersOptions, cadvisorTexts } from './cadvisor-answers.js';
+import { driverUsage } from './driver-usage.js';
 import { NodeSampler, type SampledCgroup } from './node-sampler.js';
 import { filesystemNumbers, NodeStats } from './node-stats.js';
 import { PodDiskUsage } from './pod-disk-usage.js';
@@ -144,6 +145,7 @@ function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolv
       tree: treeUsage,
       volume: (path) => native.trees.usage(path, treeEntriesMax).catch(() => null),
       filesystem: (path) => filesystemOf(native.filesystemUsage, path),
+      driver: (volume) => driverUsage(resolver.get(tokens.csiNode), (name) => resolver.get(tokens.kernel).state.agent.plugins.drivers.get(name)?.endpoint ?? null, volume),
     },
     volumes: ({ metadata: { uid = '' } }) => measuredVolumes(resolver.get(tokens.kernel).state.agent.volumes, uid, options.rootDir),
     rootDirectory: options.rootDir,
@@ -151,7 +153,7 @@ function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolv
     volumePeriod: micros(configuration.volumeStatsAggPeriod),
     now: () => clock.now(),
     random: Math.random,
-    onMeasured: (took) => resolver.get(tokens.observer).volumeMeasured(took),
+    onMeasured: (took, source) => resolver.get(tokens.observer).volumeMeasured(took, source),
   });
 }
 

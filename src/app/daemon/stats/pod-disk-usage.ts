@@ -10,6 +10,15 @@ import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { VolumeStats } from '../../../ports/model/stats-summary.js';
 
+export interface DriverUsage {
+  readonly availableBytes: number;
+  readonly capacityBytes: number;
+  readonly usedBytes: number;
+  readonly inodes: number;
+  readonly inodesFree: number;
+  readonly inodesUsed: number;
+}
+
 export interface DiskWalks {
   /** Of the files directly in a directory; null: no such directory. */
   files(directory: string): Promise<Used | null>;
@@ -17,6 +26,8 @@ export interface DiskWalks {
   tree(directory: string): Promise<Required<Used> | null>;
   /** The same of a volume, which may never answer. */
   volume(directory: string): Promise<Required<Used> | null>;
+  /** What the volume's driver says of it, missing numbers as 0; null: nothing. */
+  driver(volume: MeasuredVolume): Promise<DriverUsage | null>;
   /** null: it can't be told, or not soon. */
   filesystem(
     path: string,
@@ -36,8 +47,8 @@ export interface PodDiskUsageOptions {
   readonly random: () => number;
   /** How long a look at a pod's volumes holds up those of others; 10 s unless told. */
   readonly patienceMillis?: number;
-  /** Told how long each look at a volume took. */
-  readonly onMeasured?: (took: Micros) => void;
+  /** Told how long each look at a volume took, and by what means: `du`, `statfs`, a driver's name. */
+  readonly onMeasured?: (took: Micros, source: string) => void;
 }
 
 /** Logs grow by themselves; a look at them is cheap. */
@@ -140,15 +151,21 @@ export class PodDiskUsage {
     usage.persistent = persistent;
   }
 
-  private async walkVolume({ name, path, how, claimName }: MeasuredVolume, namespace: string): Promise<VolumeStats | null> {
+  private async walkVolume(volume: MeasuredVolume, namespace: string): Promise<VolumeStats | null> {
+    const { name, path, how, claimName, driver } = volume;
     const { walks, now, onMeasured } = this.options;
     const began = now();
+    const claim = claimName === null ? {} : { pvcRef: { name: claimName, namespace } };
+    if (driver !== null) {
+      const told = await walks.driver(volume);
+      onMeasured?.(now() - began, driver.name);
+      return told === null ? null : { time: formatRfc3339(now()), ...told, name, ...claim };
+    }
     const [used, filesystem] = await Promise.all([how === 'tree' ? walks.volume(path) : null, walks.filesystem(path)]);
-    onMeasured?.(now() - began);
+    onMeasured?.(now() - began, how === 'tree' ? 'du' : 'statfs');
     if (filesystem === null || (how === 'tree' && used === null)) return null;
     const { availableBytes, capacityBytes, inodes, inodesFree } = filesystem;
     const own = used ?? { usedBytes: filesystem.usedBytes, inodesUsed: inodes - inodesFree };
-    const claim = claimName === null ? {} : { pvcRef: { name: claimName, namespace } };
     return { time: formatRfc3339(now()), availableBytes, capacityBytes, inodes, inodesFree, usedBytes: own.usedBytes, inodesUsed: own.inodesUsed, name, ...claim };
   }
 }

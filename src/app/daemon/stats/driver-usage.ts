@@ -1,0 +1,32 @@
+// What a CSI driver says of how full a volume is (NodeGetVolumeStats). A driver that is away, can't tell or says nothing leaves the volume out of answers.
+// Invariant: it never throws; numbers that the driver leaves out are 0, as the reference shows them.
+import type { MeasuredVolume } from '../../../domain/volume-manager/measured-volumes.js';
+import type { Call, PortOf } from '../../../ports/operation.js';
+import type { CsiNodeOperations } from '../../../ports/outbound/csi-node.js';
+import type { DriverUsage } from './pod-disk-usage.js';
+
+const capability = 'GET_VOLUME_STATS';
+const unlimited: Call = { signal: new AbortController().signal, timeoutMicros: null };
+
+/** @param endpointOf of a driver that can be called; null: it isn't registered */
+export async function driverUsage(node: PortOf<CsiNodeOperations>, endpointOf: (driver: string) => string | null, { driver, path }: MeasuredVolume): Promise<DriverUsage | null> {
+  const endpoint = driver === null ? null : endpointOf(driver.name);
+  if (driver === null || endpoint === null) return null;
+  try {
+    if (!(await node.capabilities({ endpoint }, unlimited)).includes(capability)) return null;
+    const { usage } = await node.stats({ endpoint, volumeId: driver.volumeId, volumePath: path, stagingTargetPath: '' }, unlimited);
+    if (usage.length === 0) return null;
+    const of = (unit: string) => usage.find((one) => one.unit === unit);
+    const [bytes, inodes] = [of('BYTES'), of('INODES')];
+    return {
+      availableBytes: Number(bytes?.available ?? 0n),
+      capacityBytes: Number(bytes?.total ?? 0n),
+      usedBytes: Number(bytes?.used ?? 0n),
+      inodes: Number(inodes?.total ?? 0n),
+      inodesFree: Number(inodes?.available ?? 0n),
+      inodesUsed: Number(inodes?.used ?? 0n),
+    };
+  } catch {
+    return null;
+  }
+}
