@@ -79,17 +79,21 @@ t.test('KB032 which redirects are followed, and what the others count for', asyn
     };
     const code = Number(/^\/code\/([0-9]+)$/.exec(pathname)?.[1] ?? 0);
     const location = locations[pathname];
-    if (code !== 0) response.writeHead(code);
+    const kind = Number(/^\/moved\/([0-9]+)$/.exec(pathname)?.[1] ?? 0);
+    if (kind !== 0) response.writeHead(kind, { location: '/end' });
+    else if (code !== 0) response.writeHead(code);
     else if (location !== undefined) response.writeHead(302, { location });
     response.end(`at ${pathname}`);
   };
-  const { certificate, key } = new TestAuthority().server();
+  // Expired, for another name and another purpose.
+  const { certificate, key } = new TestAuthority().client('somebody.else', -2, -1);
   securePort = await portOf(t, createTlsServer({ cert: certificate, key }, answer));
   const port = await portOf(t, createServer(answer));
   const warned = (path: string): string => `ProbeWarning Liveness probe warning: Probe terminated redirects, Response body: at ${path}`;
   const rows: readonly (readonly [what: string, path: string, result: string, event: string | null, requests: number])[] = [
     ['the same host is followed', '/same', 'success', null, 2],
-    ['to https, too, whoever signed', '/secure', 'success', null, 2],
+    ...[301, 303, 307, 308].map((kind) => [`with ${kind}, too`, `/moved/${kind}`, 'success', null, 2] as const),
+    ['to https, too, whatever its certificate', '/secure', 'success', null, 2],
     ['and its failure is one', '/fails', 'failure', 'Unhealthy Liveness probe failed: HTTP probe failed with statuscode: 500', 2],
     ['another host name is not asked, and counts as a success', '/other', 'warning', warned('/other'), 1],
     ['nine hops are well', '/hops?n=1', 'success', null, 10],
@@ -105,6 +109,7 @@ t.test('KB032 which redirects are followed, and what the others count for', asyn
     t.strictSame([...(await probed({ port, path })), asked.length], [result, event, requests], what);
   }
   t.match(await probed({ port, path: '/bad' }), ['failure', /^Unhealthy Liveness probe failed: Get "http:\/\/POD\/bad": failed to parse Location header "http:\/\/\[::1\/"/]);
+  t.strictSame(await probed({ port: securePort, path: '/end', scheme: 'HTTPS' }), ['success', null], 'a probe by https verifies nothing');
   const hostsOf = async (path: string): Promise<unknown[]> => {
     asked.length = 0;
     await probed({ port, path, httpHeaders: [{ name: 'host', value: 'app.example' }] });
@@ -168,6 +173,8 @@ t.test('KB035 health of gRPC servers of all kinds', async (t) => {
     ['a connection and nothing else', '', mute, short, unreachable],
   ];
   for (const [what, service, at, timeoutMicros, expected] of rows) t.strictSame(await ask(service, at, timeoutMicros), expected, what);
+  const well = await probing.grpc({ host: '127.0.0.1', port, service: '', userAgent: 'kube-probe/1.36', timeoutMicros: patience }, call());
+  t.match(grpcProbeOutcome(well, patience), { output: 'service healthy' });
   const [result, event] = await ask('', bare.port, patience);
   t.equal(result, 'failure');
   t.match(event, /^Unhealthy Liveness probe failed: error: this server does not implement the grpc health protocol \(grpc\.health\.v1\.Health\): /);
