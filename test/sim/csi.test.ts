@@ -378,3 +378,29 @@ t.test('a local volume that is a device of the host is given to containers as it
   run.gone('a', uid);
   t.equal(run.host.state.blockMaps.size, 0);
 });
+
+const failing = (operation: string, trigger: object = {}) => ({ operation, trigger, action: { kind: 'error', moment: 'before', error: 'internal', message: 'planned' } }) as const;
+for (const [what, later, then, volume, pod] of [
+  ['a file system', 'volumeMounts.setOwnership', 'csiFiles.prepare', {}, { securityContext: { fsGroup: 2000 } }],
+  ['a raw device', 'blockDevices.map', 'csiFiles.prepareDevice', { volumeMode: 'Block' }, { containers: [devices] }],
+  ['a raw device that was marked', 'blockDevices.map', 'blockDevices.mark', { volumeMode: 'Block' }, { containers: [devices] }],
+] as const) {
+  t.test(`${what}: published, failed afterwards, failed sooner at the next try: it is unpublished before it is unstaged`, async (t) => {
+    const run = new CsiRun();
+    run.object({ attachRequired: false });
+    run.registered();
+    run.csiVolume({}, volume);
+    const node = run.cluster.node();
+    const times = (operation: string) => node.model.performed.get(operation) ?? 0;
+    node.setFaults([failing(later, { nth: 1 })]);
+    const uid = run.pod('a', claimed, pod);
+    run.until('it failed after the driver had published it', () => times(later) === 1 && times('csiNode.publish') === 1);
+    const before = times(then);
+    node.setFaults([failing(then)]);
+    run.until('it failed before the driver was asked', () => times(then) === before + 1);
+    run.cluster.run(1000);
+    run.gone('a', uid);
+    run.until('nothing is left', () => run.mounts().length === 0 && run.host.state.csiFiles.size === 0);
+    t.strictSame(run.cluster.violations, []);
+  });
+}

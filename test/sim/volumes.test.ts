@@ -259,3 +259,13 @@ for (const slow of ['podVolumes.list', 'podVolumes.tearDown', 'podDirectories.re
     });
   }
 }
+
+scenario('a part of a volume that can’t be unbound for longer than anybody waits', {}, (stage) => {
+  const { t, node } = stage;
+  node.put('v.yaml', podWith([{ name: 'work', emptyDir: {} }], {}, { subPath: 'a/part' }));
+  stage.untilPhase('v', 'Running', 10 * second);
+  node.setFaults([{ operation: 'subPaths.carryOut', trigger: { nth: 1 }, action: { kind: 'delay', moment: 'before', micros: 180 * second } }]);
+  node.remove('v.yaml');
+  stage.until('all of it is gone', () => !node.agent.workers.records.has('v') && node.agent.orphans.size === 0 && node.host.state.podDirectories.size === 0, 30 * minute);
+  t.equal(node.agent.volumes.releases.size, 0);
+});

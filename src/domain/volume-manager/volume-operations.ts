@@ -171,10 +171,12 @@ function passed(manager: VolumeManager, operation: VolumeOperation, stage: Volum
   if (stage === 'subPaths') manager.releases.get(operation.uid)?.subPaths.delete(specName(operation.spec));
 }
 
-function procedureOf(manager: VolumeManager, { uid, spec }: VolumeOperation, stage: VolumeStage): VolumeProcedure<never> | null {
+function procedureOf(manager: VolumeManager, { uid, spec, work }: VolumeOperation, stage: VolumeStage): VolumeProcedure<never> | null {
   if (stage === 'subPaths') {
     const steps = manager.releases.get(uid)?.subPaths.get(specName(spec)) ?? null;
-    return steps === null ? null : singleCommand((scene) => scene.ask('subPaths.carryOut', { uid, steps }));
+    // What was asked for is answered, also when the pod is released anew meanwhile, which looks them up again.
+    if (steps === null && work === null) return null;
+    return singleCommand((scene) => scene.ask('subPaths.carryOut', { uid, steps: steps ?? [] }));
   }
   const plugin = volumePluginFor(spec);
   return (plugin === null ? null : (kindOf(plugin.name)?.[stage] ?? null)) as VolumeProcedure<never> | null;

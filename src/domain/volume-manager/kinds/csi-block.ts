@@ -18,7 +18,7 @@ import { csiDataText } from '../../volumes/csi-volume-data.js';
 import { escapeName, specName, type VolumeSpec } from '../../volumes/volume-spec.js';
 import { done, failed, procedure, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { blockMapOf, tellMapped } from './block-mapping.js';
-import { type CsiCollected, collect, collected, csiTimeout, driverOf, newCollected } from './csi-facts.js';
+import { asItWas, type CsiCollected, collect, collected, csiTimeout, driverOf, newCollected } from './csi-facts.js';
 
 /** The name of the volume's directory below `volumeDevices`. */
 export function csiDeviceName(spec: VolumeSpec): string {
@@ -60,7 +60,7 @@ function decidePublish(work: PublishWork, scene: VolumeScene): VolumeStep {
   // Others of the node may have removed it with the device of their last pod.
   if (work.phase === 'collect') return scene.ask('csiFiles.prepareDevice', { volume: csiDeviceName(spec), data: csiDeviceData(scene) });
   const plan = planCsiPublish(work.facts);
-  if (plan.kind === 'failed') return failed(plan.message, plan.certainty);
+  if (plan.kind === 'failed') return failed(plan.message, asItWas(plan.certainty));
   return scene.ask('csiNode.publish', { endpoint: found.driver.endpoint, ...plan.request }, csiTimeout);
 }
 
@@ -72,12 +72,13 @@ function repliedPublish(work: PublishWork, reply: Reply<AgentOperations>, scene:
     case 'csiFiles.prepareDevice':
     case 'blockDevices.mark':
       work.phase = op === 'blockDevices.mark' ? 'publish' : 'mark';
-      return outcome.ok ? null : failed(`kubernetes.io/csi: blockMapper.publishVolumeForBlock failed to create dir: ${outcome.error.message}`);
+      return outcome.ok ? null : failed(`kubernetes.io/csi: blockMapper.publishVolumeForBlock failed to create dir: ${outcome.error.message}`, 'transient');
     case 'csiNode.publish': {
       work.phase = 'map';
       if (outcome.ok) return null;
       const failure = csiCallFailed(outcome.error.kind, outcome.error.message);
-      return failed(failure.message, failure.certainty === 'final' && scene.isRemount ? 'transient' : failure.certainty);
+      // An earlier try may have published it, and failed later.
+      return failed(failure.message, asItWas(failure.certainty));
     }
     default:
       work.phase = 'over';

@@ -138,3 +138,8 @@ function lookupOf(outcome: Outcome<ApiObject>): Lookup<unknown> {
   if (outcome.ok) return { kind: 'found', object: outcome.value };
   return outcome.error.kind === 'not-found' ? { kind: 'absent' } : { kind: 'failed', message: outcome.error.message };
 }
+
+/** Of a failure before, or of, a call that an earlier try may have made with success: whether anything is left of that is still not known. */
+export function asItWas(certainty: 'transient' | 'uncertain' | 'final'): 'transient' | 'uncertain' {
+  return certainty === 'final' ? 'transient' : certainty;
+}

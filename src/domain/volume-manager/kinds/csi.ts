@@ -18,7 +18,7 @@ import { byVolumeMode, done, failed, procedure, type VolumeContext, type VolumeK
 import { blockDeviceOf } from './block-mapping.js';
 import { csiBlock } from './csi-block.js';
 import { csiExpand } from './csi-expansion.js';
-import { type CsiCollected, collect, collected, csiTimeout, driverOf, newCollected } from './csi-facts.js';
+import { asItWas, type CsiCollected, collect, collected, csiTimeout, driverOf, newCollected } from './csi-facts.js';
 import { csiMountDevice, csiUnmountDevice } from './csi-staging.js';
 import { viewOf } from './own-directory.js';
 
@@ -42,7 +42,7 @@ function decidePublish(work: PublishWork, scene: VolumeScene): VolumeStep {
   }
   if (work.phase === 'own') return own(scene, place);
   const plan = planCsiPublish(work.facts);
-  if (plan.kind === 'failed') return failed(plan.message, plan.certainty);
+  if (plan.kind === 'failed') return failed(plan.message, asItWas(plan.certainty));
   if (work.phase === 'collect') return scene.ask('csiFiles.prepare', { place, makesPlace: false, data: csiDataText(plan.data) });
   return scene.ask('csiNode.publish', { endpoint: driver.endpoint, ...plan.request }, csiTimeout);
 }
@@ -58,10 +58,11 @@ function repliedPublish(work: PublishWork, reply: Reply<AgentOperations>, scene:
   const taken = collected(work, reply);
   if (taken !== false) return taken === true ? null : taken;
   const { op, outcome } = reply;
-  if (op === 'csiFiles.remove') return failed(work.failure, 'final');
+  // Where something is mounted still, an earlier try has left it.
+  if (op === 'csiFiles.remove') return failed(work.failure, outcome.ok && outcome.value === 'removed' ? 'final' : 'uncertain');
   if (op === 'csiFiles.prepare') {
     work.phase = 'publish';
-    return outcome.ok ? null : failed(`kubernetes.io/csi: failed to save volume info data: ${outcome.error.message}`);
+    return outcome.ok ? null : failed(`kubernetes.io/csi: failed to save volume info data: ${outcome.error.message}`, 'transient');
   }
   if (op === 'volumeMounts.setOwnership') {
     work.phase = 'over';

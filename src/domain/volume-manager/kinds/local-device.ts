@@ -33,10 +33,11 @@ function decide(work: LocalDeviceWork, scene: VolumeScene): VolumeStep {
 
 function replied(work: LocalDeviceWork, { op, outcome }: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
   if (op === 'hostPaths.inspect') {
-    if (!outcome.ok) return failed(outcome.error.message);
+    // An earlier try may have bound it.
+    if (!outcome.ok) return failed(outcome.error.message, 'transient');
     const found = outcome.value as HostPathKind;
-    if (found === 'absent') return failed(`path ${goQuote(pathOf(scene.spec))} does not exist`);
-    if (found !== 'block-device') return failed(`path ${goQuote(pathOf(scene.spec))} is not a block device`);
+    if (found === 'absent') return failed(`path ${goQuote(pathOf(scene.spec))} does not exist`, 'transient');
+    if (found !== 'block-device') return failed(`path ${goQuote(pathOf(scene.spec))} is not a block device`, 'transient');
     work.phase = 'map';
     return null;
   }
