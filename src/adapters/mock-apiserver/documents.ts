@@ -9,21 +9,18 @@ export interface ServerDocument {
 
 export const mockVersion = 'v1.36.2+mock';
 
-const version: JsonObject = {
-  major: '1',
-  minor: '36',
-  gitVersion: mockVersion,
-  gitCommit: '',
-  gitTreeState: 'clean',
-  buildDate: '2026-01-01T00:00:00Z',
-  goVersion: '',
-  compiler: '',
-  platform: 'linux/amd64',
-};
+/** What `/version` says of a server that calls itself `v1.36.2`. Throws on a text that is none. */
+export function versionDocument(gitVersion: string): JsonObject {
+  const match = /^v(\d+)\.(\d+)\.\d+([-+].*)?$/.exec(gitVersion);
+  if (match === null) throw new Error(`mock apiserver: ${JSON.stringify(gitVersion)} is no version; expected one as v1.36.2`);
+  const [, major = '', minor = ''] = match;
+  const build = { gitCommit: '', gitTreeState: 'clean', buildDate: '2026-01-01T00:00:00Z', goVersion: '', compiler: '', platform: 'linux/amd64' };
+  return { major, minor, gitVersion, ...build };
+}
 const healthPaths: readonly string[] = ['/healthz', '/livez', '/readyz', '/ping'];
 
 /** null: there is nothing. `accept` decides between the forms of discovery. */
-export function documentAt(path: string, accept: string): ServerDocument | null {
+export function documentAt(path: string, accept: string, version: JsonObject): ServerDocument | null {
   if (healthPaths.some((health) => path === health || path.startsWith(`${health}/`))) return { body: 'ok' };
   if (path === '/version') return { body: version };
   if (path === '/') return { body: { paths: ['/api', '/apis', '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'] } };

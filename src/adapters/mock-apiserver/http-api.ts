@@ -38,7 +38,7 @@ export class HttpApi {
   constructor(
     private readonly server: SimApiserver,
     private readonly time: RealTime,
-    private readonly options: AuthenticationOptions,
+    private readonly options: AuthenticationOptions & { readonly version: JsonObject },
     private readonly kubelets: KubeletStreams | null = null,
     private readonly metrics: ResourceMetrics | null = null,
   ) {}
@@ -95,7 +95,7 @@ export class HttpApi {
 
   private answerDocument(request: IncomingMessage, response: ServerResponse, user: ApiUser, path: string): void {
     this.checkPath(request, user, path);
-    const found = documentAt(path, String(request.headers.accept ?? ''));
+    const found = documentAt(path, String(request.headers.accept ?? ''), this.options.version);
     if (found === null) throw noSuchPath();
     if (typeof found.body === 'string') sendText(response, 200, found.body);
     else sendJson(request, response, 200, found.body, found.contentType);
@@ -182,9 +182,9 @@ function verbOf(method: string | undefined, { name, subresource }: ApiTarget): A
       if (hasName && subresource === null) throw refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
       return 'create';
     case 'PUT':
-      return 'update';
     case 'PATCH':
-      return 'patch';
+      if (!hasName) throw refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+      return method === 'PUT' ? 'update' : 'patch';
     case 'DELETE':
       return hasName ? 'delete' : 'deletecollection';
     default:

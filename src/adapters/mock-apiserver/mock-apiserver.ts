@@ -8,6 +8,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type ApiserverSettings, type ApiUser, SimApiserver } from '../../sim/index.js';
 import { RealTime } from '../time/index.js';
 import { Authority, type ClientIdentity } from './authority.js';
+import { mockVersion, versionDocument } from './documents.js';
 import { HttpApi } from './http-api.js';
 import { type KubeconfigUser, kubeconfigText } from './kubeconfig-text.js';
 import { KubeletStreams } from './kubelet-streams.js';
@@ -20,6 +21,8 @@ export interface MockApiserverOptions {
   readonly httpBind?: string;
   /** Whoever says nothing about himself may see that the server lives; else he is refused. */
   readonly anonymous?: boolean;
+  /** What it says it is (`/version`), as `v1.36.2`; what it does stays the same. */
+  readonly version?: string;
   /** Seconds of the server in a second; 1 unless said otherwise. */
   readonly speed?: number;
   /** Bearer tokens, and whose they are. */
@@ -59,7 +62,13 @@ export class MockApiserver {
     const reach = { pair, host: options.kubeletHost ?? null };
     const kubelets = new KubeletStreams(this.api, reach, () => this.time.now());
     const metrics = new ResourceMetrics(this.api, reach, () => this.time.now());
-    const http = new HttpApi(this.api, this.time, { anonymous: options.anonymous ?? true, openWithoutTls: true }, kubelets, metrics);
+    const http = new HttpApi(
+      this.api,
+      this.time,
+      { anonymous: options.anonymous ?? true, openWithoutTls: true, version: versionDocument(options.version ?? mockVersion) },
+      kubelets,
+      metrics,
+    );
     const serve = (...exchange: Parameters<HttpApi['serve']>): void => void http.serve(...exchange);
     const address = readAddress(options.bind ?? defaultBind);
     const { key, certificate: cert } = this.authority.serving([address.host]);

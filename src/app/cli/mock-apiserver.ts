@@ -1,10 +1,11 @@
 // `kubelet-ctl mock-apiserver`: the mock apiserver as a program of its own.
 import { writeFileSync } from 'node:fs';
-import { type MockApiserver, startMockApiserver } from '../../adapters/mock-apiserver/index.js';
+import { type MockApiserver, mockVersion, startMockApiserver } from '../../adapters/mock-apiserver/index.js';
 import type { ViewOutput } from '../dev/pod-view.js';
 
 const usage = `usage: kubelet-ctl mock-apiserver [--bind HOST:PORT] [--http HOST:PORT] [--kubeconfig-out FILE] [--node-kubeconfig NODE=FILE]
                                   [--token TOKEN=USER[:GROUP...]] [--no-scheduler] [--no-authorization] [--speed N] [--seed N]
+                                  [--server-version vX.Y.Z]
 
 An apiserver in memory, for kubectl, agents and tests. What it stores is gone with it.
 
@@ -17,6 +18,7 @@ An apiserver in memory, for kubectl, agents and tests. What it stores is gone wi
   --no-authorization           everybody may do everything
   --speed N                    N seconds of the server in one (default 1)
   --seed N                     what uids are drawn from (default 1)
+  --server-version vX.Y.Z      what it says it is (default ${mockVersion})
 `;
 
 interface Given {
@@ -29,6 +31,7 @@ interface Given {
   authorization: boolean;
   speed: number;
   seed: number;
+  version: string;
 }
 
 export async function mockApiserver(words: readonly string[], output: ViewOutput, error: ViewOutput): Promise<number> {
@@ -58,10 +61,10 @@ export async function mockApiserver(words: readonly string[], output: ViewOutput
   }
 }
 
-async function start({ bind, http, kubeconfig, nodes, tokens, scheduler, authorization, speed, seed }: Given): Promise<MockApiserver> {
+async function start({ bind, http, kubeconfig, nodes, tokens, scheduler, authorization, speed, seed, version }: Given): Promise<MockApiserver> {
   const controllers = (['namespaces', 'scheduler', 'certificates', 'garbage', 'taints', 'heartbeats', 'events'] as const).filter((name) => scheduler || name !== 'scheduler');
   const settings = { seed, authorization, controllers };
-  const server = await startMockApiserver({ bind, speed, tokens, settings, ...(http === null ? {} : { httpBind: http }) });
+  const server = await startMockApiserver({ bind, speed, tokens, settings, version, ...(http === null ? {} : { httpBind: http }) });
   // Keys are in them: for their owner alone.
   const write = (file: string, text: string): void => writeFileSync(file, text, { mode: 0o600 });
   if (kubeconfig !== null) write(kubeconfig, server.kubeconfig());
@@ -71,7 +74,18 @@ async function start({ bind, http, kubeconfig, nodes, tokens, scheduler, authori
 
 /** A text: what is wrong. */
 function parse(words: readonly string[]): Given | string {
-  const given: Given = { bind: '127.0.0.1:6443', http: null, kubeconfig: null, nodes: [], tokens: new Map(), scheduler: true, authorization: true, speed: 1, seed: 1 };
+  const given: Given = {
+    bind: '127.0.0.1:6443',
+    http: null,
+    kubeconfig: null,
+    nodes: [],
+    tokens: new Map(),
+    scheduler: true,
+    authorization: true,
+    speed: 1,
+    seed: 1,
+    version: mockVersion,
+  };
   const rest = words.flatMap((word) => (/^--[a-z-]+=/.test(word) ? [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)] : [word])).reverse();
   for (let word = rest.pop(); word !== undefined; word = rest.pop()) {
     if (word === '--no-scheduler') given.scheduler = false;
@@ -85,7 +99,7 @@ function parse(words: readonly string[]): Given | string {
 }
 
 function takeValue(given: Given, word: string, rest: string[]): string | null {
-  if (!['--bind', '--http', '--kubeconfig-out', '--node-kubeconfig', '--token', '--speed', '--seed'].includes(word)) return `unknown option ${word}`;
+  if (!['--bind', '--http', '--kubeconfig-out', '--node-kubeconfig', '--token', '--speed', '--seed', '--server-version'].includes(word)) return `unknown option ${word}`;
   const value = rest.pop() ?? '';
   if (value === '') return `${word} needs a value`;
   const [first = '', ...others] = value.split('=');
@@ -98,6 +112,9 @@ function takeValue(given: Given, word: string, rest: string[]): string | null {
       return null;
     case '--kubeconfig-out':
       given.kubeconfig = value;
+      return null;
+    case '--server-version':
+      given.version = value;
       return null;
     case '--node-kubeconfig':
       if (others.length === 0 || others.join('=') === '') return `${word} needs NODE=FILE`;
