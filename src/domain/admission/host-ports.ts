@@ -2,6 +2,7 @@
 // Invariant: the wildcard address clashes with every address; `::` is an address like any other.
 import type { Pod } from '../../ports/model/pod.js';
 import { isRestartableInit } from '../status/restart-rules.js';
+import { derived } from '../values/derived.js';
 
 const wildcard = '0.0.0.0';
 
@@ -15,10 +16,12 @@ interface HostPort {
 
 export function usedHostPorts(pods: readonly Pod[]): UsedHostPorts {
   const used = new Map<string, Set<string>>();
-  for (const { key, address } of pods.flatMap(hostPortsOf)) {
-    const addresses = used.get(key);
-    if (addresses === undefined) used.set(key, new Set([address]));
-    else addresses.add(address);
+  for (const pod of pods) {
+    for (const { key, address } of hostPortsOf(pod)) {
+      const addresses = used.get(key);
+      if (addresses === undefined) used.set(key, new Set([address]));
+      else addresses.add(address);
+    }
   }
   return used;
 }
@@ -31,11 +34,11 @@ export function areHostPortsFree(pod: Pod, used: UsedHostPorts): boolean {
 }
 
 /** Plain init containers are over before anybody connects, so theirs don't count. */
-function hostPortsOf(pod: Pod): HostPort[] {
+const hostPortsOf = derived((pod: Pod): readonly HostPort[] => {
   const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isRestartableInit)];
   return containers.flatMap(({ ports = [] }) =>
     ports.flatMap(({ hostPort = 0, protocol = '', hostIP = '' }) =>
       hostPort > 0 ? [{ key: `${protocol === '' ? 'TCP' : protocol} ${hostPort}`, address: hostIP === '' ? wildcard : hostIP }] : [],
     ),
   );
-}
+});

@@ -34,7 +34,7 @@ import { relistReplied } from './relist.js';
 import { withRuntimeFacts } from './runtime-facts.js';
 import { pollStatus, runtimeReplied } from './runtime-poll.js';
 import { planStatusWrites, statusWriteReplied, statusWriteWoken } from './status-writes.js';
-import { admitAgain, deliver, drain, syncPods } from './sync-loop.js';
+import { admitAgain, deliver, drain, syncLoopAddress, syncPods } from './sync-loop.js';
 import { settleVolumes, takeVolumeReply } from './volumes.js';
 import { withEffects } from './worker-effects.js';
 
@@ -215,6 +215,9 @@ function woken(context: AgentContext, { address }: Wake): void {
   switch (address.machine) {
     case 'sync':
       syncPods(context, [address.key]);
+      return;
+    case syncLoopAddress.machine:
+      drain(context);
       return;
     case 'pod':
       withEffects(context, (effects) => operationWoken(context, address.key, effects));

@@ -1,7 +1,9 @@
 // What happens to pods when their configuration, the runtime or a clock says something. Everything passes one gate: while the runtime
 // can't be worked with, nothing is dispatched; what came meanwhile is kept in order and dispatched when it can.
+import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { evictedReason } from '../eviction/eviction.js';
+import type { Address } from '../kernel/machine.js';
 import { plegProblem } from '../pleg/pleg.js';
 import { areAllSourcesReady, markHandled, type PodDelivery } from '../pod-sources/pod-config.js';
 import type { PodUpdateType } from '../pod-workers/pod-worker-record.js';
@@ -16,6 +18,12 @@ import { forgetAdmission, isAdmitted, isWaiting } from './pod-admission.js';
 import { podAndMirror, putPod, removePod, uidOf } from './pod-index.js';
 import { runtimeProblems } from './runtime-readiness.js';
 import { dispatchUpdate } from './worker-effects.js';
+
+export const syncLoopAddress: Address = { machine: 'sync-loop', key: '' };
+/** New pods that are begun in one step: each costs up to a millisecond, and nothing else is done meanwhile. */
+const maxAdded = 8;
+/** Until the next of them: whoever runs the agent does other things in between. */
+const sliceGap: Micros = 1_000;
 
 /** Why nothing is dispatched; null: the loop runs. */
 export function loopProblem(context: AgentContext): string | null {
@@ -44,8 +52,13 @@ export function drain(context: AgentContext): void {
     return;
   }
   context.state.loopEnteredAt = context.turn.now;
-  for (const delivery of backlog.deliveries.splice(0)) {
-    handle(context, delivery);
+  for (let delivery = backlog.deliveries.shift(); delivery !== undefined; delivery = backlog.deliveries.shift()) {
+    const rest = handle(context, delivery);
+    if (rest.length > 0) {
+      backlog.deliveries.unshift({ source: delivery.source, op: delivery.op, pods: rest });
+      context.turn.wakeAt(syncLoopAddress, context.turn.now + sliceGap);
+      return;
+    }
     // Only now: before its pods are known to the workers, a source that counts as seen would let housekeeping kill them.
     markHandled(context.state.config, delivery.source);
     context.state.housekeeping.dirty = true;
@@ -58,21 +71,24 @@ export function drain(context: AgentContext): void {
   }
 }
 
-function handle(context: AgentContext, delivery: PodDelivery): void {
+/** Returns the pods that are left for the next step. */
+function handle(context: AgentContext, delivery: PodDelivery): readonly Pod[] {
   switch (delivery.op) {
-    case 'ADD':
-      for (const pod of inOrderOfAdmission(context, delivery.pods)) add(context, pod);
-      return;
+    case 'ADD': {
+      const pods = inOrderOfAdmission(context, delivery.pods);
+      for (const pod of pods.slice(0, maxAdded)) add(context, pod);
+      return pods.slice(maxAdded);
+    }
     case 'UPDATE':
     case 'DELETE':
       for (const pod of delivery.pods) change(context, pod);
-      return;
+      return [];
     case 'REMOVE':
       for (const pod of delivery.pods) remove(context, pod);
-      return;
+      return [];
     case 'RECONCILE':
       for (const pod of delivery.pods) reconcile(context, pod);
-      return;
+      return [];
   }
 }
 
