@@ -154,8 +154,8 @@ t.test('WebSocket through mock apiserver, kubelet and mock runtime', { timeout: 
   await at.pod('halves', 'stream=half-close');
   await at.pod('hangs', 'stream=hang');
   await at.pod('silent', 'stream=no-answer');
-  await at.pod('ends', 'run=1s;run=1s');
-  await at.run(['wait', 'pod/ends', '--for=condition=Ready=false', '--timeout=30s']);
+  await at.pod('ends', 'run=5s', { restartPolicy: 'Never' });
+  await at.run(['wait', 'pod/ends', '--for=jsonpath={.status.phase}=Succeeded', '--timeout=30s']);
   const parts = { protocols, channels, refusals, faults, 'ports as channels': ports, 'many sessions': manySessions };
   for (const [name, part] of Object.entries(parts)) await t.test(name, (t) => part(t, at));
 });

@@ -2,7 +2,9 @@
 //
 // Invariants: it listens on loopback; an address is good for one request, within a minute, and nobody can guess it; after `stop` no connection and
 // no timer is left; a container's end ends its sessions.
+
 import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { SimContainer, StreamFault } from '../../../sim/index.js';
@@ -231,6 +233,8 @@ export class MockStreamingServer {
 
   private endingOf(containerId: string): AbortSignal {
     const ending = this.endings.get(containerId) ?? new AbortController();
+    // As many sessions listen as clients want.
+    setMaxListeners(0, ending.signal);
     this.endings.set(containerId, ending);
     if (this.mock.runtime.state.containers.get(containerId)?.state !== 'running') this.containerStopped(containerId);
     return ending.signal;
