@@ -21,7 +21,9 @@ t.test('a local volume: bound for the pod, its group’s, seen by the container,
     { hostPath: `/var/lib/kubelet/${place}`, readonly: false },
   );
   const path = `/var/lib/kubelet/${place}`;
-  t.strictSame(measuredVolumes(run.cluster.node().agent.volumes, uid, '/var/lib/kubelet'), [{ name: 'd', path, how: 'file-system', isEphemeral: false, claimName: 'c' }]);
+  t.strictSame(measuredVolumes(run.cluster.node().agent.volumes, uid, '/var/lib/kubelet'), [
+    { name: 'd', path, how: 'file-system', driver: null, isEphemeral: false, claimName: 'c' },
+  ]);
   run.gone('a', uid);
   t.strictSame(run.mounts(), []);
   t.equal(run.host.state.hostPaths.get('/mnt/disk'), 'directory');
