@@ -51,7 +51,7 @@ function sample(text: string, name: string, label: string): { readonly value: nu
 
 const near = (value: number, expected: number, share = 0.05): boolean => Math.abs(value - expected) <= expected * share;
 
-/** The kubelet reads anew when what it shows is ten seconds old. */
+/** The kubelet reads anew when what it shows is ten seconds old. @param sinceMillis by the kubelet's clock, which the host's may be away from by a second */
 async function untilReadAnew(cluster: Cluster, sinceMillis: number): Promise<string> {
   let text = '';
   await cluster.kubelet.until('it is read anew', async () => {
@@ -62,11 +62,11 @@ async function untilReadAnew(cluster: Cluster, sinceMillis: number): Promise<str
 }
 
 async function values(t: Test, cluster: Cluster): Promise<void> {
-  const first = await untilReadAnew(cluster, Date.now());
+  const first = await untilReadAnew(cluster, 0);
   const from = sample(first, 'container_cpu_usage_seconds_total', 'pod="burns"');
   const before = await own(cluster);
   const beforeMillis = Date.now();
-  const resource = await untilReadAnew(cluster, Date.now());
+  const resource = await untilReadAnew(cluster, from.atMillis);
   const cadvisor = await asked(cluster, '/metrics/cadvisor');
   const { main, pod } = await summary(cluster);
   const after = await own(cluster);
