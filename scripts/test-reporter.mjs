@@ -7,7 +7,7 @@ import { inspect, stripVTControlCharacters } from 'node:util';
 const root = process.cwd();
 
 export default async function* report(source) {
-  const totals = { counts: {}, files: [], empty: [] };
+  const totals = { counts: {}, files: [], failed: [], empty: [] };
   for await (const { type, data } of source) {
     if (type === 'test:stderr' || type === 'test:stdout') yield data.message;
     else if (type === 'test:diagnostic') count(totals.counts, data.message);
@@ -17,6 +17,7 @@ export default async function* report(source) {
     else if (type === 'test:pass' && data.nesting === 0 && data.name === data.file) totals.empty.push(data.file);
     else if (type === 'test:complete' && data.nesting === 0 && data.name === data.file) {
       totals.files.push(data.file);
+      if (!data.details.passed) totals.failed.push(data.file);
       yield `${data.details.passed ? 'ok    ' : 'FAILED'} ${relative(root, data.file)} (${Math.round(data.details.duration_ms)} ms)\n`;
     }
   }

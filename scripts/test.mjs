@@ -1,5 +1,7 @@
 // `npm test [-- WORD...]`: the tests whose path holds one of the words, or all; with `--tier nightly` or `--tier soak` the long ones.
 // Files named `*.alone.test.ts` run after the others, one at a time: they change something that the whole machine shares.
+// Where CI is set, a few failed files run a second time, alone: on a machine that others load too, one late timer of thousands must not decide.
+// Which they were is printed last, so that each is looked into.
 // Invariant: the list comes from the sources, and a file that did not run, or ran no test, fails the run.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -14,6 +16,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const concurrency = 2;
 const fileTimeoutMs = { ci: 10 * 60_000, nightly: 2 * 60 * 60_000, soak: 24 * 60 * 60_000 };
 const suffixes = { ci: ['.test.ts'], nightly: ['.test.ts', '.nightly.ts'], soak: ['.soak.ts'] };
+const secondChancesMax = process.env.CI ? 3 : 0;
+const noTotals = { counts: {}, files: [], failed: [], empty: [] };
 const countNames = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo'];
 
 const { tier, words } = parse(process.argv.slice(2));
@@ -24,6 +28,8 @@ const alone = files.filter((file) => file.includes('.alone.'));
 const together = files.filter((file) => !file.includes('.alone.'));
 const start = performance.now();
 const runs = [run(together, concurrency), ...alone.map((file) => run([file], 1))];
+const failed = runs.flatMap((one) => one.totals.failed);
+const again = failed.length <= secondChancesMax ? failed.map((file) => run([file], 1)) : [];
 process.exitCode = summarise() ? 0 : 1;
 
 function parse(args) {
@@ -46,7 +52,7 @@ function listFiles() {
 }
 
 function run(list, width) {
-  if (list.length === 0) return { status: 0, totals: { counts: {}, files: [], empty: [] } };
+  if (list.length === 0) return { status: 0, totals: noTotals };
   const directory = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
   const totals = join(directory, 'totals.json');
   const options = [`--test-concurrency=${width}`, `--test-timeout=${fileTimeoutMs[tier]}`, `--test-reporter=${new URL('./test-reporter.mjs', import.meta.url)}`];
@@ -55,7 +61,7 @@ function run(list, width) {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: { ...process.env, KUBELET_TS_TEST_TOTALS: totals, KUBELET_TS_TIER: tier },
   });
-  const result = { status, totals: existsSync(totals) ? JSON.parse(readFileSync(totals, 'utf8')) : { counts: {}, files: [], empty: [] } };
+  const result = { status, totals: existsSync(totals) ? JSON.parse(readFileSync(totals, 'utf8')) : noTotals };
   rmSync(directory, { recursive: true });
   return result;
 }
@@ -67,11 +73,15 @@ function summarise() {
   problems.push(...runs.flatMap((one) => one.totals.empty).map((file) => `ran no test: ${relative(root, file)}; skip with t.test(name, { skip: reason }), so that it shows`));
   if (files.length === 0) problems.push(`no test file matches: ${words.join(' ') || suffixes[tier].join(', ')}`);
   for (const problem of problems) console.log(`FAILED ${problem}`);
+  const crashed = runs.filter((one) => one.status !== 0 && one.totals.failed.length === 0).length;
+  const isMended = again.length > 0 && crashed === 0 && again.every((one) => one.status === 0);
+  const decisive = isMended ? again : runs;
   for (const name of countNames) {
-    const sum = runs.reduce((total, one) => total + (one.totals.counts[name] ?? 0), 0);
+    const sum = (name === 'fail' || name === 'cancelled' ? decisive : runs).reduce((total, one) => total + (one.totals.counts[name] ?? 0), 0);
     console.log(`# ${name} ${name === 'fail' ? sum + problems.length : sum}`);
   }
   console.log(`# duration_ms ${Math.round(performance.now() - start)}`);
   console.log(`# files ${ran.size} of ${files.length}`);
-  return problems.length === 0 && runs.every((one) => one.status === 0);
+  if (isMended) for (const file of failed) console.log(`# unsteady: ${relative(root, file)} failed once and passed alone`);
+  return problems.length === 0 && decisive.every((one) => one.status === 0);
 }

@@ -223,8 +223,8 @@ export function endlessly(response: ServerResponse, block: Buffer): void {
   response.once('close', () => {
     isOpen = false;
   });
-  const more = (): void => {
-    if (isOpen) response.write(block, more);
+  const more = (error?: Error | null): void => {
+    if (isOpen && !error) response.write(block, more);
   };
   more();
 }
