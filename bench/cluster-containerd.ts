@@ -11,7 +11,7 @@ import type { Pod } from '../src/ports/model/pod.js';
 import { AdminClient } from '../test/app/admin-client.js';
 import { KubeletProcess, manifest, nodeName, pausing } from '../test/containerd/kubelet-process.js';
 import { PrivateContainerd, skipWithoutContainerd } from '../test/containerd/private-containerd.js';
-import { calibrate, type Figure, type PlainLoad, plainLoad, printed } from './calibration.js';
+import { calibrated, type Figure, type PlainLoad, plainLoad, printed } from './calibration.js';
 import { beginLoopDelay, IdleProcess, type LoopDelay, measurable } from './stage/loop-delay.js';
 import { aMinute, type Counts, countRequests, difference } from './stage/mock-node.js';
 import { cpuMsOf, memoryMiB, share } from './stage/process-cost.js';
@@ -198,11 +198,14 @@ async function main(): Promise<void> {
   for (const load of loads.filter(({ pods }) => chosen.length === 0 || chosen.includes(pods))) {
     const containerd = await PrivateContainerd.start();
     try {
-      const calibration = await calibrate(containerd);
-      const plain = await plainLoad(containerd, load.pods, load.everyMs);
-      const cluster = await Cluster.start(containerd, 'node');
-      const { figures, ...more } = await measure(cluster, load, plain);
-      await cluster.stop();
+      const { calibration, measured } = await calibrated(containerd, async () => {
+        const plain = await plainLoad(containerd, load.pods, load.everyMs);
+        const cluster = await Cluster.start(containerd, 'node');
+        const all = await measure(cluster, load, plain);
+        await cluster.stop();
+        return all;
+      });
+      const { figures, ...more } = measured;
       console.log(printed('cluster-containerd', { load: load.name, ...more }, calibration, figures));
     } finally {
       await containerd.stop();

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning, KubeletProcess, manifest, pausing } from '../test/containerd/kubelet-process.js';
 import { PrivateContainerd, skipWithoutContainerd } from '../test/containerd/private-containerd.js';
-import { calibrate, type Figure, type PlainLoad, plainLoad, printed } from './calibration.js';
+import { calibrated, type Figure, type PlainLoad, plainLoad, printed } from './calibration.js';
 import { memoryMiB } from './stage/process-cost.js';
 
 interface Load {
@@ -72,12 +72,14 @@ async function main(): Promise<void> {
   for (const load of loads.filter(({ pods }) => chosen.length === 0 || chosen.includes(pods))) {
     const containerd = await PrivateContainerd.start();
     try {
-      const calibration = await calibrate(containerd);
-      const plain = await plainLoad(containerd, load.pods, 0);
-      const kubelet = await KubeletProcess.prepare(containerd, 'node', { maxPods: 250 });
-      const figures = await measure(containerd, kubelet, load, plain);
-      await kubelet.stop();
-      console.log(printed('daemon-containerd', { pods: load.pods }, calibration, figures));
+      const { calibration, measured } = await calibrated(containerd, async () => {
+        const plain = await plainLoad(containerd, load.pods, 0);
+        const kubelet = await KubeletProcess.prepare(containerd, 'node', { maxPods: 250 });
+        const figures = await measure(containerd, kubelet, load, plain);
+        await kubelet.stop();
+        return figures;
+      });
+      console.log(printed('daemon-containerd', { pods: load.pods }, calibration, measured));
     } finally {
       await containerd.stop();
     }
