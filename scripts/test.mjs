@@ -15,6 +15,8 @@ import { filesBelow } from './fingerprint.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const concurrency = 2;
 const fileTimeoutMs = { ci: 10 * 60_000, nightly: 2 * 60 * 60_000, soak: 24 * 60 * 60_000 };
+/** For a `t.test` that names no time of its own: tap's 30 are few where others load the machine. */
+const patienceSeconds = '180';
 const suffixes = { ci: ['.test.ts'], nightly: ['.test.ts', '.nightly.ts'], soak: ['.soak.ts'] };
 const secondChancesMax = process.env.CI ? 3 : 0;
 const noTotals = { counts: {}, files: [], failed: [], empty: [] };
@@ -59,7 +61,7 @@ function run(list, width) {
   const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', ...options, ...list], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, KUBELET_TS_TEST_TOTALS: totals, KUBELET_TS_TIER: tier },
+    env: { TAP_TIMEOUT: patienceSeconds, ...process.env, KUBELET_TS_TEST_TOTALS: totals, KUBELET_TS_TIER: tier },
   });
   const result = { status, totals: existsSync(totals) ? JSON.parse(readFileSync(totals, 'utf8')) : noTotals };
   rmSync(directory, { recursive: true });

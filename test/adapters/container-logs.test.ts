@@ -12,7 +12,7 @@ const everything: LogReadOptions = { tailLines: null, limitBytes: null, since: n
 const native = openNativeLinux({ kernelLogPath: '/dev/null', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } }, false);
 const watched = new FileLogReader({ openFileWatch: (listener) => native.openFileWatch(listener) });
 const polled = new FileLogReader({ openFileWatch: null });
-const boundMillis = 20_000;
+const boundMillis = 60_000;
 
 const lines = (from: number, to: number, stream = 'stdout'): string =>
   Array.from({ length: to - from }, (_, i) => `2026-01-01T00:00:00.${String(from + i).padStart(9, '0')}Z ${stream} F line ${from + i}\n`).join('');

@@ -14,7 +14,7 @@ import type { ManifestOperations } from '../../src/ports/outbound/manifests.js';
 
 const native = openNativeLinux({ kernelLogPath: '/dev/null', service: serviceEnvironmentOf({}) }, false);
 const hour = 3_600_000_000;
-const patienceMillis = 20_000;
+const patienceMillis = 60_000;
 
 type Pods = readonly Pod[];
 

@@ -49,7 +49,7 @@ export function bytesOf(stream: Readable): Promise<Buffer> {
 }
 
 export async function until(what: string, met: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 1_000; i++) {
+  for (let i = 0; i < 6_000; i++) {
     if (await met()) return;
     await delay(10);
   }

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const boundMillis = 30_000;
+const boundMillis = 90_000;
 
 export class Program {
   out = '';

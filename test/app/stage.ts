@@ -14,7 +14,7 @@ import type { Pod } from '../../src/ports/model/pod.js';
 import type { LogFields, Logger, LogLevel } from '../../src/ports/outbound/logger.js';
 import type { SimContainer } from '../../src/sim/index.js';
 
-const boundMillis = 15_000;
+const boundMillis = 60_000;
 const quick = { look: 500, runSandbox: 5_000, createContainer: 1_000, startContainer: 1_000, stop: 1_000, remove: 1_000, pull: 1_000 };
 
 export class LogLines implements Logger {

@@ -13,7 +13,7 @@ import type { PrivateContainerd } from './private-containerd.js';
 const program = fileURLToPath(new URL('../../bundle/kubelet-ts.mjs', import.meta.url));
 const pollMs = 25;
 /** Long enough for a machine that does other things, too; nothing waits this long unless it fails. */
-const defaultUntilMs = 60_000;
+const defaultUntilMs = 120_000;
 const shownLines = 25;
 /** USER_HZ, which is 100 on every architecture that Node runs on. */
 const ticksPerSecond = 100;

@@ -4,7 +4,7 @@ import { CriConnection, CriContainers, CriImages, CriRuntimeState, CriSandboxes 
 import type { RuntimePortsUnderTest } from './container-runtime.contract.js';
 
 const pollMs = 20;
-const untilTimeMs = 20_000;
+const untilTimeMs = 60_000;
 
 export interface CriClient {
   readonly connection: CriConnection;
