@@ -95,7 +95,7 @@ t.test('Watch', async (t) => {
   t.strictSame(look(manager, reading, since), { kind: 'failed', message: 'failed to sync secret cache: timed out waiting for the condition' });
   reading.copies.set(key, { synced: true, object: null });
   t.equal(isShown(manager, key), false, 'nobody was told anything of it');
-  t.strictSame(look(manager, reading), { kind: 'absent' });
+  t.strictSame(look(manager, reading), { kind: 'absent', message: 'secret "s" not found' });
   t.equal(isShown(manager, key), true, 'its absence is something to show, too');
   reading.copies.set(key, { synced: true, object: secret('1') });
   t.match(look(manager, reading), { kind: 'found', object: secret('1') });
@@ -151,7 +151,7 @@ t.test('Cache: what an answer leads to', async (t) => {
     ['an older version is not believed', ok(secret('4')), { kind: 'found', object: { metadata: { resourceVersion: '5' } } }],
     ['a newer one is', ok(secret('6')), { kind: 'found', object: { metadata: { resourceVersion: '6' } } }],
     ['a failure leaves what is known', failure('unavailable', 'away'), { kind: 'found', object: { metadata: { resourceVersion: '5' } } }],
-    ['one that is gone is gone', failure('not-found'), { kind: 'absent' }],
+    ['one that is gone is gone', failure('not-found'), { kind: 'absent', message: 'secrets "s" not found' }],
   ];
   for (const [sentence, outcome, expected] of rows) {
     const { reading, manager } = begin();

@@ -180,7 +180,7 @@ t.test('objects that are missing', async (t) => {
   run.run(30 * second);
   t.equal(run.phase('optional'), 'Running');
   t.equal(run.phase('required'), 'Pending');
-  t.strictSame(run.messages('required', 'FailedMount'), ['MountVolume.SetUp failed for volume "c" : configmaps "later" not found']);
+  t.strictSame(run.messages('required', 'FailedMount'), ['MountVolume.SetUp failed for volume "c" : configmap "later" not found']);
   run.configMap('later', { x: '1' });
   run.run(90 * second);
   t.equal(run.phase('required'), 'Running');

@@ -63,7 +63,7 @@ t.test('a node comes up', async (t) => {
     metadata: { labels: { 'kubernetes.io/hostname': 'n1', 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64', 'node.kubernetes.io/pool': 'a' } },
     spec: { taints: [{ key: 'new', effect: 'NoSchedule' }] },
     status: {
-      capacity: { cpu: '4', memory: '16Gi', pods: '110', 'hugepages-2Mi': '0' },
+      capacity: { cpu: '4', memory: '16Gi', pods: '110', 'hugepages-2Mi': '0', 'ephemeral-storage': '100Gi' },
       allocatable: { cpu: '4' },
       nodeInfo: { osImage: 'Simulated Linux', kernelVersion: '6.12.0', containerRuntimeVersion: 'sim://1.0.0', architecture: 'amd64', operatingSystem: 'linux' },
       daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },

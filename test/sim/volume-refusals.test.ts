@@ -14,8 +14,8 @@ const full: FaultRule = {
 };
 
 const rows: readonly (readonly [sentence: string, volume: Volume, message: string | RegExp | null, faults?: readonly FaultRule[]])[] = [
-  ['a config map that isn’t there', config({ name: 'none' }), setUp('configmaps "none" not found')],
-  ['a secret that isn’t there', { name: 'v', secret: { secretName: 'none', defaultMode: 0o644 } }, setUp('secrets "none" not found')],
+  ['a config map that isn’t there', config({ name: 'none' }), setUp('configmap "none" not found')],
+  ['a secret that isn’t there', { name: 'v', secret: { secretName: 'none', defaultMode: 0o644 } }, setUp('secret "none" not found')],
   ['an optional one that isn’t there', config({ name: 'none', optional: true }), null],
   ['a key that isn’t there', config({ items: [{ key: 'none', path: 'x' }] }), setUp('configmap references non-existent config key: none')],
   ['an optional key that isn’t there', config({ optional: true, items: [{ key: 'none', path: 'x' }] }), null],
@@ -23,7 +23,7 @@ const rows: readonly (readonly [sentence: string, volume: Volume, message: strin
   [
     'several things wrong in one projected volume',
     projected({ configMap: { name: 'none' } }, { secret: { name: 'none' } }),
-    setUp('[configmaps "none" not found, secrets "none" not found]'),
+    setUp('[configmap "none" not found, secret "none" not found]'),
   ],
   ['a disk that is full once', config({}), setUp('ENOSPC: no space left on device'), [full]],
   ['a medium that doesn’t exist', { name: 'v', emptyDir: { medium: 'Tape' } }, setUp('unknown storage medium "Tape"')],

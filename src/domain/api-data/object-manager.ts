@@ -22,7 +22,8 @@ export type ChangeDetection = 'Watch' | 'Cache' | 'Get';
 
 export type ObjectAnswer =
   | { readonly kind: 'found'; readonly object: ApiObject }
-  | { readonly kind: 'absent' }
+  /** The message is the reference's: a watched copy calls the object by its kind, the server by its resource. */
+  | { readonly kind: 'absent'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string }
   /** It is being read; look again when told, or at that time. */
   | { readonly kind: 'pending'; readonly until: Micros | null };
@@ -142,7 +143,7 @@ export function lookUpObject(manager: ObjectManager, kind: ObjectKind, namespace
 }
 
 function lookAtWatch(managed: ManagedObject, since: Micros, reading: ObjectReading): ObjectAnswer {
-  const { key, kind } = managed;
+  const { key, kind, name } = managed;
   const copy = reading.watched(key);
   if (copy === null) watch(managed, reading);
   if (copy === null || !copy.synced) {
@@ -150,7 +151,7 @@ function lookAtWatch(managed: ManagedObject, since: Micros, reading: ObjectReadi
     return { kind: 'failed', message: `failed to sync ${kind.toLowerCase()} cache: timed out waiting for the condition` };
   }
   managed.answered = true;
-  if (copy.object === null) return { kind: 'absent' };
+  if (copy.object === null) return { kind: 'absent', message: `${kind.toLowerCase()} ${goQuote(name)} not found` };
   if ((copy.object as { readonly immutable?: boolean }).immutable === true) {
     managed.frozen = copy.object;
     reading.unwatch(key);
@@ -165,7 +166,8 @@ function lookAtFetched(strategy: 'Cache' | 'Get', managed: ManagedObject, since:
     const isGood = strategy === 'Cache' && fetched.error === null && fetched.object !== null && fetched.askedAt + reading.ttl > since;
     if (isFresh || isGood) {
       if (fetched.object !== null) return { kind: 'found', object: fetched.object };
-      return fetched.error === null ? { kind: 'absent' } : { kind: 'failed', message: fetched.error };
+      if (fetched.error !== null) return { kind: 'failed', message: fetched.error };
+      return { kind: 'absent', message: `${plurals[managed.kind]} ${goQuote(managed.name)} not found` };
     }
   }
   if (managed.fetching === null) {

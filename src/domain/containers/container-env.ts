@@ -17,7 +17,10 @@ import { envValueOf, envValueOfText } from './env-value.js';
 import type { Resolved } from './namespaces.js';
 import { serviceEnv } from './service-env.js';
 
-export type ObjectLookup<T> = { readonly kind: 'found'; readonly value: T } | { readonly kind: 'notFound' } | { readonly kind: 'failed'; readonly message: string };
+export type ObjectLookup<T> =
+  | { readonly kind: 'found'; readonly value: T }
+  | { readonly kind: 'notFound'; readonly message?: string }
+  | { readonly kind: 'failed'; readonly message: string };
 
 /** Config maps and secrets of the pod's namespace, by name. */
 export interface ConfigObjects {
@@ -108,7 +111,7 @@ function entriesOf(pod: Pod, kind: Kind, name: string, optional: boolean, object
   if (objects === null) return refused(`couldn't get ${kind} ${pod.metadata.namespace ?? ''}/${name}, no kubeClient defined`);
   const found = kind === 'configMap' ? objects.configMap(name) : objects.secret(name);
   if (found.kind === 'failed') return refused(found.message);
-  if (found.kind === 'notFound') return optional ? { ok: true, value: null } : refused(`${kind.toLowerCase()} ${goQuote(name)} not found`);
+  if (found.kind === 'notFound') return optional ? { ok: true, value: null } : refused(found.message ?? `${kind.toLowerCase()} ${goQuote(name)} not found`);
   const decode = (text: string): string => (kind === 'configMap' ? envValueOfText(text) : envValueOf(base64Decode(text) ?? new Uint8Array()));
   return { ok: true, value: new Map(Object.entries(found.value.data ?? {}).map(([key, text]) => [key, decode(text)])) };
 }

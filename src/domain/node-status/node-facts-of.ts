@@ -4,6 +4,7 @@ import type { RuntimeHandler } from '../../ports/outbound/container-runtime.js';
 import { machineCapacity, nodeReservation } from '../cgroups/node-allocatable.js';
 import { resourceListOf } from '../qos/pod-resources.js';
 import { parseIp } from '../values/ip-address.js';
+import { canonicalQuantity, quantityOf } from '../values/quantity.js';
 import type { DeviceResources } from './node-capacity.js';
 import type { Pressures } from './node-conditions.js';
 import { imagesBySize, nodeImages } from './node-images.js';
@@ -64,7 +65,7 @@ export function nameToResolve({ nodeName, hostname, nodeIps, externalCloudProvid
 function capacityFacts(settings: NodeSettings, machine: NodeReporter['machine'], devices: DeviceResources): NodeFacts['capacity'] {
   const { maxPods, podsPerCore } = settings;
   const disk = settings.localStorageCapacityIsolation ? (machine?.rootFilesystemBytes ?? null) : null;
-  const limits = { maxPods, podsPerCore, devices, ephemeralStorage: disk === null ? null : String(disk) };
+  const limits = { maxPods, podsPerCore, devices, ephemeralStorage: disk === null ? null : canonicalQuantity(quantityOf(disk, 'BinarySI')) };
   if (machine === null) return { ...limits, machine: null, reservation: {} };
   const { cpus, memoryBytes, hugePages, maxPids } = machine;
   const capacity = machineCapacity({ cpus, memoryBytes: BigInt(memoryBytes), hugePages, maxPids, ephemeralStorageBytes: disk === null ? null : BigInt(disk) });

@@ -39,6 +39,7 @@ export function envObjectsOf({ envObjects }: ContainerStart, { apiData }: SyncCo
 function lookup<T>(read: EnvObjects | null, kind: ObjectKind, name: string): ObjectLookup<T> {
   const answer = read?.get(`${kind}/${name}`);
   if (answer?.kind === 'found') return { kind: 'found', value: answer.object as unknown as T };
+  if (answer?.kind === 'absent') return { kind: 'notFound', message: answer.message };
   return answer?.kind === 'failed' ? answer : { kind: 'notFound' };
 }
 

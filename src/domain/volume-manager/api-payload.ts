@@ -48,7 +48,7 @@ export function payloadOf(pod: Pod, volume: Volume, since: Micros, { apiData, no
 
 function lookupOf<T>(answer: ObjectAnswer): Lookup<T> {
   if (answer.kind === 'found') return { kind: 'found', object: answer.object as unknown as T };
-  return answer.kind === 'failed' ? answer : { kind: 'absent' };
+  return answer.kind === 'pending' ? { kind: 'absent' } : answer;
 }
 
 function lookups<T>(apiData: ApiData | null, kind: ObjectKind, namespace: string, names: readonly string[], since: Micros, waits: Waits): ReadonlyMap<string, Lookup<T>> {

@@ -14,8 +14,11 @@ import { cleanPath } from '../values/slash-paths.js';
 import { utf8Encode } from '../values/utf8.js';
 import type { PayloadFile } from './volume-payload.js';
 
-/** What asking for an object gave. `failed` is any error but absence, and counts even where the object is optional. */
-export type Lookup<T> = { readonly kind: 'found'; readonly object: T } | { readonly kind: 'absent' } | { readonly kind: 'failed'; readonly message: string };
+/** What asking for an object gave. `failed` is any error but absence, and counts even where the object is optional; an absence may say itself what it is. */
+export type Lookup<T> =
+  | { readonly kind: 'found'; readonly object: T }
+  | { readonly kind: 'absent'; readonly message?: string }
+  | { readonly kind: 'failed'; readonly message: string };
 
 /** Files so far and what is wrong; with any error the files count for nothing. */
 export interface Collected {
@@ -80,7 +83,7 @@ function downwardValue({ fieldRef, resourceFieldRef }: DownwardAPIVolumeFile, po
 function objectOf<T>(lookup: Lookup<T>, optional: boolean, absent: string): Resolved<T | null> {
   if (lookup.kind === 'found') return { ok: true, value: lookup.object };
   if (lookup.kind === 'failed') return { ok: false, message: lookup.message };
-  return optional ? { ok: true, value: null } : { ok: false, message: absent };
+  return optional ? { ok: true, value: null } : { ok: false, message: lookup.message ?? absent };
 }
 
 /** All keys, or those that items name; the first error ends it. */
