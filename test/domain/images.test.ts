@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { newImagePullBackoff } from '../../src/domain/backoff/image-pull-backoff.js';
+import { type CredentialProvider, cachedAnswer, newCredentialPluginCache, takeAnswer } from '../../src/domain/images/credential-plugins.js';
 import { readDockerConfigJson } from '../../src/domain/images/docker-config.js';
 import { advanceEnsureImage, beginEnsureImage, type EnsureImageReply } from '../../src/domain/images/ensure-image.js';
 import { type CredentialSource, credentialsFor, keyringOfConfig, type TrackedCredentials } from '../../src/domain/images/keyring.js';
@@ -307,4 +308,40 @@ t.test('patterns', async (t) => {
     ['a*b*c*d*e*f', 'a'.repeat(40), false],
   ];
   for (const [pattern, text, want] of rows) t.equal(globMatches(pattern, text), want, `${pattern} ${text.slice(0, 8)}`);
+});
+
+t.test('answers of a plugin are their account’s, and a token is a password only where it may be one', async (t) => {
+  const apiVersion = 'credentialprovider.kubelet.k8s.io/v1';
+  const keys = { requiredServiceAccountAnnotationKeys: [], optionalServiceAccountAnnotationKeys: [] };
+  const provider = (cacheType: 'Token' | 'ServiceAccount'): CredentialProvider => ({
+    ...{ name: 'p', matchImages: ['r.io'], defaultCacheDuration: 0, apiVersion, args: [], env: [] },
+    tokenAttributes: { serviceAccountTokenAudience: 'a', cacheType, requireServiceAccount: true, ...keys },
+  });
+  const identity = { namespace: 'ns', name: 'a', uid: '1', annotations: { x: '1' }, token: 'secret-token' };
+  const answer = (password: string) =>
+    JSON.stringify({ kind: 'CredentialProviderResponse', apiVersion, cacheKeyType: 'Global', cacheDuration: '1h', auth: { 'r.io': { username: 'u', password } } });
+  const question = (cacheType: 'Token' | 'ServiceAccount') => ({ provider: provider(cacheType), repository: 'r.io/app', identity });
+  const refused = takeAnswer(newCredentialPluginCache(), question('ServiceAccount'), answer(identity.token), now);
+  t.equal(refused.ok, false);
+  t.notMatch(JSON.stringify(refused), identity.token);
+  t.equal(takeAnswer(newCredentialPluginCache(), question('Token'), answer(identity.token), now).ok, true);
+  const others = [
+    ['the same', identity, true, true],
+    ['another token of it', { ...identity, token: 'other' }, true, false],
+    ['the account made anew', { ...identity, uid: '2' }, false, false],
+    ['another account', { ...identity, name: 'b' }, false, false],
+    ['other annotations', { ...identity, annotations: { x: '2' } }, false, false],
+    ['the node', null, false, false],
+  ] as const;
+  for (const [who, other, ofAccount, ofToken] of others) {
+    for (const [cacheType, expected] of [
+      ['ServiceAccount', ofAccount],
+      ['Token', ofToken],
+    ] as const) {
+      const cache = newCredentialPluginCache();
+      t.equal(takeAnswer(cache, question(cacheType), answer('p'), now).ok, true);
+      t.equal(cachedAnswer(cache, provider(cacheType), 'r.io/other', other, now + 1) !== null, expected, `${cacheType}: ${who}`);
+      t.notMatch(JSON.stringify([...cache.answers.keys()]), identity.token, 'no key has the token');
+    }
+  }
 });

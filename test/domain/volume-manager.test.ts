@@ -159,6 +159,7 @@ const settings: Volume = { name: 'settings', configMap: { name: 'settings', defa
 const driven: Volume = { name: 'driven', csi: { driver: 'd' } };
 const record = { name: 'd', endpoint: '/d.sock', socket: '/d-reg.sock', version: '1.0.0' };
 const lost = { kind: 'failed', message: 'gone' } as const;
+const others = { trustBundles: () => lost, pluginToken: () => lost, serviceAccount: () => lost, takeChanged: () => false };
 
 /** What a volume may wait for without a time at which it would look again; and how that comes. */
 const awaited: readonly (readonly [what: string, volume: Volume, comes: (manager: Manager) => Doing])[] = [
@@ -166,7 +167,7 @@ const awaited: readonly (readonly [what: string, volume: Volume, comes: (manager
     'a token',
     token,
     (manager) => {
-      const data = { token: (): TokenAnswer => ({ kind: 'pending' }), object: () => lost, trustBundles: () => lost, takeChanged: () => false };
+      const data = { token: (): TokenAnswer => ({ kind: 'pending' }), object: () => lost, ...others };
       manager.apiData = data;
       return (state, context) => {
         data.token = () => ({ kind: 'found', token: 't', expirationTimestamp: '2027-01-01T00:00:00Z' });
@@ -178,7 +179,7 @@ const awaited: readonly (readonly [what: string, volume: Volume, comes: (manager
     'an object that is asked for',
     settings,
     (manager) => {
-      const data = { object: (): ObjectAnswer => ({ kind: 'pending', until: null }), token: () => lost, trustBundles: () => lost, takeChanged: () => false };
+      const data = { object: (): ObjectAnswer => ({ kind: 'pending', until: null }), token: () => lost, ...others };
       manager.apiData = data;
       return (state, context) => {
         data.object = () => ({ kind: 'failed', message: 'no such thing' });

@@ -13,7 +13,19 @@ import { volumeWoken } from '../volume-manager/volume-operations.js';
 import { adopted, releasedSets } from './adopted-pods.js';
 import { AgentContext } from './agent-context.js';
 import type { AgentEvent, AgentState } from './agent-state.js';
-import { idleObjects, objectMachine, objectReplied, releaseIdleObjects, tokenDue, tokenMachine, tokenRefreshMachine, tokenReplied } from './api-data.js';
+import {
+  idleObjects,
+  objectMachine,
+  objectReplied,
+  pluginDataReplied,
+  pluginTokenMachine,
+  releaseIdleObjects,
+  serviceAccountMachine,
+  tokenDue,
+  tokenMachine,
+  tokenRefreshMachine,
+  tokenReplied,
+} from './api-data.js';
 import { apiReplied, apiSaw, apiWoken, beginApiObjects } from './api-objects.js';
 import { apiParts } from './api-owners.js';
 import { beginCgroupLook, cgroupLookReplied, planCgroupLook } from './cgroup-look.js';
@@ -170,6 +182,10 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
       return;
     case tokenMachine:
       tokenReplied(context, key, reply);
+      return;
+    case pluginTokenMachine:
+    case serviceAccountMachine:
+      pluginDataReplied(context, reply);
       return;
     case 'housekeeping':
       housekeepingReplied(context, reply);

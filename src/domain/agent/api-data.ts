@@ -15,7 +15,9 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
 import type { ApiData, TrustBundlesAnswer } from '../api-data/api-data.js';
 import { defaultObjectTtl, isShown, lookUpObject, type ObjectReading, objectFetched, podsOf, registerPod, releaseIdle, unregisterPod } from '../api-data/object-manager.js';
+import { lookUpServiceAccount, serviceAccountRead } from '../api-data/service-accounts.js';
 import { forgetTokens, lookUpToken, nextTokenRefresh, type TokenAsking, tokenAnswered, tokenRequestBody } from '../api-data/token-cache.js';
+import { resumeIdentityWaits } from '../images/image-manager.js';
 import type { Address, Reply } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import { volumeDataArrived } from '../volume-manager/volume-operations.js';
@@ -32,11 +34,14 @@ import { withEffects } from './worker-effects.js';
 export const objectMachine = 'object';
 export const idleObjects: Address = { machine: 'idle-objects', key: '' };
 export const tokenMachine = 'token';
+export const pluginTokenMachine = 'plugin-token';
+export const serviceAccountMachine = 'service-account';
 export const tokenRefreshMachine = 'token-refresh';
 const ttlAnnotation = 'node.alpha.kubernetes.io/ttl';
 export const trustBundleReflector = 'clustertrustbundles';
 const trustBundlePatience: Micros = 10 * microsPerSecond;
 const requestTimeout: Micros = 30 * microsPerSecond;
+const serviceAccounts = { group: '', version: 'v1', plural: 'serviceaccounts' } as const;
 
 /** What pods of an agent with an apiserver are given; null: standalone. */
 export function apiDataOf(context: AgentContext): ApiData | null {
@@ -44,7 +49,16 @@ export function apiDataOf(context: AgentContext): ApiData | null {
   if (api === null) return null;
   return {
     object: (kind, namespace, name, since) => lookUpObject(api.objects, kind, namespace, name, since, readingOf(context, api)),
-    token: (request, since) => lookUpToken(api.tokens, request, since, askingOf(context)),
+    token: (request, since) => lookUpToken(api.tokens, request, since, askingOf(context, tokenMachine)),
+    pluginToken: (request, since) => lookUpToken(api.pluginTokens, request, since, askingOf(context, pluginTokenMachine)),
+    serviceAccount: (namespace, name, since) => {
+      const { turn } = context;
+      const key = `${namespace}/${name}`;
+      const place = { client: 'main', resource: serviceAccounts, namespace, name, resourceVersion: null } as const;
+      return lookUpServiceAccount(api.serviceAccounts, key, since, turn.now, () =>
+        turn.ask('apiReader.get', { machine: serviceAccountMachine, key }, 'get', place, requestTimeout),
+      );
+    },
     trustBundles: (since) => trustBundlesOf(context, api, since),
     takeChanged: (uid) => api.outdated.delete(uid),
   };
@@ -81,6 +95,7 @@ export function unregisterObjects(context: AgentContext, uid: string): void {
   if (api === null) return;
   unregisterPod(api.objects, uid, readingOf(context, api));
   forgetTokens(api.tokens, uid);
+  forgetTokens(api.pluginTokens, uid);
   api.outdated.delete(uid);
   context.turn.end({ machine: tokenRefreshMachine, key: uid });
 }
@@ -113,9 +128,19 @@ export function objectReplied(context: AgentContext, key: string, { outcome }: R
 export function tokenReplied(context: AgentContext, key: string, { outcome }: Reply<AgentOperations>): void {
   const { api } = context.state;
   if (api === null) return;
-  const uid = tokenAnswered(api.tokens, key, outcome as Parameters<typeof tokenAnswered>[2], askingOf(context));
+  const uid = tokenAnswered(api.tokens, key, outcome as Parameters<typeof tokenAnswered>[2], askingOf(context, tokenMachine));
   if (!outcome.ok) context.turn.log('error', "Couldn't update token", { podUID: uid ?? '', err: outcome.error.message });
   if (uid !== null) tell(context, api, [uid], false);
+}
+
+/** A token or a service account that plugins are to be asked with. */
+export function pluginDataReplied(context: AgentContext, { address, outcome }: Reply<AgentOperations>): void {
+  const { api } = context.state;
+  if (api === null) return;
+  const read = outcome as Parameters<typeof tokenAnswered>[2];
+  if (address.machine === serviceAccountMachine) serviceAccountRead(api.serviceAccounts, address.key, read);
+  else tokenAnswered(api.pluginTokens, address.key, read, askingOf(context, pluginTokenMachine));
+  resumeIdentityWaits(context);
 }
 
 export function tokenDue(context: AgentContext, uid: string): void {
@@ -173,15 +198,15 @@ function ttlOf(api: ApiState): Micros {
   return /^\d+$/.test(text) ? Number(text) * microsPerSecond : defaultObjectTtl;
 }
 
-function askingOf(context: AgentContext): TokenAsking {
+function askingOf(context: AgentContext, machine: string): TokenAsking {
   const { turn } = context;
   return {
     now: turn.now,
     random: (key) => turn.random('token', key),
     ask: (key, request) => {
       const object: ApiObject = tokenRequestBody(request);
-      const place = { client: 'main', resource: { group: '', version: 'v1', plural: 'serviceaccounts' }, namespace: request.namespace } as const;
-      turn.ask('apiWriter.create', { machine: tokenMachine, key }, 'create', { ...place, name: request.serviceAccountName, subresource: 'token', object }, requestTimeout);
+      const place = { client: 'main', resource: serviceAccounts, namespace: request.namespace } as const;
+      turn.ask('apiWriter.create', { machine, key }, 'create', { ...place, name: request.serviceAccountName, subresource: 'token', object }, requestTimeout);
     },
   };
 }

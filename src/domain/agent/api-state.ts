@@ -6,6 +6,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { Service } from '../../ports/model/service.js';
 import { objectKey, type ReflectorState } from '../api-cache/reflector.js';
 import { type ChangeDetection, newObjectManager, type ObjectManager } from '../api-data/object-manager.js';
+import type { ServiceAccounts } from '../api-data/service-accounts.js';
 import { newTokenCache, type TokenCache } from '../api-data/token-cache.js';
 import { newStatusWrites, type StatusWrites } from '../status/status-write.js';
 import { type MirrorPods, newMirrorPods } from './mirror-pods-state.js';
@@ -23,6 +24,9 @@ export interface ApiState {
   /** Secrets and config maps of the node's pods. */
   readonly objects: ObjectManager;
   readonly tokens: TokenCache;
+  /** Of tokens and service accounts those that credential provider plugins are asked with. */
+  readonly pluginTokens: TokenCache;
+  readonly serviceAccounts: ServiceAccounts;
   /** Pods whose volumes may no longer show what the API has. */
   readonly outdated: Set<string>;
   /** A look at watches that nobody asks about has its time. */
@@ -39,6 +43,8 @@ export function newApiState(nodeName: string, strategy: ChangeDetection, syncFre
     withdrawn: false,
     objects: newObjectManager(strategy, syncFrequency),
     tokens: newTokenCache(),
+    pluginTokens: newTokenCache(),
+    serviceAccounts: new Map(),
     outdated: new Set(),
     idleLookPlanned: false,
   };

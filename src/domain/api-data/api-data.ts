@@ -3,6 +3,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { TokenRequest } from '../volumes/api-data-volume.js';
 import type { ClusterTrustBundle } from '../volumes/trust-bundles.js';
 import type { ObjectAnswer, ObjectKind } from './object-manager.js';
+import type { ServiceAccountAnswer } from './service-accounts.js';
 import type { TokenAnswer } from './token-cache.js';
 
 export type TrustBundlesAnswer =
@@ -15,6 +16,10 @@ export interface ApiData {
   /** @param since when the one who wants it began to look */
   object(kind: ObjectKind, namespace: string, name: string, since: Micros): ObjectAnswer;
   token(request: TokenRequest, since: Micros): TokenAnswer;
+  /** One that a credential provider plugin is given, which nobody shows. @param since as above */
+  pluginToken(request: TokenRequest, since: Micros): TokenAnswer;
+  /** @param since as above */
+  serviceAccount(namespace: string, name: string, since: Micros): ServiceAccountAnswer;
   /** All of the cluster. @param since as above */
   trustBundles(since: Micros): TrustBundlesAnswer;
   /** Whether what the pod refers to has changed since this was last asked. */

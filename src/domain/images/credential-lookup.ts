@@ -7,15 +7,19 @@ import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
-import { type CredentialProvider, cachedAnswer, pluginRun, pluginTimeout, providesFor, takeAnswer } from './credential-plugins.js';
+import { cachedAnswer, pluginRun, pluginTimeout, providesFor, takeAnswer } from './credential-plugins.js';
 import { readDockerCfg, readDockerConfigJson } from './docker-config.js';
+import { identityFor } from './identity-lookup.js';
 import { credentialPluginMachine, type ImageContext, imageStoreAddress } from './image-context.js';
-import type { ImageRun } from './image-manager-state.js';
-import { credentialsFor, type Keyring, keyringOfConfig, keyringOfSecrets, type TrackedCredentials } from './keyring.js';
+import type { CredentialLookup, ImageRun } from './image-manager-state.js';
+import { type CredentialSource, credentialsFor, type Keyring, keyringOfConfig, keyringOfSecrets, type TrackedCredentials } from './keyring.js';
+import { type PluginIdentity, runKey } from './plugin-identity.js';
 
 const nodeKeyringHolds: Micros = 300_000_000;
 const empty: Keyring = new Map();
 const nodeSource = { kind: 'node' } as const;
+/** The place of the first plugin's keyring, after those of the secrets and of the node. */
+const firstPlugin = 2;
 
 export type LookUp =
   | { readonly kind: 'found'; readonly credentials: readonly TrackedCredentials[] }
@@ -28,10 +32,12 @@ export function lookUpCredentials(run: ImageRun, context: ImageContext): LookUp 
   if (run.lookup === null) {
     const secrets = keyringOfSecrets(pullSecrets(run.request.pod, context));
     if (!secrets.ok) return { kind: 'failed', message: secrets.message };
-    const { credentialProviders } = context.imageSettings;
-    const keyrings: (Keyring | null)[] = [secrets.keyring, nodeKeyring(run, context)];
-    run.lookup = { keyrings };
-    for (const provider of credentialProviders) keyrings.push(pluginKeyring(provider, run, context));
+    const lookup: CredentialLookup = { since: context.turn.now, keyrings: [secrets.keyring, nodeKeyring(run, context)], withoutIdentity: new Set() };
+    run.lookup = lookup;
+    for (let i = 0; i < context.imageSettings.credentialProviders.length; i++) lookup.keyrings.push(pluginKeyring(i, run, lookup, context));
+  } else {
+    const { lookup } = run;
+    for (const i of lookup.withoutIdentity) lookup.keyrings[firstPlugin + i] = pluginKeyring(i, run, lookup, context);
   }
   const keyrings = run.lookup.keyrings.filter((keyring) => keyring !== null);
   if (keyrings.length < run.lookup.keyrings.length) return { kind: 'waiting' };
@@ -87,51 +93,56 @@ export function nodeConfigReplied(context: ImageContext, reply: Reply<AgentOpera
   return waiting;
 }
 
-/** null: the plugin is being asked. */
-function pluginKeyring(provider: CredentialProvider, run: ImageRun, context: ImageContext): Keyring | null {
-  const { images, turn } = context;
+/** null: the plugin is being asked, or that by which it is to be asked. */
+function pluginKeyring(index: number, run: ImageRun, lookup: CredentialLookup, context: ImageContext): Keyring | null {
+  const { images, imageSettings, turn } = context;
+  const provider = imageSettings.credentialProviders[index];
   const { repository } = run.ensure;
-  if (!providesFor(provider, repository) || !mayRun(provider, run.request.pod, context)) return empty;
-  const cached = cachedAnswer(images.plugins, provider, repository, turn.now);
-  if (cached !== null) return keyringOfConfig(cached, nodeSource);
-  const key = `${provider.name} ${repository}`;
-  const waiting = images.plugins.waiting.get(key);
-  if (waiting !== undefined) {
-    waiting.push(run.id);
+  if (provider === undefined || !providesFor(provider, repository)) return empty;
+  const answer = identityFor(provider, run, lookup.since, context);
+  if (answer.kind === 'pending') {
+    lookup.withoutIdentity.add(index);
     return null;
   }
-  images.plugins.waiting.set(key, [run.id]);
-  turn.ask('registryCredentials.runPlugin', { machine: credentialPluginMachine, key }, 'run', pluginRun(provider, repository), pluginTimeout);
+  lookup.withoutIdentity.delete(index);
+  if (answer.kind === 'not-asked') return empty;
+  const identity = answer.kind === 'account' ? answer.identity : null;
+  const cached = cachedAnswer(images.plugins, provider, repository, identity, turn.now);
+  if (cached !== null) return keyringOfConfig(cached, sourceOf(identity));
+  const key = `${provider.name} ${repository} ${runKey(identity)}`;
+  const waiting = images.plugins.waiting.get(key);
+  if (waiting !== undefined) {
+    waiting.runs.push(run.id);
+    return null;
+  }
+  images.plugins.waiting.set(key, { runs: [run.id], identity });
+  turn.ask('registryCredentials.runPlugin', { machine: credentialPluginMachine, key }, 'run', pluginRun(provider, repository, identity), pluginTimeout);
   return null;
 }
 
-/** Without an apiserver there are no service accounts, and so no tokens: such a plugin runs only for pods that have none, where it may. */
-function mayRun({ name, tokenAttributes }: CredentialProvider, pod: Pod, { turn }: ImageContext): boolean {
-  if (tokenAttributes === null) return true;
-  const { serviceAccountName = '' } = pod.spec;
-  if (serviceAccountName === '') return !tokenAttributes.requireServiceAccount;
-  turn.log('error', 'Failed to get credentials from a credential provider plugin', { provider: name, err: 'cannot get ServiceAccounts when kubelet is in standalone mode' });
-  return false;
+function sourceOf(identity: PluginIdentity | null): CredentialSource {
+  if (identity === null) return nodeSource;
+  const { namespace, name, uid } = identity;
+  return { kind: 'service-account', namespace, name, uid };
 }
 
 /** Takes a plugin's answer, or that it has none. Answers with the runs that may go on. */
 export function pluginReplied(context: ImageContext, key: string, reply: Reply<AgentOperations>): number[] {
   if (reply.op !== 'registryCredentials.runPlugin') return [];
   const { images, imageSettings, turn } = context;
-  const space = key.indexOf(' ');
-  const [name, repository] = [key.slice(0, space), key.slice(space + 1)];
+  const [name = '', repository = ''] = key.split(' ');
   const index = imageSettings.credentialProviders.findIndex((provider) => provider.name === name);
   const provider = imageSettings.credentialProviders[index];
-  const waiting = images.plugins.waiting.get(key) ?? [];
+  const { runs, identity } = images.plugins.waiting.get(key) ?? { runs: [], identity: null };
   images.plugins.waiting.delete(key);
-  if (provider === undefined) return waiting;
+  if (provider === undefined) return runs;
   const answer = reply.outcome.ok
-    ? takeAnswer(images.plugins, provider, repository, reply.outcome.value.stdout, turn.now)
+    ? takeAnswer(images.plugins, { provider, repository, identity }, reply.outcome.value.stdout, turn.now)
     : { ok: false as const, message: `error execing credential provider plugin ${name} for image ${repository}: ${reply.outcome.error.message}` };
   if (!answer.ok) turn.log('error', 'Failed to get credentials from a credential provider plugin', { provider: name, image: repository, err: answer.message });
-  const keyring = answer.ok ? keyringOfConfig(answer.config, nodeSource) : empty;
-  for (const id of waiting) setKeyring(context, id, 2 + index, keyring);
-  return waiting;
+  const keyring = answer.ok ? keyringOfConfig(answer.config, sourceOf(identity)) : empty;
+  for (const id of runs) setKeyring(context, id, firstPlugin + index, keyring);
+  return runs;
 }
 
 function setKeyring({ images }: ImageContext, id: number, index: number, keyring: Keyring): void {

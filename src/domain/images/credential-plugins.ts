@@ -7,6 +7,7 @@ import { type Nanoseconds, nanosPerMicrosecond, parseDuration } from '../values/
 import { goJsonProblem } from '../values/go-json.js';
 import { goQuote } from '../values/go-text.js';
 import type { DockerConfig, RegistryLogin } from './docker-config.js';
+import { identityKey, type PluginIdentity } from './plugin-identity.js';
 import { keyMatchesRepository, registryKey } from './registry-location.js';
 
 export interface TokenAttributes {
@@ -34,12 +35,20 @@ export interface CachedAnswer {
   readonly until: Micros;
 }
 
+/** A plugin that runs. */
+export interface AwaitedPlugin {
+  /** Of the image manager. */
+  readonly runs: number[];
+  /** null: it is asked for the node. */
+  readonly identity: PluginIdentity | null;
+}
+
 /** Plain data, changed in place. */
 export interface CredentialPluginCache {
   /** Oldest first. */
   readonly answers: Map<string, CachedAnswer>;
-  /** Runs of the image manager that wait for a plugin, by plugin and repository: one run of the plugin serves them all. */
-  readonly waiting: Map<string, number[]>;
+  /** By plugin, repository and identity: one run of the plugin serves all that wait for it. */
+  readonly waiting: Map<string, AwaitedPlugin>;
 }
 
 /** Answers kept of all plugins; beyond it the oldest goes. */
@@ -57,39 +66,54 @@ export function providesFor({ matchImages }: CredentialProvider, repository: str
 }
 
 /** null: the plugin has to be asked. */
-export function cachedAnswer(cache: CredentialPluginCache, { name }: CredentialProvider, repository: string, now: Micros): DockerConfig | null {
+export function cachedAnswer(cache: CredentialPluginCache, provider: CredentialProvider, repository: string, identity: PluginIdentity | null, now: Micros): DockerConfig | null {
   for (const key of [repository, registryOf(repository), globalKey]) {
-    const answer = cache.answers.get(cacheKey(name, key));
+    const answer = cache.answers.get(cacheKey(provider, key, identity));
     if (answer !== undefined && now < answer.until) return answer.config;
   }
   return null;
 }
 
-export function pluginRun({ name, args, env, apiVersion }: CredentialProvider, repository: string): PluginRun {
-  return { name, args, env, stdin: `${JSON.stringify({ kind: 'CredentialProviderRequest', apiVersion, image: repository })}\n` };
+export function pluginRun({ name, args, env, apiVersion }: CredentialProvider, repository: string, identity: PluginIdentity | null): PluginRun {
+  const request = { kind: 'CredentialProviderRequest', apiVersion, image: repository, ...(identity === null ? {} : forAccount(identity)) };
+  return { name, args, env, stdin: `${JSON.stringify(request)}\n` };
+}
+
+function forAccount({ token, annotations }: PluginIdentity): object {
+  return { serviceAccountToken: token, ...(Object.keys(annotations).length === 0 ? {} : { serviceAccountAnnotations: annotations }) };
 }
 
 export type PluginAnswer = { readonly ok: true; readonly config: DockerConfig } | { readonly ok: false; readonly message: string };
 
+/** Who asked a plugin, for what. */
+export interface PluginQuestion {
+  readonly provider: CredentialProvider;
+  readonly repository: string;
+  readonly identity: PluginIdentity | null;
+}
+
 /** Reads an answer and keeps it for as long as it says. */
-export function takeAnswer(cache: CredentialPluginCache, provider: CredentialProvider, repository: string, stdout: string, now: Micros): PluginAnswer {
+export function takeAnswer(cache: CredentialPluginCache, { provider, repository, identity }: PluginQuestion, stdout: string, now: Micros): PluginAnswer {
+  forgetExpiredAnswers(cache, now);
   const read = readAnswer(provider, stdout);
   if (!read.ok) return read;
   const { cacheKeyType, config } = read;
+  if (identity !== null && provider.tokenAttributes?.cacheType !== 'Token' && [...config.values()].some(({ password }) => password === identity.token))
+    return refused('its answer has the service account token itself as a password, which needs the cacheType Token');
   const key = cacheKeyType === 'Image' ? repository : cacheKeyType === 'Registry' ? registryOf(repository) : globalKey;
   const holds = Math.floor((read.cacheDuration ?? provider.defaultCacheDuration) / nanosPerMicrosecond);
-  if (holds > 0) keep(cache, cacheKey(provider.name, key), { config, until: now + holds });
+  if (holds > 0) keep(cache, cacheKey(provider, key, identity), { config, until: now + holds });
   return { ok: true, config };
 }
 
-export function forgetExpiredAnswers(cache: CredentialPluginCache, now: Micros): void {
+function forgetExpiredAnswers(cache: CredentialPluginCache, now: Micros): void {
   for (const [key, { until }] of cache.answers) if (until <= now) cache.answers.delete(key);
 }
 
 const globalKey = '<global>';
 
-function cacheKey(provider: string, key: string): string {
-  return `${provider} ${key}`;
+function cacheKey({ name, tokenAttributes }: CredentialProvider, key: string, identity: PluginIdentity | null): string {
+  return `${name} ${key} ${identityKey(identity, tokenAttributes?.cacheType ?? null)}`;
 }
 
 function registryOf(repository: string): string {

@@ -4,6 +4,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { ApiData } from '../api-data/api-data.js';
 import type { Address, Turn } from '../kernel/machine.js';
 import type { ImageManagerState, ImageSettings } from './image-manager-state.js';
 
@@ -14,6 +15,8 @@ export interface ImageContext {
   readonly runtimeRequestTimeout: Micros;
   /** Records an event about the pod, or about one of its containers. */
   event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void;
+  /** null: there is no apiserver. */
+  readonly apiData: ApiData | null;
   /** A pull secret as last seen; null: there is none, or none to be had without an apiserver. */
   pullSecret(namespace: string, name: string): Secret | null;
   /** An image that the pod waits for has come, or failed to. */

@@ -38,7 +38,10 @@ export interface ImageRequest {
 
 /** What is being put together for one look-up; a keyring is null while it is waited for. */
 export interface CredentialLookup {
+  readonly since: Micros;
   readonly keyrings: (Keyring | null)[];
+  /** Plugins, by their place in the configuration, that wait for a service account or its token. */
+  readonly withoutIdentity: Set<number>;
 }
 
 export interface ImageRun {

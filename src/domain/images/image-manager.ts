@@ -74,6 +74,7 @@ export function leaveImage(context: ImageContext, id: number): void {
     run.ensure = giveUpPull(run.ensure);
     proceed(run, null, context);
   } else if (run.ensure.step.kind === 'done') images.runs.delete(id);
+  else if (waitsForIdentity(run)) proceed(run, null, context);
 }
 
 /** An answer for `image/<id>`. */
@@ -90,6 +91,18 @@ export function resumeRuns(context: ImageContext, ids: readonly number[]): void 
     const run = context.images.runs.get(id);
     if (run !== undefined) proceed(run, null, context);
   }
+}
+
+/** A service account, or a token of one, has come: whoever waits for one looks again. */
+export function resumeIdentityWaits(context: ImageContext): void {
+  resumeRuns(
+    context,
+    [...context.images.runs.values()].filter(waitsForIdentity).map(({ id }) => id),
+  );
+}
+
+function waitsForIdentity({ lookup }: ImageRun): boolean {
+  return lookup !== null && lookup.withoutIdentity.size > 0;
 }
 
 /** What runs waited for can't be had. */
@@ -139,6 +152,10 @@ function carryOut(run: ImageRun, context: ImageContext): EnsureImageReply | null
     case 'record-intent':
       return recordIntent(run, context);
     case 'pull':
+      if (!run.isAwaited) {
+        run.ensure = giveUpPull(run.ensure);
+        return carryOut(run, context);
+      }
       context.images.queue.waiting.push(run.id);
       run.askedAt = context.turn.now;
       startPulls(context);

@@ -84,6 +84,8 @@ export interface SimCredentialPlugin {
   readonly stdout: string;
   readonly failure: string | null;
   readonly takes: Micros;
+  /** What it was given to read, each time, where somebody wants to know. */
+  readonly asked?: string[];
 }
 
 export interface SimHostState {

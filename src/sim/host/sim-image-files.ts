@@ -34,9 +34,10 @@ export class SimImageFiles {
     return this.state.credentialPlugins.get(name)?.takes ?? noProgram;
   }
 
-  runPlugin({ name }: RegistryCredentialOperations['runPlugin']['request']): { readonly stdout: string } {
+  runPlugin({ name, stdin }: RegistryCredentialOperations['runPlugin']['request']): { readonly stdout: string } {
     const plugin = this.state.credentialPlugins.get(checkName(name));
     if (plugin === undefined) throw new HostRefusal('not-found', `plugin binary executable ${name} did not exist`);
+    plugin.asked?.push(stdin);
     if (plugin.failure !== null) throw new HostRefusal('unknown', plugin.failure);
     return { stdout: plugin.stdout };
   }
