@@ -23,7 +23,7 @@ const planted = 'x-planted';
 const problemsMax = 20;
 
 /** Mulberry32: a number in [0, 1) from a seed. */
-function randomOf(seed: number): () => number {
+export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -184,7 +184,7 @@ const bodies = [
   'z'.repeat(3000),
 ];
 
-class Maker {
+export class Maker {
   constructor(readonly random: () => number) {}
 
   pick<T>(list: readonly T[]): T {

@@ -77,7 +77,8 @@ function client(t: Checks | null, { server }: Stand, request = upgradeRequest) {
 }
 
 async function until(what: string, met: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 500; i++) {
+  // Nothing waits this long unless it fails; a machine that does other things needs several times what it takes.
+  for (let i = 0; i < 3000; i++) {
     if (await met()) return;
     await delay(20);
   }

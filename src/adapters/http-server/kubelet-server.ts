@@ -19,12 +19,14 @@ import type { RequestPolicy } from '../../ports/inbound/request-policy.js';
 import { PortError } from '../../ports/port-error.js';
 import { accepts } from './accepts.js';
 import type { ClientCertificate } from './access/client-certificates.js';
+import { HeadBudget } from './head-budget.js';
 import { type HttpAnswer, methodNotAllowed, notAcceptable, notFound, plainText, redirect, strictText } from './http-answer.js';
 import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from './kubelet-routes.js';
 import { answerPlainHttp } from './plain-http.js';
 import { questionOf } from './question.js';
 import { type AccessRules, refusalOf } from './request-access.js';
 import type { RequestTrace, TracedRequest } from './request-trace.js';
+import { RequestTurns } from './request-turns.js';
 import { contextOf, type ServerTls } from './tls-context.js';
 import { defaultProxyLimits, type ProxyLimits, proxyUpgrade } from './upgrade-proxy.js';
 import { writeAnswer } from './write-answer.js';
@@ -64,6 +66,8 @@ export interface ServedRequest extends BegunRequest {
 
 export interface ServerLimits {
   readonly headerBytesMax: number;
+  /** Of all connections together, of heads that aren't whole yet. */
+  readonly headerBytesInAllMax: number;
   readonly bodyBytesMax: number;
   readonly connectionsMax: number;
   readonly headersMillis: number;
@@ -81,6 +85,7 @@ const cutMillis = 200;
 const hour = 3_600_000;
 export const defaultServerLimits: ServerLimits = {
   headerBytesMax: 1024 * 1024,
+  headerBytesInAllMax: 64 * 1024 * 1024,
   bodyBytesMax: 1024 * 1024,
   connectionsMax: 8192,
   headersMillis: 60_000,
@@ -97,7 +102,8 @@ export class KubeletServer {
   /** Ends what is made for a request that is being answered. */
   private readonly underWay = new Set<() => void>();
   private readonly traces = new WeakMap<IncomingMessage, RequestTrace>();
-  private readonly unanswered = new WeakMap<Duplex, number>();
+  private readonly heads: HeadBudget;
+  private readonly turns = new RequestTurns((socket) => this.heads.begin(socket));
   private readonly server: Server;
   private readonly limits: ServerLimits;
   private authorities: string;
@@ -107,6 +113,7 @@ export class KubeletServer {
     this.limits = { ...defaultServerLimits, ...options.limits };
     this.authorities = options.tls?.clientCertificates?.authorities ?? '';
     const { limits } = this;
+    this.heads = new HeadBudget(limits.headerBytesInAllMax, limits.headerBytesMax);
     const common = {
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headersMillis,
@@ -122,16 +129,17 @@ export class KubeletServer {
     this.server.maxConnections = limits.connectionsMax;
     this.server.setTimeout(limits.requestMillis);
     this.server.on('request', (request, response) => {
-      this.unanswered.set(request.socket, (this.unanswered.get(request.socket) ?? 0) + 1);
-      response.once('close', () => this.unanswered.set(request.socket, (this.unanswered.get(request.socket) ?? 0) - 1));
+      this.heads.end(request.socket);
       this.serve(request, response).catch((error: unknown) => this.broken(error, request));
     });
     this.server.on('upgrade', (request, socket, head) => {
+      this.heads.end(request.socket);
       // A client that has not waited for the answers before would find them amidst the other protocol's bytes.
-      if ((this.unanswered.get(socket) ?? 0) > 0) socket.destroy();
+      if (this.turns.unansweredOn(socket) > 0) socket.destroy();
       else this.upgrade(request, socket as Socket, head).catch((error: unknown) => this.broken(error, request));
     });
     if (options.tls !== null) this.server.on('secureConnection', (socket: TLSSocket) => this.remember(socket));
+    this.server.on(options.tls === null ? 'connection' : 'secureConnection', (socket: Socket) => this.heads.begin(socket));
   }
 
   /** Errors: already-exists (the port is taken), permission-denied, unavailable (no such address). */
@@ -190,6 +198,7 @@ export class KubeletServer {
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!(await this.turns.turnOf(request, response))) return;
     const { question, cancel } = questionOf(request, response, this.limits.bodyBytesMax);
     const startedMillis = this.begun(request);
     this.underWay.add(cancel);

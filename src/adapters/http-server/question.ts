@@ -8,22 +8,32 @@ export interface AskedQuestion {
   cancel(): void;
 }
 
-/** A body that nobody reads is thrown away, and one that is too large ends the connection. */
+/** A body is kept from when a route wants it, so after it is known who asks; one that nobody wants goes with the answer, and one that is too large ends the connection. */
 export function questionOf(request: IncomingMessage, response: ServerResponse, bodyBytesMax: number): AskedQuestion {
   const gone = new AbortController();
   const cancel = () => gone.abort();
   response.once('close', cancel);
+  let body: Promise<string> | null = null;
+  const read = (): Promise<string> => {
+    body ??= bodyOf(request, bodyBytesMax);
+    return body;
+  };
+  return { question: { method: request.method ?? 'GET', headers: request.headers, body: read, signal: gone.signal }, cancel };
+}
+
+function bodyOf(request: IncomingMessage, bytesMax: number): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  request.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > bodyBytesMax) request.destroy();
-    else chunks.push(chunk);
-  });
   const body = new Promise<string>((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > bytesMax) request.destroy();
+      else chunks.push(chunk);
+    });
     request.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
     request.once('close', () => reject(new Error('the request ended before its body did')));
+    if (request.destroyed) reject(new Error('the request ended before its body was read'));
   });
   body.catch(() => {});
-  return { question: { method: request.method ?? 'GET', headers: request.headers, body: () => body, signal: gone.signal }, cancel };
+  return body;
 }

@@ -29,13 +29,15 @@ const websocketPrefix = 'base64url.bearer.authorization.k8s.io.';
 const lookupMillis = 30_000;
 /** As many as a cluster's scrapers and administrators have by far. */
 const tokensMax = 4096;
+/** Whoever reaches the port can send tokens that nobody has seen; looking them up goes by the rate that the agent has for its own requests. */
+const lookupsMax = 100;
 
 export class Authenticator {
   private readonly known: KeptAnswers<UserInfo | null>;
   private readonly digestKey = randomBytes(32);
 
   constructor(private readonly options: AuthenticationOptions) {
-    this.known = new KeptAnswers(tokensMax, options.nowMillis);
+    this.known = new KeptAnswers(tokensMax, options.nowMillis, lookupsMax);
   }
 
   /** null: 401. */

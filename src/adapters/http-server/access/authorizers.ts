@@ -24,12 +24,14 @@ const answersMax = 8192;
 /** A question this long is asked each time, so that nobody fills the memory with names. */
 const keptLengthMax = 10_000;
 const lookupMillis = 30_000;
+/** Of those who are known, and may ask for a few things each. */
+const lookupsMax = 1024;
 
 export class WebhookAuthorizer implements Authorizer {
   private readonly known: KeptAnswers<boolean>;
 
   constructor(private readonly options: WebhookOptions) {
-    this.known = new KeptAnswers(answersMax, options.nowMillis);
+    this.known = new KeptAnswers(answersMax, options.nowMillis, lookupsMax);
   }
 
   async opinion(user: UserInfo, attributes: AccessAttributes): Promise<AccessOpinion> {

@@ -1,5 +1,7 @@
 // Answers that are kept for a while, of questions that many may ask at once: one question is under way per key, the others wait for it.
-// Invariants: what failed is never kept; at most `most` answers are, and the one that was not used for longest goes first.
+// Invariants: what failed is never kept; at most `most` answers are, and the one that was not used for longest goes first; no more questions are
+// under way than may be.
+import { PortError } from '../../../ports/port-error.js';
 
 export interface KeptAnswer<Value> {
   readonly value: Value;
@@ -14,12 +16,14 @@ export class KeptAnswers<Value> {
   constructor(
     private readonly most: number,
     private readonly nowMillis: () => number,
+    private readonly askingMax: number,
   ) {}
 
   get size(): number {
     return this.kept.size;
   }
 
+  /** Errors: those of asking; resource-exhausted where too many questions are under way. */
   async get(key: string, ask: () => Promise<KeptAnswer<Value>>): Promise<Value> {
     const known = this.kept.get(key);
     if (known !== undefined) {
@@ -29,8 +33,11 @@ export class KeptAnswers<Value> {
         return known.value;
       }
     }
-    const underWay = this.asking.get(key) ?? this.ask(key, ask);
-    return underWay;
+    const underWay = this.asking.get(key);
+    if (underWay !== undefined) return underWay;
+    if (this.asking.size >= this.askingMax)
+      throw new PortError({ kind: 'resource-exhausted', message: `${this.askingMax} questions are under way`, operation: 'apiWriter.create', subject: '' });
+    return this.ask(key, ask);
   }
 
   private ask(key: string, ask: () => Promise<KeptAnswer<Value>>): Promise<Value> {

@@ -1,0 +1,48 @@
+// What all connections together may have sent of requests whose heads aren't whole yet. Nobody is known by then, so whoever reaches the port
+// could otherwise fill the memory: a head may be large, and there may be many connections.
+// Invariant: while more is sent than the budget, the longest heads are cut, so that those of everyday clients are the last; nothing is looked at
+// while there are too few connections to reach it.
+import type { Socket } from 'node:net';
+
+const lookMillis = 250;
+
+export class HeadBudget {
+  /** Connections that wait for a head, and what they had sent in all when that began. */
+  private readonly waiting = new Map<Socket, number>();
+  private readonly connectionsUnseen: number;
+  private looking: NodeJS.Timeout | null = null;
+
+  /** @param headBytesMax of one head, which something else sees to */
+  constructor(
+    private readonly bytesMax: number,
+    headBytesMax: number,
+  ) {
+    this.connectionsUnseen = Math.floor(bytesMax / headBytesMax);
+  }
+
+  /** From now on the connection waits for a head. */
+  begin(socket: Socket): void {
+    if (!this.waiting.has(socket)) socket.once('close', () => this.end(socket));
+    this.waiting.set(socket, socket.bytesRead);
+    if (this.looking === null && this.waiting.size > this.connectionsUnseen) this.looking = setInterval(() => this.look(), lookMillis).unref();
+  }
+
+  end(socket: Socket): void {
+    this.waiting.delete(socket);
+  }
+
+  private look(): void {
+    const heads = [...this.waiting].map(([socket, from]) => ({ socket, bytes: socket.bytesRead - from }));
+    let sum = heads.reduce((total, { bytes }) => total + bytes, 0);
+    if (sum > this.bytesMax) {
+      for (const { socket, bytes } of heads.sort((a, b) => b.bytes - a.bytes)) {
+        if (sum <= this.bytesMax) break;
+        sum -= bytes;
+        socket.destroy();
+      }
+    }
+    if (this.waiting.size > this.connectionsUnseen || this.looking === null) return;
+    clearInterval(this.looking);
+    this.looking = null;
+  }
+}

@@ -1,0 +1,48 @@
+// Requests that a client sends on one connection without waiting for answers are answered one after the other, as Go's server does: side by
+// side, one connection could have thousands of answers made that nobody reads.
+// Invariant: of one connection at most one request is worked on; a further one waits, and one too many ends the connection.
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+interface Turns {
+  /** Requests without their whole answer. */
+  unanswered: number;
+  /** When the latest of them has it, or the connection is gone. */
+  over: Promise<void>;
+}
+
+const requestsWaitingMax = 100;
+
+export class RequestTurns {
+  private readonly connections = new WeakMap<Duplex, Turns>();
+
+  /** @param onQuiet told when a connection has no request left without an answer */
+  constructor(private readonly onQuiet: (socket: IncomingMessage['socket']) => void) {}
+
+  unansweredOn(socket: Duplex): number {
+    return this.connections.get(socket)?.unanswered ?? 0;
+  }
+
+  /** Resolves when it is this request's turn: true, or false when nobody waits for its answer any more. */
+  async turnOf({ socket }: IncomingMessage, response: ServerResponse): Promise<boolean> {
+    const turns = this.connections.get(socket) ?? { unanswered: 0, over: Promise.resolve() };
+    this.connections.set(socket, turns);
+    const { over } = turns;
+    const isFirst = turns.unanswered === 0;
+    turns.unanswered++;
+    let ends = (): void => {};
+    turns.over = new Promise((resolve) => {
+      ends = resolve;
+    });
+    response.once('close', () => {
+      turns.unanswered--;
+      ends();
+      if (turns.unanswered === 0 && !socket.destroyed) this.onQuiet(socket);
+    });
+    if (turns.unanswered > requestsWaitingMax) socket.destroy();
+    if (!isFirst) await over;
+    // What had to wait gets no `close` of its own.
+    if (socket.destroyed) ends();
+    return !socket.destroyed;
+  }
+}
