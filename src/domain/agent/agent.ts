@@ -43,6 +43,7 @@ import { operationHookReplied, operationReplied, operationWoken } from './pod-op
 import { tellConnected } from './pod-statuses.js';
 import { probeReplied, probeWoken } from './probing.js';
 import { relistReplied } from './relist.js';
+import { checkResolvConf } from './resolv-conf-check.js';
 import { withRuntimeFacts } from './runtime-facts.js';
 import { pollStatus, runtimeReplied } from './runtime-poll.js';
 import { planStatusWrites, statusWriteReplied, statusWriteWoken } from './status-writes.js';
@@ -85,6 +86,7 @@ function take(context: AgentContext, input: AgentInput): void {
     case 'start':
       context.state.startedAt = context.turn.now;
       context.state.loopEnteredAt = context.turn.now;
+      checkResolvConf(context, null);
       pollStatus(context);
       beginRelist(context);
       startImageStore(context);
@@ -110,10 +112,13 @@ function take(context: AgentContext, input: AgentInput): void {
     case 'pullSecrets':
       context.state.pullSecrets = new Map(input.secrets.map((secret) => [`${secret.metadata.namespace ?? ''}/${secret.metadata.name}`, secret]));
       return;
-    case 'nodeFacts':
+    case 'nodeFacts': {
+      const before = context.state.nodeFacts;
       context.state.nodeFacts = withRuntimeFacts(context.state, input.facts);
+      checkResolvConf(context, before);
       syncPods(context, context.state.pods.pods.keys());
       return;
+    }
   }
 }
 

@@ -5,7 +5,7 @@ export type SyncAction = 'StartContainer' | 'KillContainer' | 'CreatePodSandbox'
 
 export interface ActionResult {
   readonly action: SyncAction;
-  /** The container's name, or the pod's reference text. */
+  /** The container's name; of a sandbox that is made the pod's reference text, of one that is stopped the pod's uid. */
   readonly target: string;
   /** Null: it worked. */
   readonly error: { readonly reason: string; readonly message: string /** Not before this time, when it only waits. */; readonly retryAt: Micros | null } | null;

@@ -69,8 +69,7 @@ export function cancelRun(run: SyncRun, context: SyncContext): void {
 
 export function resultOfRun(run: SyncRun): RunResult {
   if (run.cancelled) return { error: { message: 'context canceled', cancelled: true, backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null };
-  const actions = errorOfResults(run.results);
-  const message = run.failure ?? (actions === null ? null : `failed to SyncPod: ${actions}`);
+  const message = run.failure ?? errorOfResults(run.results);
   const postSync = run.operation.op === 'syncPod' && run.results.some(({ error }) => error === null);
   const rest = run.operation.op === 'syncPod' && run.failure === null ? restOf(run.results) : null;
   if (message === null) return { error: null, podIsTerminal: run.podIsTerminal, postSync, rest };

@@ -6,7 +6,6 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
-import { podReferenceTextOf } from '../values/pod-references.js';
 import { microsPerSecond } from '../values/time.js';
 import { failed, succeeded } from './action-result.js';
 import { beginContainerKill, containerKillDeadline, containerKillTimedOut, preStopEnded, stopAnswered, stopTimeoutSeconds, turnCame } from './container-kill.js';
@@ -146,8 +145,7 @@ export function applyPodKillReply(kill: PodKill, uid: string, reply: Reply<Agent
   }
   if (reply.op !== 'sandboxes.stop') return false;
   const gone = failure === null || failure.kind === 'not-found';
-  const target = podReferenceTextOf(kill.pod);
-  kill.results.push(gone ? succeeded('KillPodSandbox', target) : failed('KillPodSandbox', target, 'KillPodSandboxError', failure.message));
+  kill.results.push(gone ? succeeded('KillPodSandbox', uid) : failed('KillPodSandbox', uid, 'KillPodSandboxError', failure.message));
   return true;
 }
 

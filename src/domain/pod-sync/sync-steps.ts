@@ -239,7 +239,7 @@ function applySandbox(step: SandboxStep, run: SyncRun, reply: Reply<AgentOperati
   if (found === null) {
     const message = reply.outcome.ok ? 'the runtime has no such pod' : reply.outcome.error.message;
     context.event(run.pod, null, 'Warning', 'FailedPodSandBoxStatus', `Unable to get pod sandbox status: ${message}`);
-    run.failure = message;
+    run.failure = `failed to SyncPod: ${message}`;
     return;
   }
   // Container statuses stay as the plan was made from them; only the addresses and the sandbox are news.

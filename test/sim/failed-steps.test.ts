@@ -1,0 +1,53 @@
+// What is told of each step of a pod's life that fails once, and that the next try makes up for it: the reference's events, word for word.
+import { scenario } from './scenario.js';
+import { minute, podOf, second } from './sim-pods.js';
+
+type When = 'starting' | 'ending';
+/** The words are those of the failed call; a container's are its own, a pod's the pod's. */
+const rows: readonly (readonly [sentence: string, operation: string, when: When, told: string])[] = [
+  ['directories of the pod', 'podDirectories.prepare', 'starting', 'Warning Failed error making pod data directories: disk on fire'],
+  ['the pod’s cgroup', 'podCgroups.ensure', 'starting', 'Warning FailedCreatePodContainer unable to ensure pod container exists: disk on fire'],
+  ['the sandbox', 'sandboxes.run', 'starting', 'Warning FailedCreatePodSandBox Failed to create pod sandbox: disk on fire'],
+  ['creating the container', 'containers.create', 'starting', 'Warning Failed Error: disk on fire'],
+  ['starting the container', 'containers.start', 'starting', 'Warning Failed Error: disk on fire'],
+  ['stopping the container', 'containers.stop', 'ending', 'Warning FailedKillPod error killing pod: failed to "KillContainer" for "c" with KillContainerError: "disk on fire"'],
+  ['stopping the sandbox', 'sandboxes.stop', 'ending', 'Warning FailedKillPod error killing pod: failed to "KillPodSandbox" for "p" with KillPodSandboxError: "disk on fire"'],
+];
+for (const [sentence, operation, when, told] of rows) {
+  const fault = { operation, trigger: { nth: 1, times: 1 }, action: { kind: 'error', moment: 'before', error: 'unknown', message: 'disk on fire' } } as const;
+  scenario(`${sentence}: a failure is told, and made up for`, { faults: [fault] }, (stage) => {
+    const { t, node } = stage;
+    node.put('p.yaml', podOf('p', { uid: 'p', grace: 1 }));
+    stage.untilPhase('p', 'Running', 2 * minute);
+    if (when === 'ending') {
+      node.remove('p.yaml');
+      stage.untilGone('p', 2 * minute);
+    }
+    const said = node.events('p').map(({ record: { type, reason, message } }) => `${type} ${reason} ${message}`);
+    t.equal(said.filter((text) => text === told).length, 1, said.join(' | '));
+  });
+}
+
+scenario('a sandbox that can’t be looked at once it is there', {}, (stage) => {
+  const { t, node } = stage;
+  node.put('p.yaml', podOf('p', { uid: 'p' }));
+  stage.until('it is made', () => node.model.performed.get('sandboxes.run') === 1, 10 * second);
+  node.setFaults([{ operation: 'runtime.inspectPod', trigger: { nth: 1, times: 1 }, action: { kind: 'error', moment: 'before', error: 'unknown', message: 'disk on fire' } }]);
+  stage.untilPhase('p', 'Running', 2 * minute);
+  const said = node.events('p').map(({ record: { type, reason, message } }) => `${type} ${reason} ${message}`);
+  t.ok(said.includes('Warning FailedPodSandBoxStatus Unable to get pod sandbox status: disk on fire'), said.join(' | '));
+  t.equal(node.sandboxes('p').length, 1, 'the sandbox is the same');
+});
+
+const search = (count: number) => `nameserver 10.0.0.1\nsearch ${Array.from({ length: count }, (_, i) => `d${i}.test`).join(' ')}\n`;
+scenario('a resolver file beyond the limits is told of at the start, and when it has changed', { facts: { resolvConf: search(33), clusterDomain: '' } }, (stage) => {
+  const { t, node } = stage;
+  const told = () =>
+    node
+      .events()
+      .filter(({ record }) => record.reason === 'CheckLimitsForResolvConf')
+      .map(({ record: { type, message, involvedObject } }) => `${type} ${involvedObject.kind} ${message}`);
+  stage.run(minute);
+  const text = "Warning Node Resolv.conf file '/etc/resolv.conf' contains search line consisting of more than 32 domains!";
+  t.strictSame(told(), [text], 'once, without any pod');
+});
