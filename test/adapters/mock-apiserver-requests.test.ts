@@ -42,7 +42,15 @@ const rows: readonly (readonly [method: string, path: string, code: number, reas
   ['GET', '/api', 200, ''],
   ['GET', '/api/v1', 200, ''],
   ['GET', '/apis/node.k8s.io/v1', 200, ''],
+  ['GET', '/apis/certificates.k8s.io', 200, ''],
+  ['GET', '/apis/certificates.k8s.io/v1beta1', 200, ''],
+  ['GET', '/apis/certificates.k8s.io/v1beta1/clustertrustbundles', 200, ''],
+  ['GET', '/apis/certificates.k8s.io/v1/clustertrustbundles', 404, 'NotFound'],
+  ['GET', '/apis/node.k8s.io/v1beta1', 404, 'NotFound'],
   ['GET', '/openapi/v3', 200, ''],
+  ['GET', '/openapi/v3/api/v1', 200, ''],
+  ['GET', '/openapi/v3/apis/certificates.k8s.io/v1beta1', 200, ''],
+  ['GET', '/openapi/v3/apis/certificates.k8s.io/v2', 404, 'NotFound'],
   ['GET', '/nothing', 404, 'NotFound'],
   ['GET', '/api/v2', 404, 'NotFound'],
   ['GET', '/apis/none.example.com/v1/things', 404, 'NotFound'],
@@ -107,6 +115,33 @@ t.test('method, path, status', async (t) => {
     t.equal(answer.code, code, `${what} ${answer.body.message ?? ''}`);
     if (code >= 400) t.match(answer.body, { kind: 'Status', code, reason }, what);
   }
+});
+
+t.test('collections that it has not are nowhere', async (t) => {
+  const without = ['leases.coordination.k8s.io', 'clustertrustbundles.certificates.k8s.io'];
+  const server = await startMockApiserver({ httpBind: '127.0.0.1:0', settings: { without } });
+  t.teardown(() => server.stop());
+  const bundle = { metadata: { name: 'a' }, spec: { trustBundle: 'x' } };
+  for (const [method, path, code, body] of [
+    ['GET', '/apis/coordination.k8s.io', 404],
+    ['GET', '/apis/coordination.k8s.io/v1', 404],
+    ['GET', '/openapi/v3/apis/coordination.k8s.io/v1', 404],
+    ['GET', '/apis/coordination.k8s.io/v1/leases', 404],
+    ['GET', '/apis/coordination.k8s.io/v1/leases?watch=true', 404],
+    ['GET', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/n1', 404],
+    ['POST', '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases', 404, map('n1')],
+    ['GET', '/apis/certificates.k8s.io/v1', 200],
+    ['GET', '/apis/certificates.k8s.io/v1beta1', 404],
+    ['POST', '/apis/certificates.k8s.io/v1beta1/clustertrustbundles', 404, bundle],
+  ] as const) {
+    const answer = await ask(`${server.httpUrl}${path}`, method, body);
+    t.equal(answer.code, code, `${method} ${path}`);
+    if (code === 404) t.match(answer.body, { kind: 'Status', reason: 'NotFound', message: 'the server could not find the requested resource' });
+  }
+  const { body } = await ask(`${server.httpUrl}/apis`, 'GET');
+  t.notMatch(JSON.stringify(body), /coordination|v1beta1"/);
+  const problem = 'apiserver settings: without: "pod" is no collection; expected one as "leases.coordination.k8s.io"';
+  await t.rejects(startMockApiserver({ settings: { without: ['pod'] } }), { message: problem });
 });
 
 t.test('the version that it says', async (t) => {

@@ -14,7 +14,15 @@ const groups: Readonly<Record<string, string>> = {
   volumeattachments: 'storage.k8s.io',
   runtimeclasses: 'node.k8s.io',
   priorityclasses: 'scheduling.k8s.io',
+  storageclasses: 'storage.k8s.io',
+  clustertrustbundles: 'certificates.k8s.io',
+  resourceclaims: 'resource.k8s.io',
+  resourceclaimtemplates: 'resource.k8s.io',
+  resourceslices: 'resource.k8s.io',
+  deviceclasses: 'resource.k8s.io',
+  selfsubjectreviews: 'authentication.k8s.io',
 };
+const versions: Readonly<Record<string, string>> = { clustertrustbundles: 'v1beta1' };
 const start: Micros = 1_800_000_000_000_000;
 
 export class ApiCaller {
@@ -43,7 +51,7 @@ export class ApiCaller {
   }
 
   resource(plural: string) {
-    return { group: groups[plural] ?? '', version: 'v1', plural };
+    return { group: groups[plural] ?? '', version: versions[plural] ?? 'v1', plural };
   }
 
   create(plural: string, body: object, namespace: string | null = 'default'): Answer {

@@ -160,6 +160,9 @@ export class ApiWorld {
       const changes = this.seenOf(uid).filter(({ type }) => type !== 'DELETED');
       found.push(...changes.flatMap(({ pod }, i) => stepBack(changes[i - 1]?.pod, pod)));
     }
+    // The server is a strict one: what a node writes has no field that isn't known and all that must be there.
+    const refused = this.cluster.apiserver.audit.entries.filter(({ user, code }) => user.startsWith('system:node:') && (code === 400 || code === 422));
+    found.push(...refused.map(({ verb, resource, name, code }) => `${verb} ${resource} ${name} was answered with ${code}`));
     return found;
   }
 }

@@ -36,12 +36,12 @@ t.test('waited for, shown, and followed while the container runs', async (t) => 
   const uid = run.pod('a', [volume]);
   run.until('it says what is missing', () => run.said('a').length > 0);
   t.strictSame(run.said('a'), ['MountVolume.SetUp failed for volume "v" : combination of signerName and labelSelector matched zero ClusterTrustBundles']);
-  t.equal(ask(run, 'create', 'one', pem('QUFB')), 201);
+  t.equal(ask(run, 'create', 'a:s:one', pem('QUFB')), 201);
   run.until('it runs at once', () => run.phase('a') === 'Running', 5_000_000);
   t.equal(shown(run, uid), pem('QUFB'));
-  t.equal(ask(run, 'create', 'two', pem('QkJC')), 201);
+  t.equal(ask(run, 'create', 'a:s:two', pem('QkJC')), 201);
   run.until('the other one is shown, too', () => shown(run, uid) === pem('QUFB') + pem('QkJC'), 5_000_000);
-  t.equal(ask(run, 'patch', 'one', pem('Q0ND')), 200);
+  t.equal(ask(run, 'patch', 'a:s:one', pem('Q0ND')), 200);
   run.until('a change is shown', () => shown(run, uid) === pem('Q0ND') + pem('QkJC'), 5_000_000);
   run.run(10 * minute);
   t.equal(run.cluster.node().containers(uid).length, 1, 'in the same container');

@@ -1,5 +1,16 @@
 // What the server says about itself: that it lives, its version, what it has.
-import { aggregatedDiscovery, coreVersions, groupDocument, groupList, type JsonObject, openApiIndex, openApiV2, openApiV3, resourceList } from '../../sim/index.js';
+import {
+  aggregatedDiscovery,
+  coreVersions,
+  groupDocument,
+  groupList,
+  type JsonObject,
+  openApiIndex,
+  openApiV2,
+  openApiV3,
+  type ResourceType,
+  resourceList,
+} from '../../sim/index.js';
 import { metricsDiscovery, metricsGroup } from './resource-metrics.js';
 
 export interface ServerDocument {
@@ -19,27 +30,27 @@ export function versionDocument(gitVersion: string): JsonObject {
 }
 const healthPaths: readonly string[] = ['/healthz', '/livez', '/readyz', '/ping'];
 
-/** null: there is nothing. `accept` decides between the forms of discovery. */
-export function documentAt(path: string, accept: string, version: JsonObject): ServerDocument | null {
+/** null: there is nothing. `accept` decides between the forms of discovery. @param types what the server has */
+export function documentAt(path: string, accept: string, version: JsonObject, types: readonly ResourceType[]): ServerDocument | null {
   if (healthPaths.some((health) => path === health || path.startsWith(`${health}/`))) return { body: 'ok' };
   if (path === '/version') return { body: version };
   if (path === '/') return { body: { paths: ['/api', '/apis', '/healthz', '/livez', '/openapi/v2', '/openapi/v3', '/readyz', '/version'] } };
-  if (path === '/openapi/v2') return { body: openApiV2() };
-  if (path === '/openapi/v3') return { body: openApiIndex() };
-  return discoveryAt(path, accept) ?? openApiAt(path);
+  if (path === '/openapi/v2') return { body: openApiV2(types) };
+  if (path === '/openapi/v3') return { body: openApiIndex(types) };
+  return discoveryAt(path, accept, types) ?? openApiAt(path, types);
 }
 
-function discoveryAt(path: string, accept: string): ServerDocument | null {
+function discoveryAt(path: string, accept: string, types: readonly ResourceType[]): ServerDocument | null {
   if (path === '/api' || path === '/apis') {
     const form = /;v=(v2(?:beta1)?);as=APIGroupDiscoveryList/.exec(accept)?.[1];
-    if (form === undefined) return { body: path === '/api' ? coreVersions() : withMetrics(groupList(), 'groups', metricsDiscovery.group) };
+    if (form === undefined) return { body: path === '/api' ? coreVersions() : withMetrics(groupList(types), 'groups', metricsDiscovery.group) };
     const contentType = `application/json;g=apidiscovery.k8s.io;v=${form};as=APIGroupDiscoveryList`;
-    const found = aggregatedDiscovery(path === '/api', `apidiscovery.k8s.io/${form}`);
+    const found = aggregatedDiscovery(types, path === '/api', `apidiscovery.k8s.io/${form}`);
     return { body: path === '/api' ? found : withMetrics(found, 'items', metricsDiscovery.aggregated), contentType };
   }
-  const [, root, group, groupVersion, ...more] = path.split('/');
+  const [, root, group = '', version, ...more] = path.split('/');
   if (more.length > 0) return null;
-  const body = root === 'api' && group === 'v1' ? resourceList('') : root === 'apis' ? groupBody(group ?? '', groupVersion) : null;
+  const body = root === 'api' && version === undefined ? resourceList(types, { group: '', version: group }) : root === 'apis' ? groupBody(group, version, types) : null;
   return body === null ? null : { body };
 }
 
@@ -48,18 +59,19 @@ function withMetrics(document: JsonObject, list: string, entry: JsonObject): Jso
   return { ...document, [list]: [...(document[list] as readonly JsonObject[]), entry] };
 }
 
-function groupBody(group: string, groupVersion: string | undefined): JsonObject | null {
+function groupBody(group: string, version: string | undefined, types: readonly ResourceType[]): JsonObject | null {
   if (group === '') return null;
   if (group === metricsGroup) {
-    if (groupVersion === undefined) return { kind: 'APIGroup', apiVersion: 'v1', ...metricsDiscovery.group };
-    return groupVersion === metricsDiscovery.version ? metricsDiscovery.resources : null;
+    if (version === undefined) return { kind: 'APIGroup', apiVersion: 'v1', ...metricsDiscovery.group };
+    return version === metricsDiscovery.version ? metricsDiscovery.resources : null;
   }
-  if (groupVersion === undefined) return groupDocument(group);
-  return groupVersion === 'v1' ? resourceList(group) : null;
+  return version === undefined ? groupDocument(types, group) : resourceList(types, { group, version });
 }
 
-function openApiAt(path: string): ServerDocument | null {
-  const match = /^\/openapi\/v3\/(?:api\/v1|apis\/([^/]+)\/v1)$/.exec(path);
-  const body = match === null ? null : openApiV3(match[1] ?? '');
+function openApiAt(path: string, types: readonly ResourceType[]): ServerDocument | null {
+  const match = /^\/openapi\/v3\/(?:api\/([^/]+)|apis\/([^/]+)\/([^/]+))$/.exec(path);
+  if (match === null) return null;
+  const [, core, group = '', version = ''] = match;
+  const body = openApiV3(types, core === undefined ? { group, version } : { group: '', version: core });
   return body === null ? null : { body };
 }

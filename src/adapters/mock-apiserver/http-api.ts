@@ -95,7 +95,7 @@ export class HttpApi {
 
   private answerDocument(request: IncomingMessage, response: ServerResponse, user: ApiUser, path: string): void {
     this.checkPath(request, user, path);
-    const found = documentAt(path, String(request.headers.accept ?? ''), this.options.version);
+    const found = documentAt(path, String(request.headers.accept ?? ''), this.options.version, this.server.resourceTypes);
     if (found === null) throw noSuchPath();
     if (typeof found.body === 'string') sendText(response, 200, found.body);
     else sendJson(request, response, 200, found.body, found.contentType);

@@ -5,7 +5,7 @@ import type { ViewOutput } from '../dev/pod-view.js';
 
 const usage = `usage: kubelet-ctl mock-apiserver [--bind HOST:PORT] [--http HOST:PORT] [--kubeconfig-out FILE] [--node-kubeconfig NODE=FILE]
                                   [--token TOKEN=USER[:GROUP...]] [--no-scheduler] [--no-authorization] [--speed N] [--seed N]
-                                  [--server-version vX.Y.Z]
+                                  [--server-version vX.Y.Z] [--without RESOURCE]
 
 An apiserver in memory, for kubectl, agents and tests. What it stores is gone with it.
 
@@ -19,6 +19,7 @@ An apiserver in memory, for kubectl, agents and tests. What it stores is gone wi
   --speed N                    N seconds of the server in one (default 1)
   --seed N                     what uids are drawn from (default 1)
   --server-version vX.Y.Z      what it says it is (default ${mockVersion})
+  --without RESOURCE           a collection that it hasn't, as leases.coordination.k8s.io; may be given several times
 `;
 
 interface Given {
@@ -32,6 +33,7 @@ interface Given {
   speed: number;
   seed: number;
   version: string;
+  readonly without: string[];
 }
 
 export async function mockApiserver(words: readonly string[], output: ViewOutput, error: ViewOutput): Promise<number> {
@@ -61,9 +63,9 @@ export async function mockApiserver(words: readonly string[], output: ViewOutput
   }
 }
 
-async function start({ bind, http, kubeconfig, nodes, tokens, scheduler, authorization, speed, seed, version }: Given): Promise<MockApiserver> {
+async function start({ bind, http, kubeconfig, nodes, tokens, scheduler, authorization, speed, seed, version, without }: Given): Promise<MockApiserver> {
   const controllers = (['namespaces', 'scheduler', 'certificates', 'garbage', 'taints', 'heartbeats', 'events'] as const).filter((name) => scheduler || name !== 'scheduler');
-  const settings = { seed, authorization, controllers };
+  const settings = { seed, authorization, controllers, without };
   const server = await startMockApiserver({ bind, speed, tokens, settings, version, ...(http === null ? {} : { httpBind: http }) });
   // Keys are in them: for their owner alone.
   const write = (file: string, text: string): void => writeFileSync(file, text, { mode: 0o600 });
@@ -85,6 +87,7 @@ function parse(words: readonly string[]): Given | string {
     speed: 1,
     seed: 1,
     version: mockVersion,
+    without: [],
   };
   const rest = words.flatMap((word) => (/^--[a-z-]+=/.test(word) ? [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)] : [word])).reverse();
   for (let word = rest.pop(); word !== undefined; word = rest.pop()) {
@@ -99,7 +102,8 @@ function parse(words: readonly string[]): Given | string {
 }
 
 function takeValue(given: Given, word: string, rest: string[]): string | null {
-  if (!['--bind', '--http', '--kubeconfig-out', '--node-kubeconfig', '--token', '--speed', '--seed', '--server-version'].includes(word)) return `unknown option ${word}`;
+  if (!['--bind', '--http', '--kubeconfig-out', '--node-kubeconfig', '--token', '--speed', '--seed', '--server-version', '--without'].includes(word))
+    return `unknown option ${word}`;
   const value = rest.pop() ?? '';
   if (value === '') return `${word} needs a value`;
   const [first = '', ...others] = value.split('=');
@@ -115,6 +119,9 @@ function takeValue(given: Given, word: string, rest: string[]): string | null {
       return null;
     case '--server-version':
       given.version = value;
+      return null;
+    case '--without':
+      given.without.push(value);
       return null;
     case '--node-kubeconfig':
       if (others.length === 0 || others.join('=') === '') return `${word} needs NODE=FILE`;

@@ -82,9 +82,8 @@ const podSpec = {
     resourceClaims: '[]PodResourceClaim',
     resources: '*ResourceRequirements',
     hostnameOverride: '*string',
-    // For schedulers alone; the kubelet only passes them on.
-    schedulingGroup: '*any',
-    workloadRef: '*any',
+    // For schedulers alone; the kubelet only passes it on.
+    schedulingGroup: '*PodSchedulingGroup',
   },
   PodSecurityContext: {
     seLinuxOptions: '*SELinuxOptions',
@@ -113,6 +112,7 @@ const podSpec = {
   PodReadinessGate: { conditionType: 'string' },
   PodOS: { name: 'string' },
   PodSchedulingGate: { name: 'string' },
+  PodSchedulingGroup: { podGroupName: '*string' },
   PodResourceClaim: { name: 'string', resourceClaimName: '*string', resourceClaimTemplateName: '*string' },
   TopologySpreadConstraint: {
     maxSkew: 'int32',
@@ -188,8 +188,9 @@ const container = {
   ResourceFieldSelector: { containerName: 'string', resource: 'string', divisor: 'quantity' },
   KeySelector: keySelector,
   FileKeySelector: { volumeName: 'string', path: 'string', key: 'string', optional: '*bool' },
-  ResourceRequirements: { limits: 'map:quantity', requests: 'map:quantity', claims: '[]ResourceClaim' },
-  ResourceClaim: { name: 'string', request: 'string' },
+  ResourceRequirements: { limits: 'map:quantity', requests: 'map:quantity', claims: '[]ContainerResourceClaim' },
+  // `ResourceClaim` in Go's core package; here that is the object of resource.k8s.io.
+  ContainerResourceClaim: { name: 'string', request: 'string' },
   ContainerResizePolicy: { resourceName: 'string', restartPolicy: 'string' },
   ContainerRestartRule: { action: 'string', exitCodes: '*ContainerRestartRuleOnExitCodes' },
   ContainerRestartRuleOnExitCodes: { operator: 'string', values: '[]int32' },

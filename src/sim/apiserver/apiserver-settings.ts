@@ -32,6 +32,8 @@ export interface ApiserverSettings {
   readonly maxCertificateSeconds: number;
   /** Requests kept for whoever asks what was done. */
   readonly auditLimit: number;
+  /** Collections that the server hasn't, as `leases.coordination.k8s.io`: an older one, or one with them switched off. They are a 404, and no document names them. */
+  readonly without: readonly string[];
   /** How far the server's clock is ahead of that of whoever drives it; negative: behind. */
   readonly clockOffsetMicros: Micros;
 }
@@ -52,5 +54,6 @@ export const defaultApiserverSettings: ApiserverSettings = {
   eventTtlMicros: 3_600_000_000,
   maxCertificateSeconds: 31_536_000,
   auditLimit: 1_000,
+  without: [],
   clockOffsetMicros: 0,
 };

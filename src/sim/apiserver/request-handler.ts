@@ -43,9 +43,9 @@ export interface HandlerParts {
 /** Subresources that are written as the object is. */
 const written: readonly Subresource[] = ['status', 'resize', 'ephemeralcontainers', 'approval'];
 
-export function typeOf({ resource, namespace }: Pick<ApiRequest, 'resource' | 'namespace'>): ResourceType {
+export function typeOf({ resource, namespace }: Pick<ApiRequest, 'resource' | 'namespace'>, { without }: ApiserverSettings): ResourceType {
   const type = findResourceType(resource);
-  if (type === null || (namespace !== null && !type.namespaced)) throw noSuchPath();
+  if (type === null || without.includes(resourceKey(resource)) || (namespace !== null && !type.namespaced)) throw noSuchPath();
   return type;
 }
 
@@ -59,7 +59,7 @@ export class RequestHandler {
 
   /** @param staleVersions how many versions a read lags behind that is content with any. Throws `ApiRefusal`. */
   handle(request: ApiRequest, now: Micros, staleVersions: number, warnings: string[]): Handled {
-    const type = typeOf(request);
+    const type = typeOf(request, this.parts.settings);
     const { verb, subresource } = request;
     if (subresource !== null) {
       if (!type.subresources.includes(subresource as Subresource)) throw noSuchPath();
@@ -97,7 +97,7 @@ export class RequestHandler {
         return { code: 201, body: bindPod(object, body, validation, context) };
       case 'eviction':
         this.restrict(request, type, 'create', object, null);
-        return { code: 201, body: evictPod(object, body, context) };
+        return { code: 201, body: evictPod(object, body, validation, context) };
       case 'token':
         return { code: 201, body: requestToken(object, body, validation, context, this.parts.tokens, this.parts.ids) };
       default:
@@ -140,7 +140,7 @@ export class RequestHandler {
     const draft = readBody(body, type, type.kind, this.validationOf(request), warnings);
     if (type.kind === 'Binding')
       return bindPod(
-        this.existing(typeOf({ ...request, resource: { group: '', version: 'v1', plural: 'pods' } }), { namespace, name: draft.metadata.name }),
+        this.existing(typeOf({ ...request, resource: { group: '', version: 'v1', plural: 'pods' } }, this.parts.settings), { namespace, name: draft.metadata.name }),
         body,
         'Ignore',
         this.context(type, request, now),

@@ -111,7 +111,7 @@ export const resourceTypes: readonly ResourceType[] = [
     // The kubelet's own have a digest in base64 in theirs.
     freeNames: true,
   }),
-  resourceType('certificates.k8s.io', 'ClusterTrustBundle', 'clustertrustbundles', false, { fields: ['spec.signerName'], version: 'v1beta1' }),
+  resourceType('certificates.k8s.io', 'ClusterTrustBundle', 'clustertrustbundles', false, { fields: ['spec.signerName'], version: 'v1beta1', freeNames: true }),
   resourceType('resource.k8s.io', 'ResourceClaim', 'resourceclaims', true, { sub: ['status'] }),
   resourceType('resource.k8s.io', 'ResourceClaimTemplate', 'resourceclaimtemplates', true),
   resourceType('resource.k8s.io', 'ResourceSlice', 'resourceslices', false, { fields: ['spec.nodeName', 'spec.driver'], generation: true }),

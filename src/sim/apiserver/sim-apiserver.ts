@@ -25,7 +25,7 @@ import { firstNamespaces } from './kinds/namespaces.js';
 import { parseRevision } from './object-lists.js';
 import { emptyStoreState, ObjectStore, type ObjectStoreState, objectKey, type StoredObject } from './object-store.js';
 import { RequestHandler, typeOf } from './request-handler.js';
-import { findResourceType, resourceKey } from './resource-types.js';
+import { findResourceType, type ResourceType, resourceKey, resourceTypes } from './resource-types.js';
 import { readSelection } from './selection.js';
 import { emptyWatchState, WatchHub, type WatchHubState, type WatchRecord } from './watch-hub.js';
 
@@ -69,6 +69,10 @@ export class SimApiserver {
     this.settings = { ...defaultApiserverSettings, ...settings };
     this.now = this.clockAt(now);
     const { historyLimit, watchQueueLimit: queueLimit, bookmarkMicros, seed, tokenSecret, authorization, auditLimit } = this.settings;
+    for (const name of this.settings.without) {
+      if (!resourceTypes.some((type) => resourceKey(type) === name))
+        throw new Error(`apiserver settings: without: ${JSON.stringify(name)} is no collection; expected one as "leases.coordination.k8s.io"`);
+    }
     const isNew = state.store.objects.size === 0;
     this.store = new ObjectStore(state.store, historyLimit, (change) => {
       relations.changed(change);
@@ -93,6 +97,11 @@ export class SimApiserver {
   /** What the server's own clock says at a moment of whoever drives it. */
   clockAt(now: Micros): Micros {
     return now + this.settings.clockOffsetMicros;
+  }
+
+  /** What it has. */
+  get resourceTypes(): readonly ResourceType[] {
+    return resourceTypes.filter((type) => !this.settings.without.includes(resourceKey(type)));
   }
 
   /** Refusals are answers too: a Status, with its code. */
@@ -195,7 +204,7 @@ export class SimApiserver {
     const { user, target } = request;
     const byName = target.name === null ? request.fieldSelector : `metadata.name=${target.name}`;
     this.authorize(user, 'watch', target, byName);
-    const type = typeOf(target);
+    const type = typeOf(target, this.settings);
     const selection = readSelection(type, target.namespace, byName, request.labelSelector);
     const asked = request.resourceVersion;
     const revision = asked === null || asked === '' || asked === '0' ? null : parseRevision(asked);

@@ -47,12 +47,13 @@ function withoutNull(value: JsonDraft): JsonDraft {
 }
 
 /** POST pods/x/eviction: a deletion, that disruption budgets could delay if there were any. */
-export function evictPod(pod: StoredObject, body: unknown, context: WriteContext): JsonObject {
-  const options = (
-    (body ?? {}) as { readonly deleteOptions?: { readonly gracePeriodSeconds?: number; readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string } } }
-  ).deleteOptions;
+export function evictPod(pod: StoredObject, body: unknown, validation: FieldValidation, context: WriteContext): JsonObject {
+  const eviction = readBody(body ?? {}, { ...resourceTypeOf('pods'), group: 'policy' }, 'Eviction', validation, []);
+  const options = eviction.deleteOptions as
+    | { readonly gracePeriodSeconds?: number; readonly dryRun?: readonly string[]; readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string } }
+    | undefined;
   const { uid = null, resourceVersion = null } = options?.preconditions ?? {};
-  deleteObject(pod, { gracePeriodSeconds: options?.gracePeriodSeconds ?? null, uid, resourceVersion, dryRun: false }, context);
+  deleteObject(pod, { gracePeriodSeconds: options?.gracePeriodSeconds ?? null, uid, resourceVersion, dryRun: options?.dryRun?.includes('All') === true }, context);
   return success;
 }
 

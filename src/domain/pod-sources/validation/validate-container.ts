@@ -69,7 +69,7 @@ function validateEphemeral(problems: Problems, field: string, container: Ephemer
   const target = container.targetContainerName;
   const named = [...scope.pod.spec.containers, ...(scope.pod.spec.initContainers ?? [])];
   if (target !== undefined && !named.some((candidate) => candidate.name === target)) notFound(problems, `${field}.targetContainerName`, target);
-  for (const name of ['ports', 'lifecycle', 'resizePolicy', 'resources', ...probeKinds] as const) {
+  for (const name of ['ports', 'lifecycle', 'resizePolicy', 'resources', 'restartPolicy', 'restartPolicyRules', ...probeKinds] as const) {
     if (container[name] !== undefined) forbidden(problems, `${field}.${name}`, 'cannot be set for an Ephemeral Container');
   }
 }

@@ -1,5 +1,5 @@
 // The rules of every kind that has its own, by collection.
-import { certificateRequestRules } from './certificate-requests.js';
+import { certificateRequestRules, trustBundleRules } from './certificate-requests.js';
 import type { KindRules } from './kind-rules.js';
 import { namespaceRules } from './namespaces.js';
 import { nodeRules } from './nodes.js';
@@ -11,6 +11,7 @@ const noRules: KindRules = {};
 const rules: ReadonlyMap<string, KindRules> = new Map<string, KindRules>([
   ...smallKinds,
   ['certificatesigningrequests.certificates.k8s.io', certificateRequestRules],
+  ['clustertrustbundles.certificates.k8s.io', trustBundleRules],
   ['namespaces', namespaceRules],
   ['nodes', nodeRules],
   ['pods', podRules],

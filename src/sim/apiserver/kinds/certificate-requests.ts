@@ -1,4 +1,4 @@
-// Certificate requests: who asked is what the server knows, approvals and certificates have writers of their own.
+// Certificate requests: who asked is what the server knows, approvals and certificates have writers of their own. And bundles of what is trusted.
 import { invalid, type Problems, required } from '../../../domain/pod-sources/validation/field-problem.js';
 import { base64Decode } from '../../../domain/values/base64.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
@@ -64,3 +64,15 @@ function stampConditions(draft: ObjectDraft, time: string): void {
     condition.lastTransitionTime ??= time;
   }
 }
+
+/** Bundles of a signer bear its name. */
+export const trustBundleRules: KindRules = {
+  check(problems, { metadata: { name }, spec }) {
+    const { signerName = '' } = (spec ?? {}) as { readonly signerName?: string };
+    const prefix = `${signerName.replaceAll('/', ':')}:`;
+    if (signerName === '' && name.includes(':')) invalid(problems, 'metadata.name', name, 'ClusterTrustBundle without signer name must not have ":" in its name');
+    if (signerName !== '' && !name.startsWith(prefix)) {
+      invalid(problems, 'metadata.name', name, `ClusterTrustBundle for signerName ${signerName} must be named with prefix ${prefix}`);
+    }
+  },
+};

@@ -2,12 +2,13 @@
 // Invariant: every type that a field names is there.
 import { podSchema } from '../../../domain/pod-sources/pod-schema.js';
 import { coreStructs } from './core-structs.js';
+import { deviceStructs } from './device-structs.js';
 import { type ApiStruct, fromPodField, type ListMerge, readFieldType, type StructTable } from './field-types.js';
 import { otherStructs } from './other-structs.js';
 import { podListKeys, podStatusStructs } from './pod-structs.js';
 import { storageStructs } from './storage-structs.js';
 
-const tables: StructTable = { ...coreStructs, ...storageStructs, ...otherStructs, ...podStatusStructs };
+const tables: StructTable = { ...coreStructs, ...storageStructs, ...otherStructs, ...deviceStructs, ...podStatusStructs };
 
 function mergeOfPodList(struct: string, field: string): ListMerge {
   const keys = podListKeys[`${struct}.${field}`];

@@ -1,4 +1,4 @@
-// Kinds of the groups beside core and storage: leases, runtime and priority classes, certificates, reviews, tokens, evictions, devices.
+// Kinds of the groups beside core and storage: leases, runtime and priority classes, certificates, reviews, tokens, evictions.
 import type { StructTable } from './field-types.js';
 
 const userInfo = { username: 'string', uid: 'string', groups: '[]string', extra: 'map:[]string' };
@@ -57,15 +57,21 @@ const reviews: StructTable = {
     resource: 'string',
     subresource: 'string',
     name: 'string',
-    fieldSelector: '*any',
-    labelSelector: '*any',
+    fieldSelector: '*FieldSelectorAttributes',
+    labelSelector: '*LabelSelectorAttributes',
   },
+  FieldSelectorAttributes: { rawSelector: 'string', requirements: '[]FieldSelectorRequirement' },
+  LabelSelectorAttributes: { rawSelector: 'string', requirements: '[]LabelSelectorRequirement' },
+  FieldSelectorRequirement: { key: 'string', operator: 'string', values: '[]string' },
   NonResourceAttributes: { path: 'string', verb: 'string' },
   SubjectAccessReviewStatus: { allowed: '*bool', denied: 'bool', reason: 'string', evaluationError: 'string' },
   SelfSubjectReview: { metadata: 'ObjectMeta', status: 'SelfSubjectReviewStatus' },
   SelfSubjectReviewStatus: { userInfo: 'UserInfo' },
   Eviction: { metadata: 'ObjectMeta', deleteOptions: '*DeleteOptions' },
   DeleteOptions: {
+    // It comes as an object of its own, too.
+    kind: 'string',
+    apiVersion: 'string',
     gracePeriodSeconds: '*int64',
     preconditions: '*Preconditions',
     orphanDependents: '*bool',
@@ -76,31 +82,4 @@ const reviews: StructTable = {
   Preconditions: { uid: '*string', resourceVersion: '*string' },
 };
 
-const devices: StructTable = {
-  ResourceClaim: { metadata: 'ObjectMeta', spec: 'ResourceClaimSpec', status: 'ResourceClaimStatus' },
-  ResourceClaimSpec: { devices: 'DeviceClaim' },
-  DeviceClaim: { requests: '[]any', constraints: '[]any', config: '[]any' },
-  ResourceClaimStatus: { allocation: '*AllocationResult', reservedFor: '[uid]ResourceClaimConsumerReference', devices: '[driver,device,pool]AllocatedDeviceStatus' },
-  AllocationResult: { devices: 'DeviceAllocationResult', nodeSelector: '*NodeSelector', allocationTimestamp: '*time' },
-  DeviceAllocationResult: { results: '[]any', config: '[]any' },
-  ResourceClaimConsumerReference: { apiGroup: 'string', resource: 'string!', name: 'string!', uid: 'string!' },
-  AllocatedDeviceStatus: { driver: 'string!', pool: 'string!', device: 'string!', shareID: '*string', conditions: '[type]Condition', data: '*any', networkData: '*any' },
-  ResourceClaimTemplate: { metadata: 'ObjectMeta', spec: 'ResourceClaimTemplateSpec' },
-  ResourceClaimTemplateSpec: { metadata: 'ObjectMeta', spec: 'ResourceClaimSpec' },
-  ResourceSlice: { metadata: 'ObjectMeta', spec: 'ResourceSliceSpec' },
-  ResourceSliceSpec: {
-    driver: 'string!',
-    pool: 'ResourcePool',
-    nodeName: '*string',
-    nodeSelector: '*NodeSelector',
-    allNodes: '*bool',
-    devices: '[]any',
-    perDeviceNodeSelection: '*bool',
-    sharedCounters: '[]any',
-  },
-  ResourcePool: { name: 'string!', generation: '*int64', resourceSliceCount: '*int64' },
-  DeviceClass: { metadata: 'ObjectMeta', spec: 'DeviceClassSpec' },
-  DeviceClassSpec: { selectors: '[]any', config: '[]any', extendedResourceName: '*string' },
-};
-
-export const otherStructs: StructTable = { ...schedulingAndCertificates, ...reviews, ...devices };
+export const otherStructs: StructTable = { ...schedulingAndCertificates, ...reviews };

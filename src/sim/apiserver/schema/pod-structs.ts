@@ -28,6 +28,7 @@ const resources = '*ResourceRequirements';
 
 /** In place of the domain's structs of the same name. */
 export const podStatusStructs: StructTable = {
+  ephemeral: { volumeClaimTemplate: '*PersistentVolumeClaimTemplate' },
   PodStatus: {
     observedGeneration: 'int64',
     phase: 'string',
@@ -49,7 +50,9 @@ export const podStatusStructs: StructTable = {
     extendedResourceClaimStatus: '*PodExtendedResourceClaimStatus',
     allocatedResources: 'map:quantity',
     resources,
+    nodeAllocatableResourceClaimStatuses: '[]NodeAllocatableResourceClaimStatus',
   },
+  NodeAllocatableResourceClaimStatus: { resourceClaimName: 'string!', containers: '[=]string', resources: 'map:quantity' },
   PodCondition: {
     type: 'string!',
     observedGeneration: 'int64',
@@ -89,7 +92,9 @@ export const podStatusStructs: StructTable = {
     finishedAt: '*time',
     containerID: 'string',
   },
-  VolumeMountStatus: { name: 'string!', mountPath: 'string!', readOnly: 'bool', recursiveReadOnly: '*string', volumeStatus: '*any' },
+  VolumeMountStatus: { name: 'string!', mountPath: 'string!', readOnly: 'bool', recursiveReadOnly: '*string', volumeStatus: 'VolumeStatus' },
+  VolumeStatus: { image: '*ImageVolumeStatus' },
+  ImageVolumeStatus: { imageRef: '*string' },
   ContainerUser: { linux: '*LinuxContainerUser' },
   LinuxContainerUser: { uid: '*int64', gid: '*int64', supplementalGroups: '[]int64' },
   ResourceStatus: { name: 'string!', resources: '[resourceID]ResourceHealth' },

@@ -1,17 +1,79 @@
 // Persistent volumes and the storage.k8s.io group.
-import { volumeSources } from '../../../domain/pod-sources/volume-schema.js';
 import type { StructTable } from './field-types.js';
 
-/** Sources that a PersistentVolume has and a Pod doesn't, or that look otherwise there; the rest are taken as they come. */
-const persistentSources = Object.fromEntries(
-  Object.keys(volumeSources)
-    .filter(
-      (name) => !['emptyDir', 'gitRepo', 'secret', 'persistentVolumeClaim', 'downwardAPI', 'configMap', 'projected', 'ephemeral', 'image', 'csi', 'hostPath', 'nfs'].includes(name),
-    )
-    .map((name) => [name, '*any']),
-);
+/** Sources of a Pod that look otherwise in a PersistentVolume: what they refer to may be in any namespace. */
+const otherwise: StructTable = {
+  AzureFilePersistentVolumeSource: { secretName: 'string!', shareName: 'string!', readOnly: 'bool', secretNamespace: '*string' },
+  CephFSPersistentVolumeSource: { monitors: '[]string!', path: 'string', user: 'string', secretFile: 'string', secretRef: '*SecretReference', readOnly: 'bool' },
+  CinderPersistentVolumeSource: { volumeID: 'string!', fsType: 'string', readOnly: 'bool', secretRef: '*SecretReference' },
+  FlexPersistentVolumeSource: { driver: 'string!', fsType: 'string', secretRef: '*SecretReference', readOnly: 'bool', options: 'map:string' },
+  GlusterfsPersistentVolumeSource: { endpoints: 'string!', path: 'string!', readOnly: 'bool', endpointsNamespace: '*string' },
+  ISCSIPersistentVolumeSource: {
+    targetPortal: 'string!',
+    iqn: 'string!',
+    lun: '*int32',
+    iscsiInterface: 'string',
+    fsType: 'string',
+    readOnly: 'bool',
+    portals: '[]string',
+    chapAuthDiscovery: 'bool',
+    chapAuthSession: 'bool',
+    secretRef: '*SecretReference',
+    initiatorName: '*string',
+  },
+  RBDPersistentVolumeSource: {
+    monitors: '[]string!',
+    image: 'string!',
+    fsType: 'string',
+    pool: 'string',
+    user: 'string',
+    keyring: 'string',
+    secretRef: '*SecretReference',
+    readOnly: 'bool',
+  },
+  ScaleIOPersistentVolumeSource: {
+    gateway: 'string!',
+    system: 'string!',
+    secretRef: '*SecretReference!',
+    sslEnabled: 'bool',
+    protectionDomain: 'string',
+    storagePool: 'string',
+    storageMode: 'string',
+    volumeName: 'string',
+    fsType: 'string',
+    readOnly: 'bool',
+  },
+  StorageOSPersistentVolumeSource: { volumeName: 'string', volumeNamespace: 'string', fsType: 'string', readOnly: 'bool', secretRef: '*ObjectReference' },
+};
+
+/** Every source that a PersistentVolume may have, and its struct. */
+const persistentSources = {
+  gcePersistentDisk: '*gcePersistentDisk',
+  awsElasticBlockStore: '*awsElasticBlockStore',
+  hostPath: '*hostPath',
+  glusterfs: '*GlusterfsPersistentVolumeSource',
+  nfs: '*nfs',
+  rbd: '*RBDPersistentVolumeSource',
+  iscsi: '*ISCSIPersistentVolumeSource',
+  cinder: '*CinderPersistentVolumeSource',
+  cephfs: '*CephFSPersistentVolumeSource',
+  fc: '*fc',
+  flocker: '*flocker',
+  flexVolume: '*FlexPersistentVolumeSource',
+  azureFile: '*AzureFilePersistentVolumeSource',
+  vsphereVolume: '*vsphereVolume',
+  quobyte: '*quobyte',
+  azureDisk: '*azureDisk',
+  photonPersistentDisk: '*photonPersistentDisk',
+  portworxVolume: '*portworxVolume',
+  scaleIO: '*ScaleIOPersistentVolumeSource',
+  local: '*LocalVolumeSource',
+  storageos: '*StorageOSPersistentVolumeSource',
+  csi: '*CSIPersistentVolumeSource',
+} as const;
 
 export const storageStructs: StructTable = {
+  ...otherwise,
   PersistentVolume: { metadata: 'ObjectMeta', spec: 'PersistentVolumeSpec', status: 'PersistentVolumeStatus' },
   PersistentVolumeSpec: {
     ...persistentSources,
@@ -24,10 +86,6 @@ export const storageStructs: StructTable = {
     volumeMode: '*string',
     nodeAffinity: '*VolumeNodeAffinity',
     volumeAttributesClassName: '*string',
-    csi: '*CSIPersistentVolumeSource',
-    hostPath: '*hostPath',
-    nfs: '*nfs',
-    local: '*LocalVolumeSource',
   },
   LocalVolumeSource: { path: 'string!', fsType: '*string' },
   VolumeNodeAffinity: { required: '*NodeSelector' },
@@ -66,8 +124,10 @@ export const storageStructs: StructTable = {
     allocatedResources: 'map:quantity',
     allocatedResourceStatuses: 'map:string',
     currentVolumeAttributesClassName: '*string',
-    modifyVolumeStatus: '*any',
+    modifyVolumeStatus: '*ModifyVolumeStatus',
   },
+  ModifyVolumeStatus: { targetVolumeAttributesClassName: 'string', status: 'string!' },
+  PersistentVolumeClaimTemplate: { metadata: 'ObjectMeta', spec: 'PersistentVolumeClaimSpec' },
   PersistentVolumeClaimCondition: { type: 'string!', status: 'string!', lastProbeTime: '*time', lastTransitionTime: '*time', reason: 'string', message: 'string' },
   StorageClass: {
     metadata: 'ObjectMeta',
@@ -77,8 +137,10 @@ export const storageStructs: StructTable = {
     mountOptions: '[]string',
     allowVolumeExpansion: '*bool',
     volumeBindingMode: '*string',
-    allowedTopologies: '[]any',
+    allowedTopologies: '[]TopologySelectorTerm',
   },
+  TopologySelectorTerm: { matchLabelExpressions: '[]TopologySelectorLabelRequirement' },
+  TopologySelectorLabelRequirement: { key: 'string!', values: '[]string!' },
   VolumeAttachment: { metadata: 'ObjectMeta', spec: 'VolumeAttachmentSpec', status: 'VolumeAttachmentStatus' },
   VolumeAttachmentSpec: { attacher: 'string!', nodeName: 'string!', source: 'VolumeAttachmentSource' },
   VolumeAttachmentSource: { persistentVolumeName: '*string', inlineVolumeSpec: '*PersistentVolumeSpec' },

@@ -1,7 +1,7 @@
-// What the server says it has: groups, versions and collections, in the forms that clients ask for.
+// What the server says it has: groups, versions and collections, in the forms that clients ask for. Of which collections is its caller's to say.
 
 import type { JsonObject } from '../api-request.js';
-import { apiVersionOf, type ResourceType, resourceTypes, type Subresource } from '../resource-types.js';
+import { apiVersionOf, type ResourceType, type Subresource } from '../resource-types.js';
 
 const verbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
@@ -19,12 +19,17 @@ const partVerbs: Partial<Readonly<Record<Subresource, readonly string[]>>> = {
   exec: ['create', 'get'],
 };
 
-export function apiGroups(): readonly string[] {
-  return [...new Set(resourceTypes.map(({ group }) => group))];
+export interface GroupVersion {
+  readonly group: string;
+  readonly version: string;
 }
 
-function typesOf(group: string): readonly ResourceType[] {
-  return resourceTypes.filter((type) => type.group === group);
+/** Every group and version that something is in, the core first; of one group the stable version first. */
+export function groupVersions(types: readonly ResourceType[]): readonly GroupVersion[] {
+  const known = new Map<string, GroupVersion>();
+  for (const { group, version } of types) known.set(apiVersionOf({ group, version }), { group, version });
+  const groups = [...new Set(types.map(({ group }) => group))];
+  return groups.flatMap((group) => [...known.values()].filter((entry) => entry.group === group).sort((a, b) => a.version.length - b.version.length));
 }
 
 function verbsOf({ isReview }: ResourceType): readonly string[] {
@@ -36,26 +41,31 @@ export function coreVersions(): JsonObject {
   return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] };
 }
 
-function groupObject(group: string): JsonObject {
-  const version = { groupVersion: `${group}/v1`, version: 'v1' };
-  return { name: group, versions: [version], preferredVersion: version };
+function groupObject(types: readonly ResourceType[], group: string): JsonObject {
+  const versions = groupVersions(types.filter((type) => type.group === group)).map((entry) => ({ groupVersion: apiVersionOf(entry), version: entry.version }));
+  return { name: group, versions, preferredVersion: versions[0] ?? null };
+}
+
+function groupNames(types: readonly ResourceType[]): readonly string[] {
+  return [...new Set(types.map(({ group }) => group))];
 }
 
 /** `GET /apis`. */
-export function groupList(): JsonObject {
-  const groups = apiGroups().filter((group) => group !== '');
-  return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(groupObject) };
+export function groupList(types: readonly ResourceType[]): JsonObject {
+  const groups = groupNames(types).filter((group) => group !== '');
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map((group) => groupObject(types, group)) };
 }
 
 /** `GET /apis/<group>`; null: there is none. */
-export function groupDocument(group: string): JsonObject | null {
-  return group !== '' && apiGroups().includes(group) ? { kind: 'APIGroup', apiVersion: 'v1', ...groupObject(group) } : null;
+export function groupDocument(types: readonly ResourceType[], group: string): JsonObject | null {
+  return group !== '' && groupNames(types).includes(group) ? { kind: 'APIGroup', apiVersion: 'v1', ...groupObject(types, group) } : null;
 }
 
-/** `GET /api/v1`, `GET /apis/<group>/v1`; null: there is none. */
-export function resourceList(group: string): JsonObject | null {
-  if (!apiGroups().includes(group)) return null;
-  const resources = typesOf(group).flatMap((type) => {
+/** `GET /api/v1`, `GET /apis/<group>/<version>`; null: there is none. */
+export function resourceList(types: readonly ResourceType[], { group, version }: GroupVersion): JsonObject | null {
+  const held = types.filter((type) => type.group === group && type.version === version);
+  if (held.length === 0) return null;
+  const resources = held.flatMap((type) => {
     const { plural, singular, namespaced, kind, shortNames, categories } = type;
     const names = { ...(shortNames.length === 0 ? {} : { shortNames }), ...(categories.length === 0 ? {} : { categories }) };
     const own = { name: plural, singularName: singular, namespaced, kind, verbs: verbsOf(type), ...names };
@@ -70,7 +80,7 @@ export function resourceList(group: string): JsonObject | null {
       })),
     ];
   });
-  return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersionOf({ group, version: 'v1' }), resources };
+  return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersionOf({ group, version }), resources };
 }
 
 function verbsOfPart(subresource: Subresource): readonly string[] {
@@ -84,12 +94,17 @@ function partKind(type: ResourceType, subresource: Subresource): { readonly kind
 }
 
 /** The aggregated form: everything of the core group, or of all others, in one answer. */
-export function aggregatedDiscovery(isCore: boolean, apiVersion: string): JsonObject {
-  const groups = apiGroups().filter((group) => (group === '') === isCore);
-  const items = groups.map((group) => ({
-    metadata: group === '' ? { creationTimestamp: null } : { name: group, creationTimestamp: null },
-    versions: [{ version: 'v1', freshness: 'Current', resources: typesOf(group).map(aggregatedResource) }],
-  }));
+export function aggregatedDiscovery(types: readonly ResourceType[], isCore: boolean, apiVersion: string): JsonObject {
+  const groups = groupNames(types).filter((group) => (group === '') === isCore);
+  const items = groups.map((group) => {
+    const held = types.filter((type) => type.group === group);
+    const versions = groupVersions(held).map(({ version }) => ({
+      version,
+      freshness: 'Current',
+      resources: held.filter((type) => type.version === version).map(aggregatedResource),
+    }));
+    return { metadata: group === '' ? { creationTimestamp: null } : { name: group, creationTimestamp: null }, versions };
+  });
   return { kind: 'APIGroupDiscoveryList', apiVersion, metadata: {}, items };
 }
 

@@ -1,9 +1,9 @@
 // OpenAPI 3 documents of the collections, from the schema and the table of collections: what kubectl explains, and checks options by.
 import type { JsonObject } from '../api-request.js';
-import { apiVersionOf, type ResourceType, resourceTypes } from '../resource-types.js';
+import { apiVersionOf, type ResourceType } from '../resource-types.js';
 import { structOf } from '../schema/api-schema.js';
 import type { ApiFieldType, ApiScalar } from '../schema/field-types.js';
-import { apiGroups } from './discovery.js';
+import { type GroupVersion, groupVersions } from './discovery.js';
 
 const prefix = 'io.k8s.api.v1.';
 const scalarSchemas: Readonly<Record<ApiScalar, JsonObject>> = {
@@ -27,17 +27,17 @@ const queryNames: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** `GET /openapi/v3`: where the documents are. */
-export function openApiIndex(): JsonObject {
-  const entries = apiGroups().map((group) => {
-    const name = group === '' ? 'api/v1' : `apis/${group}/v1`;
+export function openApiIndex(types: readonly ResourceType[]): JsonObject {
+  const entries = groupVersions(types).map((entry) => {
+    const name = rootOf(entry).slice(1);
     return [name, { serverRelativeURL: `/openapi/v3/${name}?hash=mock` }] as const;
   });
   return { paths: Object.fromEntries(entries) };
 }
 
-/** The document of a group; null: there is none. */
-export function openApiV3(group: string): JsonObject | null {
-  const types = resourceTypes.filter((type) => type.group === group);
+/** The document of a version of a group; null: there is none. */
+export function openApiV3(all: readonly ResourceType[], { group, version }: GroupVersion): JsonObject | null {
+  const types = all.filter((type) => type.group === group && type.version === version);
   if (types.length === 0) return null;
   const schemas: Record<string, JsonObject> = {};
   for (const type of types) addStruct(schemas, type.kind, type, 'components/schemas');
@@ -46,10 +46,14 @@ export function openApiV3(group: string): JsonObject | null {
 }
 
 /** All groups in the old form. */
-export function openApiV2(): JsonObject {
+export function openApiV2(types: readonly ResourceType[]): JsonObject {
   const definitions: Record<string, JsonObject> = {};
-  for (const type of resourceTypes) addStruct(definitions, type.kind, type, 'definitions');
+  for (const type of types) addStruct(definitions, type.kind, type, 'definitions');
   return { swagger: '2.0', info: { title: 'Kubernetes', version: 'v1.36.0' }, paths: {}, definitions };
+}
+
+function rootOf({ group, version }: GroupVersion): string {
+  return group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
 }
 
 /** The struct, and every one that it holds. */
@@ -101,7 +105,7 @@ function gvk({ group, version, kind }: ResourceType): JsonObject {
 }
 
 function pathsOf(type: ResourceType): [string, JsonObject][] {
-  const root = `${type.group === '' ? '/api/v1' : `/apis/${type.group}/v1`}${type.namespaced ? '/namespaces/{namespace}' : ''}/${type.plural}`;
+  const root = `${rootOf(type)}${type.namespaced ? '/namespaces/{namespace}' : ''}/${type.plural}`;
   const operations = (methods: readonly string[]): JsonObject => Object.fromEntries(methods.map((method) => [method, operation(type, method)]));
   if (type.isReview) return [[root, operations(['post'])]];
   return [
