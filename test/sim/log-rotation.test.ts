@@ -98,8 +98,10 @@ scenario(
     for (let i = 0; i < 20; i++) {
       const restarts = () => node.statusOf('a')?.containerStatuses?.[0]?.restartCount ?? 0;
       const before = restarts();
-      // A kill in the middle of whatever is going on.
+      // A kill in the middle of a rotation: what it had begun to compress is still there.
       if (i % 4 === 3) {
+        node.kill();
+        files(stage).set(`${before}.log.20260101-00000${i % 10}.tmp`, 100);
         node.start();
       }
       stage.until('it crashes again', () => restarts() > before, 12 * minute);

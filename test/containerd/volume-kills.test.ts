@@ -1,0 +1,184 @@
+// kill -9 of the agent at each step that it makes on disk while it sets the volumes of a pod up, and while it takes them down, with the whole agent, a
+// CSI driver and containers: the next agent has each volume mounted once and whole, or, when the pod went meanwhile, leaves nothing.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import type { Pod } from '../../src/ports/model/pod.js';
+import type { Volume } from '../../src/ports/model/volume.js';
+import { idOf, manifest, nodeName, scripted } from './kubelet-process.js';
+import { skipWithoutContainerd } from './private-containerd.js';
+import { type ClusterNode, clusterNode } from './test-node.js';
+
+const skip = skipWithoutContainerd();
+const driver = 'csi.example.com';
+const ctl = fileURLToPath(new URL('../../src/app/cli/kubelet-ctl.js', import.meta.url));
+const hook = new URL('./kill-at-step.js', import.meta.url).href;
+const isNightly = process.env.KUBELET_TS_TIER === 'nightly';
+/** Each step in the nightly tier, every so many else. */
+const strides = isNightly ? { setUp: 1, tearDown: 1 } : { setUp: 25, tearDown: 17 };
+const timeout = isNightly ? 3_600_000 : 540_000;
+t.setTimeout(timeout);
+
+interface Stand extends ClusterNode {
+  readonly data: string;
+  readonly armed: string;
+}
+
+const meta = (name: string) => ({ metadata: { name, namespace: 'default' } });
+const mountsBelow = (path: string): string[] =>
+  readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .flatMap((line) => (line.split(' ')[1]?.startsWith(`${path}/`) === true ? [line.split(' ')[1] as string] : []));
+
+async function claimed({ admin }: Stand, name: string, source: object): Promise<void> {
+  const accessModes = ['ReadWriteOnce'];
+  const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', ...meta(name), spec: { accessModes, resources: { requests: { storage: '1Gi' } }, volumeName: `pv-${name}` } };
+  const { metadata } = await admin.create('persistentvolumeclaims', 'default', claim as never);
+  const spec = { capacity: { storage: '1Gi' }, accessModes, persistentVolumeReclaimPolicy: 'Retain', claimRef: { namespace: 'default', name, uid: metadata.uid }, ...source };
+  await admin.create('persistentvolumes', null, { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: `pv-${name}` }, spec } as never);
+  await admin.patch('persistentvolumeclaims', 'default', name, { status: { phase: 'Bound' } }, 'status');
+}
+
+async function standOf(t: Test): Promise<Stand> {
+  const node = await clusterNode(t);
+  const { admin, kubelet, containerd } = node;
+  const data = join(containerd.directory, 'data');
+  const stand = { ...node, data, armed: join(containerd.directory, 'armed') };
+  for (const name of ['local', 'h1']) {
+    mkdirSync(join(data, name), { recursive: true });
+    writeFileSync(join(data, name, 'before'), 'from-outside\n');
+  }
+  await kubelet.start();
+  await kubelet.until('the node is there', async () => (await admin.get('nodes', null, nodeName)) !== null);
+  const csi: ChildProcess = spawn(process.execPath, [ctl, 'mock-csi', '--driver', driver, '--plugins', join(kubelet.root, 'plugins_registry'), '--data', data], {
+    stdio: 'ignore',
+  });
+  t.teardown(() => csi.kill('SIGKILL'));
+  await admin.create('secrets', 'default', { apiVersion: 'v1', kind: 'Secret', ...meta('s'), stringData: { key: 'hidden' } } as never);
+  await admin.create('configmaps', 'default', { apiVersion: 'v1', kind: 'ConfigMap', ...meta('m'), data: { a: '1', b: '2' } } as never);
+  await admin.create('csidrivers', null, { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: driver }, spec: { attachRequired: false } } as never);
+  await claimed(stand, 'csi', { csi: { driver, volumeHandle: 'h1' } });
+  const nodeSelectorTerms = [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'Exists' }] }];
+  await claimed(stand, 'local', { local: { path: join(data, 'local') }, nodeAffinity: { required: { nodeSelectorTerms } } });
+  await kubelet.until('the driver is registered', async () => (await admin.get('csinodes', null, nodeName)) !== null);
+  await kubelet.kill();
+  return stand;
+}
+
+const volumes: readonly Volume[] = [
+  { name: 'config', configMap: { name: 'm' } },
+  { name: 'all', projected: { sources: [{ secret: { name: 's' } }, { downwardAPI: { items: [{ path: 'name', fieldRef: { fieldPath: 'metadata.name' } }] } }] } },
+  { name: 'disk', emptyDir: {} },
+  { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+  { name: 'csi', persistentVolumeClaim: { claimName: 'csi' } },
+  { name: 'local', persistentVolumeClaim: { claimName: 'local' } },
+];
+/** Below the pod's directory. */
+const mounted = [
+  'volumes/kubernetes.io~csi/pv-csi/mount',
+  'volumes/kubernetes.io~empty-dir/memory',
+  'volumes/kubernetes.io~local-volume/pv-local',
+  'volumes/kubernetes.io~projected/all',
+  'volume-subpaths/config/main/6',
+  'volume-subpaths/disk/main/7',
+  'volume-subpaths/pv-csi/main/8',
+].sort();
+
+async function make({ admin, containerd }: Stand, name: string): Promise<string> {
+  const volumeMounts = [
+    ...volumes.map((volume) => ({ name: volume.name, mountPath: `/${volume.name}` })),
+    { name: 'config', mountPath: '/part/a', subPath: 'a' },
+    { name: 'disk', mountPath: '/part/d', subPath: 'x/y' },
+    { name: 'csi', mountPath: '/part/c', subPath: 'deep' },
+  ];
+  const containers = [scripted(containerd, 'main', 'trap "exit 0" TERM; while :; do sleep 0.1; done', { volumeMounts })];
+  const spec = { nodeName, automountServiceAccountToken: false, containers, volumes, securityContext: { fsGroup: 4711 } };
+  const { metadata } = await admin.create('pods', 'default', manifest(name, spec) as Pod);
+  return metadata.uid ?? '';
+}
+
+/** A life of the agent that is killed at a step, counted from when it is armed. True: it was; false: what it was to do came about first. */
+async function lifeUntil({ kubelet }: Stand, step: number, what: string, comesAbout: () => Promise<boolean>, begin: () => Promise<void>): Promise<boolean> {
+  kubelet.environment.KILL_AT_STEP = String(step);
+  kubelet.spawn();
+  let dead = false;
+  const ended = kubelet.ended().then(() => {
+    dead = true;
+  });
+  try {
+    await begin();
+    await kubelet.until(what, async () => dead || (await comesAbout()));
+  } finally {
+    kubelet.environment.KILL_AT_STEP = '0';
+  }
+  const wasKilled = dead;
+  if (!dead) await kubelet.kill();
+  await ended;
+  return wasKilled;
+}
+
+/** One pod: its set-up is killed at a step; then it is deleted at once, or runs whole, is deleted, and its end is killed at a step, too. */
+async function round(t: Test, stand: Stand, setUpStep: number, tearDownStep: number, isKept: boolean): Promise<readonly [boolean, boolean]> {
+  const { admin, kubelet, runtime, data, armed } = stand;
+  const name = `p-${setUpStep}-${tearDownStep}`;
+  const what = `killed at step ${setUpStep}, and at ${tearDownStep} of the end`;
+  const uid = await make(stand, name);
+  const directory = join(kubelet.root, 'pods', uid);
+  const pod = async () => (await admin.get('pods', 'default', name)) as Pod | null;
+  const isRunning = async () => (await pod())?.status?.containerStatuses?.[0]?.state?.running != null;
+  const isGone = async () => (await pod()) === null && !existsSync(directory) && mountsBelow(kubelet.root).length === 0;
+  writeFileSync(armed, '');
+  const inSetUp = await lifeUntil(stand, setUpStep, 'the pod runs', isRunning, async () => {});
+  rmSync(armed);
+  let inTearDown = false;
+  if (!isKept) await admin.remove('pods', 'default', name);
+  else {
+    const remove = async () => {
+      await kubelet.until('the pod runs whole', isRunning);
+      const root = `/proc/${runtime.processes().get(idOf((await pod()) as Pod))}/root`;
+      const read = (path: string) => readFileSync(join(root, path), 'utf8');
+      t.strictSame(
+        ['/config/a', '/config/b', '/all/key', '/all/name', '/part/a', '/csi/before', '/local/before'].map(read),
+        ['1', '2', 'hidden', name, '1', 'from-outside\n', 'from-outside\n'],
+        what,
+      );
+      const found = mountsBelow(directory).map((path) => path.slice(directory.length + 1));
+      t.strictSame(found.sort(), mounted, `${what}: each is mounted once`);
+      writeFileSync(join(root, 'disk/x/y/left'), 'x');
+      writeFileSync(armed, '');
+      await admin.remove('pods', 'default', name);
+    };
+    inTearDown = await lifeUntil(stand, tearDownStep, 'the pod is gone', isGone, remove);
+    rmSync(armed);
+  }
+  await kubelet.start();
+  await kubelet.until(`nothing is left of what was ${what}`, isGone, 60_000, () =>
+    JSON.stringify({ mounts: mountsBelow(kubelet.root), files: existsSync(directory) ? readdirSync(directory, { recursive: true }) : [] }),
+  );
+  t.strictSame(
+    ['h1', 'local'].map((from) => readFileSync(join(data, from, 'before'), 'utf8')),
+    ['from-outside\n', 'from-outside\n'],
+    `${what}: no data is lost`,
+  );
+  await kubelet.kill();
+  return [inSetUp, inTearDown];
+}
+
+t.test('the agent is killed at each step of mounting and unmounting', { skip, timeout }, async (t) => {
+  const stand = await standOf(t);
+  const { kubelet } = stand;
+  Object.assign(kubelet.environment, { NODE_OPTIONS: `--import=${hook}`, KILL_BELOW: kubelet.root, KILL_ARMED: stand.armed, KILL_AT_STEP: '0' });
+  let [setUp, tearDown] = [1, 1];
+  let [more, moreOfTheEnd] = [true, true];
+  for (let i = 0; more || moreOfTheEnd; i++) {
+    const isKept = moreOfTheEnd && (i % 2 === 1 || !more);
+    const [inSetUp, inTearDown] = await round(t, stand, setUp, tearDown, isKept);
+    more = inSetUp;
+    if (inSetUp) setUp += strides.setUp;
+    if (isKept) moreOfTheEnd = inTearDown;
+    if (inTearDown) tearDown += strides.tearDown;
+  }
+  t.ok(setUp > 100 && tearDown > 30, `${setUp} steps of setting up, ${tearDown} of taking down`);
+});
