@@ -35,7 +35,7 @@ t.test('the client over HTTPS', async (t) => {
     writer: clients.writer,
     seen: (watch) => seen.get(watch) ?? [],
     until: async (holds) => {
-      const end = Date.now() + 15_000;
+      const end = Date.now() + 60_000;
       while (!holds()) {
         if (Date.now() > end) throw new Error('it did not come to pass');
         await new Promise((resolve) => setTimeout(resolve, 5));

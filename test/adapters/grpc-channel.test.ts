@@ -159,7 +159,7 @@ t.test('deadlines and cancelling, which the server hears of', async (t) => {
     }, 30);
   });
   t.equal(cancelled, '1 context canceled');
-  for (const end = Date.now() + 5_000; resets.length < 2 && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (const end = Date.now() + 60_000; resets.length < 2 && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 5));
   t.strictSame(resets, [8, 8]);
   t.equal(sessions.size, 1, 'and the connection stays');
 });
@@ -178,7 +178,7 @@ t.test('a peer that never speaks', async (t) => {
   const outcomes = await Promise.all([ask(channel, '/s/m', 50), ask(channel, '/s/m', 60)]);
   t.strictSame(outcomes, ['4 context deadline exceeded', '4 context deadline exceeded']);
   channel.close();
-  for (const end = Date.now() + 5_000; open > 0 && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (const end = Date.now() + 60_000; open > 0 && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 5));
   t.equal(open, 0, 'is let go of with the channel');
 });
 
@@ -219,7 +219,7 @@ t.test('a server that goes away answers what it has; the next call goes to a new
   t.teardown(() => channel.close());
   const slow = ask(channel, '/slow');
   t.equal(await ask(channel, '/bye'), '1');
-  for (const end = Date.now() + 5_000; Date.now() < end; ) if ((await ask(channel, '/s/m')) === '2') break;
+  for (const end = Date.now() + 60_000; Date.now() < end; ) if ((await ask(channel, '/s/m')) === '2') break;
   t.equal(connections, 2);
   release();
   t.equal(await slow, 'late');

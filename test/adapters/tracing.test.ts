@@ -202,7 +202,7 @@ function batches(t: Test, send: SpanBatchesOptions['send'], limits = quick): { r
 }
 
 async function until(what: string, holds: () => boolean): Promise<void> {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 60_000;
   while (!holds()) {
     if (Date.now() > end) throw new Error(`did not come to pass: ${what}`);
     await new Promise(setImmediate);

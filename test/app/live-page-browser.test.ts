@@ -64,7 +64,7 @@ t.test('the live page in a browser', { skip }, async (t) => {
 });
 
 async function untilTrue(what: string, is: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 15_000; Date.now() < end; ) {
+  for (const end = Date.now() + 60_000; Date.now() < end; ) {
     if (await is()) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

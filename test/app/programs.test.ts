@@ -11,7 +11,7 @@ import { Program } from './programs.js';
 import { Stage, until } from './stage.js';
 
 // The file as a whole; each wait in it has a bound of its own.
-t.setTimeout(300_000);
+t.setTimeout(570_000);
 
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { readonly version: string };
 
