@@ -85,6 +85,10 @@ export class Cluster {
 
   /** After whatever happened in this step. */
   end(): void {
+    const { overlay } = this.state;
+    const node = overlay === null ? ownNode(this.agent.api) : null;
+    // What a Node that is there already says counts from the start: pods that are shown before the first report would be told otherwise.
+    if ((node?.status?.addresses ?? []).length > 0) this.overlayBy(node as Node);
     lookAtReadiness(this.state.reporter, this.context());
   }
 
@@ -101,6 +105,10 @@ export class Cluster {
   private known(node: Node): void {
     const uid = node.metadata.uid ?? '';
     if (uid !== '') leaseWanted(this.state.lease, uid, this.outer as unknown as Turn<LeaseOperations>);
+    this.overlayBy(node);
+  }
+
+  private overlayBy(node: Node): void {
     const overlay = overlayOf(this.state.overlay, node);
     if (overlay === this.state.overlay) return;
     this.state.overlay = overlay;

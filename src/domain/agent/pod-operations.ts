@@ -21,7 +21,7 @@ import { forgetRelease } from '../volume-manager/release-volumes.js';
 import type { AgentContext } from './agent-context.js';
 import { endPredecessors } from './inherited-pods.js';
 import { reconcileMirror } from './mirror-pods.js';
-import { computeStatus, refreshStatus, setStatus, terminateStatus, withTermination } from './pod-statuses.js';
+import { computeStatus, refreshStatus, setStatus, showEnded, terminateStatus, withTermination } from './pod-statuses.js';
 import { isPrepared, setUnprepared } from './prepared-pods.js';
 import { addProbes, removeProbes, stopRestartingProbes } from './probe-workers.js';
 import { queueStatusWrite } from './status-writes.js';
@@ -98,7 +98,7 @@ function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation
     case 'syncTerminatingRuntimePod':
       return [{ kind: 'kill', kill: beginPodKill(run.pod, run.status, operation.gracePeriodSeconds, context) }];
     case 'syncTerminatedPod':
-      setStatus(context, run.pod, computeStatus(context, run.pod, run.status, true));
+      showEnded(context, run.pod, run.status);
       return [
         { kind: 'unmount', wait: newVolumeWait() },
         { kind: 'destroyCgroup', phase: 'ask' },

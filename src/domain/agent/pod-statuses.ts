@@ -7,6 +7,7 @@ import type { TerminationStatus } from '../pod-workers/pod-worker-record.js';
 import { probeVersionOf, probeViewOf } from '../probes/probe-registry.js';
 import { conditionTypes, findCondition, podCondition, withCondition } from '../status/conditions.js';
 import { deadlineExceeded } from '../status/deadline.js';
+import { isLeftAsItIs, withKnownAddresses } from '../status/known-addresses.js';
 import { withKnownEnds } from '../status/known-ends.js';
 import { isTerminalPhase } from '../status/phase.js';
 import { apiPodStatus } from '../status/pod-status.js';
@@ -26,10 +27,11 @@ export function computeStatus(context: AgentContext, pod: Pod, runtime: PodRunti
   const { state, turn } = context;
   const uid = uidOf(pod);
   const cached = state.statuses.get(uid)?.status ?? null;
+  const previous = cached ?? pod.status ?? {};
   const computed = apiPodStatus({
     pod,
     cachedStatus: cached,
-    runtime: withKnownEnds(runtime, cached ?? pod.status ?? {}),
+    runtime: withKnownAddresses(withKnownEnds(runtime, previous), previous),
     runtimeType: state.readiness.name,
     runtimeSupportsRecursiveReadOnly: state.readiness.handlers.some(({ name, recursiveReadOnlyMounts }) => name === '' && recursiveReadOnlyMounts),
     containerStopSignals: state.nodeFacts.containerStopSignals,
@@ -118,6 +120,13 @@ export function tellConnected(context: AgentContext): void {
     setStatus(context, pod, { ...status, conditions: withCondition(status.conditions ?? [], condition) });
   }
   api.connected.clear();
+}
+
+/** The status of a pod that has ended, before what is left of it is taken away. */
+export function showEnded(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus): void {
+  const known = context.state.statuses.get(uidOf(pod))?.status;
+  if (known === undefined && isLeftAsItIs(pod.status ?? {}, runtime)) return;
+  setStatus(context, pod, computeStatus(context, pod, runtime, true));
 }
 
 /** The last word about a pod: everything of it is released. */
