@@ -11,7 +11,7 @@ import { round } from './stage/process-cost.js';
 const call: Call = { signal: new AbortController().signal, timeoutMicros: null };
 const plainStarts = 5;
 /** The shortest that either calibration was ever seen to take on the host that the targets were set on: as it is when quiet. Milliseconds. */
-const quiet = { loop: 66, podStart: 160 };
+export const quiet = { loop: 66, podStart: 160 };
 
 export interface Figure {
   readonly name: string;
@@ -79,7 +79,7 @@ function median(values: readonly number[]): number {
 }
 
 /** Processor milliseconds of a fixed piece of work of the daemon's kind: objects to text and back, looked up and copied. */
-function loopMs(): number {
+export function loopMs(): number {
   const object = { metadata: { name: 'pod', labels: { app: 'web', tier: 'front' } }, spec: { containers: [{ name: 'main', image: 'image:1', env: [] }] } };
   const once = (): number => {
     const before = process.cpuUsage();

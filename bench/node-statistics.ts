@@ -1,7 +1,9 @@
-// /stats/summary, /metrics/resource and /metrics/cadvisor of a node with 100 pods (a sandbox and a container each): 300 empty cgroups of this
-// host, which takes root. The addon against the fallback that reads file by file with Node, in one run.
-// One JSON line an answer, and one for the reading alone: medians and p99; `cpuRatio` is the fallback's CPU time over the addon's.
-import { mkdirSync, rmdirSync } from 'node:fs';
+// /stats/summary, /metrics/resource and /metrics/cadvisor of a node with 100 pods (a sandbox and a container each, with a process): 300 cgroups of
+// this host, which takes root. The addon against the fallback that reads file by file with Node, in turns of one run.
+// One JSON line an answer, and one for the reading alone: medians and p99; `cpuRatio` is the fallback's CPU time over the addon's. `scaled` figures
+// are divided by how much slower this host is than the quiet one that the targets were set on.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type KubeletRoute, metricsRoute, statsSummaryRoute } from '../src/adapters/http-server/index.js';
 import { CgroupReader, readCgroupLayout, statsDescriptorsMax } from '../src/adapters/linux/index.js';
@@ -14,20 +16,46 @@ import { NodeSampler } from '../src/app/daemon/stats/node-sampler.js';
 import { NodeStats } from '../src/app/daemon/stats/node-stats.js';
 import { PodDiskUsage } from '../src/app/daemon/stats/pod-disk-usage.js';
 import { resourcesOf, summaryOf } from '../src/app/daemon/stats/summary-answers.js';
+import { loopMs, quiet } from './calibration.js';
 
 const podCount = 100;
-const rounds = 15;
+const rounds = 25;
+const warmUps = 40;
 const options = { kernelLogPath: '/dev/null', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } };
 const numbers = Array.from({ length: podCount }, (_, i) => i);
 const paths = ['', ...numbers.flatMap((i) => ['', `/sandbox${i}`, `/container${i}`].map((below) => `/poduid${i}${below}`))];
-/** Own cgroups, all below one directory in each hierarchy, without processes. */
+/** Own cgroups, all below one directory in each hierarchy. */
 const top = `/kubelet-ts-bench-${process.pid}`;
 const layout = readCgroupLayout('/proc/self/mountinfo');
-const mountPoints = [...new Set(layout.hierarchies.map(({ mountPoint }) => mountPoint))];
+/** A process can't be put into a cpuset that was given no CPUs, and of that nothing is read. */
+const mountPoints = layout.hierarchies.flatMap(({ mountPoint, controllers }) => (controllers.includes('cpuset') ? [] : [mountPoint]));
 for (const mountPoint of mountPoints) for (const path of paths) mkdirSync(`${mountPoint}${top}${path}`);
+/** One in each sandbox and container, that sleeps. */
+const processes: ChildProcess[] = [];
+
+function sleepIn(path: string): void {
+  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+  child.unref();
+  processes.push(child);
+  for (const mountPoint of mountPoints) writeFileSync(`${mountPoint}${path}/cgroup.procs`, String(child.pid));
+}
+
 process.once('exit', () => {
-  for (const mountPoint of mountPoints) for (const path of paths.toReversed()) rmdirSync(`${mountPoint}${top}${path}`);
+  for (const child of processes) child.kill('SIGKILL');
+  for (const mountPoint of mountPoints) for (const path of paths.toReversed()) removeSoon(`${mountPoint}${top}${path}`);
 });
+
+/** Its processes take a moment to go. */
+function removeSoon(cgroup: string, tries = 500): void {
+  try {
+    rmdirSync(cgroup);
+  } catch (error) {
+    if (tries === 0) throw error;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    removeSoon(cgroup, tries - 1);
+  }
+}
+for (const path of paths.filter((path) => path.lastIndexOf('/') > 0)) sleepIn(`${top}${path}`);
 const listing = {
   observedAt: 0,
   foreign: 0,
@@ -52,6 +80,8 @@ async function answeredBytes(route: KubeletRoute, path: string): Promise<number>
   for await (const chunk of answer.chunks) bytes += chunk.length;
   return bytes;
 }
+
+const answered = (route: KubeletRoute, path: string) => () => answeredBytes(route, path);
 
 /** Each question finds what is known too old, and reads anew. */
 function answers(native: NativeLinux) {
@@ -82,13 +112,12 @@ function answers(native: NativeLinux) {
     later,
     asks: {
       reading: async () => (await reader.read(readPaths, true)).length,
-      '/stats/summary': () =>
-        answeredBytes(
-          statsSummaryRoute((only) => summaryOf(summary, only)),
-          '/stats/summary',
-        ),
-      '/metrics/resource': () => answeredBytes(metricsRoute('/metrics/resource', { ...page, texts: async () => familyTexts(resourceFamilies(await resourcesOf(stats))) }), ''),
-      '/metrics/cadvisor': () => answeredBytes(metricsRoute('/metrics/cadvisor', { ...page, texts: () => cadvisorTexts(cadvisor) }), ''),
+      '/stats/summary': answered(
+        statsSummaryRoute((only) => summaryOf(summary, only)),
+        '/stats/summary',
+      ),
+      '/metrics/resource': answered(metricsRoute('/metrics/resource', { ...page, texts: async () => familyTexts(resourceFamilies(await resourcesOf(stats))) }), ''),
+      '/metrics/cadvisor': answered(metricsRoute('/metrics/cadvisor', { ...page, texts: () => cadvisorTexts(cadvisor) }), ''),
     },
   };
 }
@@ -96,53 +125,57 @@ function answers(native: NativeLinux) {
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 const rounded = (value: number): number => Math.round(value * 100) / 100;
 
-async function measured(native: NativeLinux) {
-  const { asks, later, close } = answers(native);
-  const results = new Map<string, { readonly millis: number; readonly p99Millis: number; readonly cpuMillis: number; readonly blockMillis: number; readonly bytes: number }>();
-  for (const [path, ask] of Object.entries(asks)) {
-    // What is compiled on the way is not what an answer costs.
-    for (let round = 0; round < rounds; round++) {
-      later();
-      await ask();
-    }
-    const times: number[] = [];
-    const cpu: number[] = [];
-    const delay = monitorEventLoopDelay({ resolution: 1 });
-    delay.enable();
-    let bytes = 0;
-    for (let round = 0; round < rounds; round++) {
-      later();
-      const [start, before] = [performance.now(), process.cpuUsage()];
-      bytes = await ask();
-      times.push(performance.now() - start);
-      const spent = process.cpuUsage(before);
-      cpu.push((spent.user + spent.system) / 1_000);
-    }
-    delay.disable();
-    results.set(path, { millis: median(times), p99Millis: Math.max(...times), cpuMillis: median(cpu), blockMillis: delay.percentile(99) / 1e6, bytes });
-  }
-  close();
-  return results;
+interface Costs {
+  readonly millis: number[];
+  readonly cpuMillis: number[];
+  /** The longest that the loop was held up in each. */
+  readonly heldMillis: number[];
+  bytes: number;
+}
+
+type Asks = ReturnType<typeof answers>;
+
+const newCosts = (): Costs => ({ millis: [], cpuMillis: [], heldMillis: [], bytes: 0 });
+
+async function askOnce({ asks, later }: Asks, path: keyof Asks['asks'], costs: Costs): Promise<void> {
+  later();
+  const delays = monitorEventLoopDelay({ resolution: 1 });
+  delays.enable();
+  const [start, before] = [performance.now(), process.cpuUsage()];
+  costs.bytes = await asks[path]();
+  costs.millis.push(performance.now() - start);
+  const spent = process.cpuUsage(before);
+  costs.cpuMillis.push((spent.user + spent.system) / 1_000);
+  delays.disable();
+  costs.heldMillis.push(delays.max / 1e6);
 }
 
 const loaded = loadBinding(true);
 if (loaded.kind !== 'addon') throw new Error(loaded.reason);
-const addon = await measured(addonNativeLinux(loaded.binding, options));
-const fallback = await measured(fallbackNativeLinux(options, 'to compare with'));
-for (const [path, { millis, p99Millis, cpuMillis, blockMillis, bytes }] of addon) {
-  const other = fallback.get(path)!;
-  const compared = { fallbackMillis: rounded(other.millis), fallbackCpuMillis: rounded(other.cpuMillis), cpuRatio: rounded(other.cpuMillis / cpuMillis) };
-  console.log(
-    JSON.stringify({
-      bench: 'node-statistics',
-      path,
-      pods: podCount,
-      millis: rounded(millis),
-      p99Millis: rounded(p99Millis),
-      cpuMillis: rounded(cpuMillis),
-      loopDelayP99Millis: rounded(blockMillis),
-      bytes,
-      ...compared,
-    }),
-  );
+const addon = answers(addonNativeLinux(loaded.binding, options));
+const fallback = answers(fallbackNativeLinux(options, 'to compare with'));
+const slowness = loopMs() / quiet.loop;
+for (const path of Object.keys(addon.asks) as (keyof Asks['asks'])[]) {
+  let [own, other] = [newCosts(), newCosts()];
+  // What is compiled on the way is not what an answer costs.
+  for (let round = -warmUps; round < rounds; round++) {
+    if (round === 0) [own, other] = [newCosts(), newCosts()];
+    await askOnce(addon, path, own);
+    await askOnce(fallback, path, other);
+  }
+  const [millis, cpuMillis, fallbackCpuMillis] = [median(own.millis), median(own.cpuMillis), median(other.cpuMillis)];
+  const figures = {
+    ...{ bench: 'node-statistics', path, pods: podCount, slowness: rounded(slowness), millis: rounded(millis), p99Millis: rounded(Math.max(...own.millis)) },
+    ...{ cpuMillis: rounded(cpuMillis), scaledMillis: rounded(millis / slowness), scaledCpuMillis: rounded(cpuMillis / slowness) },
+    ...{
+      loopHeldMillis: rounded(median(own.heldMillis)),
+      loopHeldMaxMillis: rounded(Math.max(...own.heldMillis)),
+      bytes: own.bytes,
+      fallbackMillis: rounded(median(other.millis)),
+    },
+    ...{ fallbackCpuMillis: rounded(fallbackCpuMillis), cpuRatio: rounded(fallbackCpuMillis / cpuMillis) },
+  };
+  console.log(JSON.stringify(figures));
 }
+addon.close();
+fallback.close();
