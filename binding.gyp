@@ -12,6 +12,7 @@
         "native/inotify.cc",
         "native/kmsg.cc",
         "native/file_batch.cc",
+        "native/number_forms.cc",
         "native/mount.cc",
         "native/path_resolve.cc",
         "native/tree.cc",

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { type KubeletRoute, metricsRoute, statsSummaryRoute } from '../src/adapters/http-server/index.js';
-import { CgroupReader, readCgroupLayout, statsDescriptorsMax } from '../src/adapters/linux/index.js';
+import { CgroupReader, ProcessReader, readCgroupLayout, statsDescriptorsMax } from '../src/adapters/linux/index.js';
 import { familyTexts, resourceFamilies } from '../src/adapters/metrics/index.js';
 import { fallbackNativeLinux } from '../src/adapters/native-linux/fallback.js';
 import { addonNativeLinux, type NativeLinux } from '../src/adapters/native-linux/index.js';
@@ -34,7 +34,9 @@ for (const mountPoint of mountPoints) for (const path of paths) mkdirSync(`${mou
 const processes: ChildProcess[] = [];
 
 function sleepIn(path: string): void {
-  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+  // A pod's interface, that has told its neighbours of itself.
+  const interfaces = 'ip link add eth0 type veth peer name peer0 && ip link set peer0 up && ip link set eth0 up; exec sleep 600';
+  const child = path.includes('sandbox') ? spawn('unshare', ['-n', 'sh', '-c', interfaces], { stdio: 'ignore' }) : spawn('sleep', ['600'], { stdio: 'ignore' });
   child.unref();
   processes.push(child);
   for (const mountPoint of mountPoints) writeFileSync(`${mountPoint}${path}/cgroup.procs`, String(child.pid));
@@ -88,7 +90,7 @@ function answers(native: NativeLinux) {
   let now = Date.now() * 1_000;
   const reader = new CgroupReader({ native, layout, nowMillis: () => Math.floor(now / 1_000), descriptorsMax: statsDescriptorsMax });
   const stats = new NodeStats({
-    sampler: new NodeSampler({ reader, trees: [top], single: [], now: () => now, pause: async () => {} }),
+    sampler: new NodeSampler({ reader, processes: new ProcessReader({ native }), trees: [top], single: [], now: () => now, pause: async () => {} }),
     runtime: { listPods: async () => listing },
     criStats: {
       containers: async () => numbers.map((i) => ({ containerId: `container${i}`, cpu: null, memory: null, swap: null, writableLayer: null })),
@@ -111,7 +113,7 @@ function answers(native: NativeLinux) {
     close: () => reader.close(),
     later,
     asks: {
-      reading: async () => (await reader.read(readPaths, true)).length,
+      reading: async () => (await reader.read(readPaths, () => 'all')).length,
       '/stats/summary': answered(
         statsSummaryRoute((only) => summaryOf(summary, only)),
         '/stats/summary',

@@ -7,7 +7,7 @@
 namespace kubelet {
 
 // Raised with every change of a signature; the loader refuses another number.
-constexpr int kAbi = 2;
+constexpr int kAbi = 3;
 
 Napi::Object Initialise(Napi::Env env, Napi::Object exports) {
   if (!Environment::Create(env)) return exports;
@@ -26,9 +26,11 @@ Napi::Object Initialise(Napi::Env env, Napi::Object exports) {
       {"watchClose", WatchClose},
       {"fileBatchOpen", FileBatchOpen},
       {"fileBatchAdd", FileBatchAdd},
+      {"fileBatchAddNumbers", FileBatchAddNumbers},
       {"fileBatchRemove", FileBatchRemove},
       {"fileBatchRead", FileBatchRead},
       {"fileBatchReadOnPool", FileBatchReadOnPool},
+      {"fileBatchNumbersOnPool", FileBatchNumbersOnPool},
       {"fileBatchDescriptors", FileBatchDescriptors},
       {"fileBatchClose", FileBatchClose},
       {"mount", MountOnThread},

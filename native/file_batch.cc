@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+#include <utility>
 
 namespace kubelet {
 
@@ -59,7 +60,9 @@ bool IsGone(ssize_t status) { return status == -ENODEV || status == -ENOENT || s
 
 }  // namespace
 
-int32_t FileBatch::Add(const std::string& path) {
+int32_t FileBatch::Add(const std::string& path) { return AddNumbers(path, NumberForm{}, {}); }
+
+int32_t FileBatch::AddNumbers(const std::string& path, NumberForm form, std::vector<std::string> keys) {
   std::lock_guard<std::mutex> lock(mutex_);
   int32_t number;
   if (free_.empty()) {
@@ -71,6 +74,8 @@ int32_t FileBatch::Add(const std::string& path) {
   }
   Slot& slot = slots_[static_cast<size_t>(number)];
   slot.path = path;
+  slot.form = form;
+  slot.keys = std::move(keys);
   slot.used = true;
   slot.last_batch = 0;
   return number;
@@ -78,11 +83,12 @@ int32_t FileBatch::Add(const std::string& path) {
 
 int FileBatch::Remove(int32_t number) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (number < 0 || static_cast<size_t>(number) >= slots_.size() || !slots_[static_cast<size_t>(number)].used) return -ENOENT;
-  Slot& slot = slots_[static_cast<size_t>(number)];
-  Drop(&slot);
-  slot.used = false;
-  slot.path.clear();
+  Slot* slot = Used(number);
+  if (slot == nullptr) return -ENOENT;
+  Drop(slot);
+  slot->used = false;
+  slot->path.clear();
+  slot->keys.clear();
   free_.push_back(number);
   return 0;
 }
@@ -94,14 +100,55 @@ size_t FileBatch::Read(const int32_t* slots, size_t count, size_t item_bytes_max
   for (size_t index = 0; index < count; index++) {
     int32_t number = slots[index];
     items[index] = FileBatchItem{};
-    if (number < 0 || static_cast<size_t>(number) >= slots_.size() || !slots_[static_cast<size_t>(number)].used) {
+    Slot* slot = Used(number);
+    if (slot == nullptr) {
       items[index].status = -ENOENT;
       continue;
     }
-    ReadSlot(number, &slots_[static_cast<size_t>(number)], item_bytes_max, out + written, &items[index]);
+    ReadSlot(number, slot, item_bytes_max, out + written, &items[index]);
     if (items[index].status > 0) written += static_cast<size_t>(items[index].status);
   }
   return written;
+}
+
+void FileBatch::ReadNumbers(const int32_t* slots, size_t count, size_t item_bytes_max, std::vector<double>* numbers, int32_t* counts) {
+  std::vector<char> text(item_bytes_max);
+  std::lock_guard<std::mutex> lock(mutex_);
+  batch_++;
+  for (size_t index = 0; index < count; index++) {
+    Slot* slot = Used(slots[index]);
+    counts[index] = slot == nullptr ? -ENOENT : NumbersOf(slots[index], slot, &text, numbers);
+  }
+}
+
+FileBatch::Slot* FileBatch::Used(int32_t number) {
+  if (number < 0 || static_cast<size_t>(number) >= slots_.size()) return nullptr;
+  Slot* slot = &slots_[static_cast<size_t>(number)];
+  return slot->used ? slot : nullptr;
+}
+
+int32_t FileBatch::NumbersOf(int32_t number, Slot* slot, std::vector<char>* text, std::vector<double>* numbers) {
+  size_t before = numbers->size();
+  switch (slot->form) {
+    case NumberForm::kLinks:
+    case NumberForm::kSockets: {
+      int status = NumbersOfPath(slot->form, slot->path.c_str(), numbers);
+      if (status < 0) return status;
+      break;
+    }
+    case NumberForm::kWords:
+    case NumberForm::kKeyed:
+    case NumberForm::kAssigned: {
+      FileBatchItem item;
+      ReadSlot(number, slot, text->size(), text->data(), &item);
+      if (item.status < 0) return item.status;
+      NumbersOfText(slot->form, slot->keys, text->data(), static_cast<size_t>(item.status), item.truncated != 0, numbers);
+      break;
+    }
+    default:
+      return -EINVAL;
+  }
+  return static_cast<int32_t>(numbers->size() - before);
 }
 
 size_t FileBatch::open_descriptors() {

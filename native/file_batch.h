@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fd_watch.h"
+#include "number_forms.h"
 
 namespace kubelet {
 
@@ -38,12 +39,18 @@ class FileBatch {
 
   // A slot: a small number, used again after Remove.
   int32_t Add(const std::string& path);
+  // A slot whose numbers are read. `keys` are those of the keyed form.
+  int32_t AddNumbers(const std::string& path, NumberForm form, std::vector<std::string> keys);
   // -ENOENT for a slot that isn't in use.
   int Remove(int32_t slot);
 
   // Reads the slots in order, packed one after the other into `out`, which must have room for slots * item_bytes_max.
   // An unknown slot is answered with -ENOENT. Returns the bytes written. Safe to call from several threads.
   size_t Read(const int32_t* slots, size_t count, size_t item_bytes_max, char* out, FileBatchItem* items);
+
+  // The numbers of the slots, appended one after the other; for each how many they are, or a negative errno. -EINVAL for a slot that was
+  // added without a form. Of a file `item_bytes_max` bytes are looked at. Safe to call from several threads.
+  void ReadNumbers(const int32_t* slots, size_t count, size_t item_bytes_max, std::vector<double>* numbers, int32_t* counts);
 
   size_t open_descriptors();
 
@@ -52,11 +59,17 @@ class FileBatch {
     std::string path;
     UniqueFd fd;
     bool used = false;
+    // 0: none.
+    NumberForm form{};
+    std::vector<std::string> keys;
     FileOrigin origin = FileOrigin::kOrdinary;
     uint64_t last_batch = 0;
     std::list<int32_t>::iterator position;
   };
 
+  // nullptr when it isn't in use.
+  Slot* Used(int32_t number);
+  int32_t NumbersOf(int32_t number, Slot* slot, std::vector<char>* text, std::vector<double>* numbers);
   void ReadSlot(int32_t number, Slot* slot, size_t bytes_max, char* out, FileBatchItem* item);
   void Keep(int32_t number, Slot* slot, UniqueFd fd, FileOrigin origin);
   void Drop(Slot* slot);

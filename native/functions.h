@@ -20,9 +20,11 @@ Napi::Value WatchClose(const Napi::CallbackInfo& info);
 // batch_functions.cc
 Napi::Value FileBatchOpen(const Napi::CallbackInfo& info);
 Napi::Value FileBatchAdd(const Napi::CallbackInfo& info);
+Napi::Value FileBatchAddNumbers(const Napi::CallbackInfo& info);
 Napi::Value FileBatchRemove(const Napi::CallbackInfo& info);
 Napi::Value FileBatchRead(const Napi::CallbackInfo& info);
 Napi::Value FileBatchReadOnPool(const Napi::CallbackInfo& info);
+Napi::Value FileBatchNumbersOnPool(const Napi::CallbackInfo& info);
 Napi::Value FileBatchDescriptors(const Napi::CallbackInfo& info);
 Napi::Value FileBatchClose(const Napi::CallbackInfo& info);
 

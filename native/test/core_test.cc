@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +28,7 @@
 #include "../kmsg.h"
 #include "../misc.h"
 #include "../mount.h"
+#include "../number_forms.h"
 #include "../path_resolve.h"
 #include "../tree.h"
 
@@ -242,6 +244,69 @@ static void TestFileBatchWholeSequenceFile() {
   EXPECT(answer.items[0].truncated == 0);
   EXPECT(answer.text.size() > 4096);
   EXPECT(answer.text.find("[stack]") != std::string::npos);
+}
+
+static std::vector<double> NumbersIn(NumberForm form, const std::vector<std::string>& keys, const std::string& text, bool truncated) {
+  // Exactly as long as the text: a read beyond it is seen by the sanitizer.
+  std::vector<char> exact(text.begin(), text.end());
+  std::vector<double> numbers;
+  NumbersOfText(form, keys, exact.data(), exact.size(), truncated, &numbers);
+  for (double& number : numbers) {
+    if (std::isnan(number)) number = -7;
+  }
+  return numbers;
+}
+
+static void TestNumberForms() {
+  using Numbers = std::vector<double>;
+  const std::string stat = "rss 1\ntotal_rss 22\ntotal_rss_huge 3\nMax open files            1024   4096   files\ntotal_rss 9\nodd x\n";
+  EXPECT((NumbersIn(NumberForm::kKeyed, {"total_rss", "absent", "rss", "Max open files", "odd"}, stat, false) == Numbers{22, -7, 1, 1024, -7}));
+  EXPECT((NumbersIn(NumberForm::kKeyed, {"a"}, "a 12", false) == Numbers{12}));
+  EXPECT((NumbersIn(NumberForm::kKeyed, {"a"}, "a 12", true) == Numbers{-7}));
+  EXPECT((NumbersIn(NumberForm::kWords, {}, "20000 100000\n", false) == Numbers{20000, 100000}));
+  EXPECT((NumbersIn(NumberForm::kWords, {}, "max\n-1\n-\n1.50\n9223372036854771712\n99999999999999999999", false) == Numbers{-7, -1, -7, 1.5, 9223372036854771712.0, 1e20}));
+  EXPECT((NumbersIn(NumberForm::kWords, {}, "12 3", true) == Numbers{12}));
+  EXPECT((NumbersIn(NumberForm::kWords, {}, "12 ", true) == Numbers{12}));
+  EXPECT(NumbersIn(NumberForm::kWords, {}, " \n", false).empty());
+  EXPECT((NumbersIn(NumberForm::kAssigned, {}, "some avg10=12.34 total=5\nfull avg10=0.00 total=x=1", false) == Numbers{12.34, 5, 0, -7}));
+  std::string noise;
+  for (int round = 0; round < 2000; round++) {
+    noise.clear();
+    for (int at = 0; at < round % 40; at++) noise.push_back("0123456789-. =\nab"[(round * 31 + at * 17 + round / 7) % 17]);
+    for (NumberForm form : {NumberForm::kWords, NumberForm::kKeyed, NumberForm::kAssigned}) EXPECT(NumbersIn(form, {"a", "ab", "0"}, noise, round % 2 == 0).size() <= 40);
+  }
+}
+
+static void TestFileBatchNumbers() {
+  WriteText(At("words"), "1 2\n");
+  WriteText(At("plain"), "1");
+  mkdir(At("folder").c_str(), 0700);
+  mkdir(At("folder/inner").c_str(), 0700);
+  FileBatch batch(8);
+  std::vector<int32_t> slots = {
+      batch.AddNumbers(At("words"), NumberForm::kWords, {}),      batch.AddNumbers(At("missing"), NumberForm::kWords, {}),
+      batch.AddNumbers(At("words"), NumberForm::kKeyed, {"1"}),   batch.AddNumbers(At("words"), NumberForm::kLinks, {}),
+      batch.AddNumbers(At("folder"), NumberForm::kSockets, {}),   batch.AddNumbers(At("absent"), NumberForm::kSockets, {}),
+      batch.Add(At("plain")),                                     999,
+  };
+  for (int round = 0; round < 2; round++) {
+    std::vector<double> numbers;
+    std::vector<int32_t> counts(slots.size());
+    batch.ReadNumbers(slots.data(), slots.size(), 64, &numbers, counts.data());
+    EXPECT((counts == std::vector<int32_t>{2, -ENOENT, 1, -ENOTDIR, 2, -ENOENT, -EINVAL, -ENOENT}));
+    EXPECT((numbers == std::vector<double>{1, 2, 2, 1, 0}));
+  }
+  EXPECT(batch.open_descriptors() == 2);
+  int pair[2];
+  EXPECT(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+  int32_t own = batch.AddNumbers("/proc/self/fd", NumberForm::kSockets, {});
+  std::vector<double> numbers;
+  int32_t count = 0;
+  batch.ReadNumbers(&own, 1, 64, &numbers, &count);
+  EXPECT(count == 2 && numbers[1] >= 2 && numbers[0] > numbers[1]);
+  close(pair[0]);
+  close(pair[1]);
+  EXPECT(batch.Remove(own) == 0);
 }
 
 static void TestFileBatchThreads() {
@@ -474,6 +539,8 @@ int main() {
       {"file batch: descriptor bound", TestFileBatchBound},
       {"file batch: a process that ends", TestFileBatchProcess},
       {"file batch: a sequence file whole", TestFileBatchWholeSequenceFile},
+      {"number forms", TestNumberForms},
+      {"file batch: numbers", TestFileBatchNumbers},
       {"file batch: threads", TestFileBatchThreads},
       {"beneath", TestBeneath},
       {"sd_notify", TestSdNotify},

@@ -5,8 +5,12 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { CgroupWalk } from '../../src/adapters/linux/stats/cgroup-walk.js';
+import { openNativeLinux } from '../../src/adapters/native-linux/index.js';
 import { LoopShare } from '../../src/adapters/time/index.js';
 
+const native = openNativeLinux({ kernelLogPath: '/dev/null', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } }, false);
+const batch = native.openFileBatch({ descriptorsMax: 0, itemBytesMax: 4096 });
+t.teardown(() => batch.close());
 const before = ['/a', '/a/b', '/a/b/c', '/a/d'];
 const rows: readonly (readonly [sentence: string, change: (directory: (path: string) => string) => void, expected: readonly string[]])[] = [
   ['nothing changed', () => {}, before],
@@ -47,7 +51,7 @@ for (const [sentence, change, expected] of rows) {
     t.teardown(() => rmSync(root, { recursive: true, force: true }));
     const at = (path: string): string => `${root}${path}`;
     for (const path of before) mkdirSync(at(path));
-    const walk = new CgroupWalk({ directoryOf: at, cgroupsMax: 100, levelsMax: 8 });
+    const walk = new CgroupWalk({ batch, directoryOf: at, cgroupsMax: 100, levelsMax: 8 });
     t.strictSame((await walk.walk('/a')).sort(), before);
     change(at);
     t.strictSame((await walk.walk('/a')).sort(), [...expected].sort());
@@ -63,8 +67,8 @@ t.test('bounds', async (t) => {
   mkdirSync(join(root, 'a/b/c/d'), { recursive: true });
   for (const name of ['x', 'y', 'z']) mkdirSync(join(root, 'a', name));
   const directoryOf = (path: string): string => `${root}${path}`;
-  t.equal((await new CgroupWalk({ directoryOf, cgroupsMax: 3, levelsMax: 8 }).walk('/a')).length, 3);
-  const shallow = await new CgroupWalk({ directoryOf, cgroupsMax: 100, levelsMax: 2 }).walk('/a');
+  t.equal((await new CgroupWalk({ batch, directoryOf, cgroupsMax: 3, levelsMax: 8 }).walk('/a')).length, 3);
+  const shallow = await new CgroupWalk({ batch, directoryOf, cgroupsMax: 100, levelsMax: 2 }).walk('/a');
   t.strictSame(shallow.sort(), ['/a', '/a/b', '/a/b/c', '/a/x', '/a/y', '/a/z'], 'two levels below the top');
 });
 

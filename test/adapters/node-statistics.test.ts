@@ -8,11 +8,11 @@ import {
   CgroupReader,
   cgroupLayout,
   directFilesUsage,
+  ProcessReader,
   parseBootTime,
   parseNetDev,
   parseTaskCount,
   readCgroupLayout,
-  readOpenFiles,
   treeUsage,
 } from '../../src/adapters/linux/index.js';
 import { CadvisorFamilies, familyTexts, metricNumber, resourceFamilies } from '../../src/adapters/metrics/index.js';
@@ -65,7 +65,7 @@ t.test('cgroup v2', async (t) => {
   t.teardown(() => reader.close());
   t.strictSame((await reader.walk('/kubepods')).sort(), ['/kubepods', '/kubepods/broken', '/kubepods/empty', '/kubepods/poda']);
   t.strictSame(await reader.walk('/none'), []);
-  const read = await reader.read(['/', '/kubepods/poda', '/kubepods/broken', '/kubepods/empty', '/kubepods/gone'], true);
+  const read = await reader.read(['/', '/kubepods/poda', '/kubepods/broken', '/kubepods/empty', '/kubepods/gone'], () => 'all');
   t.strictSame(
     read.map(({ path }) => path),
     ['/', '/kubepods/poda', '/kubepods/broken'],
@@ -86,7 +86,7 @@ t.test('cgroup v2', async (t) => {
   t.match(broken, { cpu: { usageNanos: 0 }, memory: null, pids: null, pressure: null });
   rmSync(join(root, pod2), { recursive: true });
   t.strictSame(
-    (await reader.read(['/', '/kubepods/poda'], false)).map(({ path }) => path),
+    (await reader.read(['/', '/kubepods/poda'], () => 'use-and-processes')).map(({ path }) => path),
     ['/'],
     'a cgroup that was known and is gone',
   );
@@ -115,7 +115,7 @@ t.test('cgroup v1', async (t) => {
   });
   const reader = new CgroupReader({ native, layout: cgroupLayout(v1Mounts), nowMillis, hostRoot: root });
   t.teardown(() => reader.close());
-  const [read] = await reader.read(['/a'], true);
+  const [read] = await reader.read(['/a'], () => 'all');
   t.match(read?.counters, {
     cpu: { usageNanos: 1_500_000, userNanos: 30_000_000, systemNanos: 40_000_000, throttledNanos: 9 },
     memory: { usageBytes: 500, workingSetBytes: 0, rssBytes: 200, cacheBytes: 300, swapBytes: 8, ownPageFaults: 5, pageFaults: 6 },
@@ -126,7 +126,7 @@ t.test('cgroup v1', async (t) => {
     io: [{ device: '8:0', readBytes: 512, writeBytes: 1024, reads: 1, writes: 2 }],
     pressure: null,
   });
-  const [small] = await reader.read(['/a'], false);
+  const [small] = await reader.read(['/a'], () => 'use-and-processes');
   t.match(small?.counters, { cpu: { usageNanos: 1_500_000, userNanos: 0 }, memory: { usageBytes: 500, rssBytes: 200 }, threads: 0 }, 'the small set has what the summary needs');
 });
 
@@ -134,18 +134,24 @@ t.test('this host', { skip: readCgroupLayout('/proc/self/mountinfo').hierarchies
   const layout = readCgroupLayout('/proc/self/mountinfo');
   const reader = new CgroupReader({ native, layout, nowMillis });
   t.teardown(() => reader.close());
-  const [first] = await reader.read(['/'], true);
+  const [first] = await reader.read(['/'], () => 'all');
   let spent = 0;
   for (const end = process.cpuUsage().user + 60_000; process.cpuUsage().user < end; ) spent++;
-  const [second] = await reader.read(['/'], true);
+  const [second] = await reader.read(['/'], () => 'all');
   t.ok(spent > 0);
   t.ok((second?.counters.cpu?.usageNanos ?? 0) - (first?.counters.cpu?.usageNanos ?? 0) >= 50_000_000, 'the time that this process has burnt is in it');
   t.ok((first?.counters.memory?.usageBytes ?? 0) > 1_000_000);
   t.ok(parseNetDev(readFileSync('/proc/self/net/dev', 'utf8')).every(({ name }) => name !== 'lo'));
   t.ok((parseBootTime(readFileSync('/proc/stat', 'utf8')) ?? 0) > 1_000_000_000);
   t.ok((parseTaskCount(readFileSync('/proc/loadavg', 'utf8')) ?? 0) > 1);
-  const open = await readOpenFiles([process.pid, 2 ** 30]);
-  t.ok(open.descriptors > 2 && (open.openFilesMax ?? 0) > 0);
+  const processes = new ProcessReader({ native });
+  t.teardown(() => processes.close());
+  const [open, none] = await processes.openFiles([[process.pid, 2 ** 22 - 1], []]);
+  t.ok((open?.descriptors ?? 0) > 2 && (open?.openFilesMax ?? 0) > 0);
+  t.strictSame(none, { descriptors: 0, sockets: 0, openFilesMax: null });
+  const [own, gone] = await processes.interfaces(['self', 2 ** 22 - 1]);
+  t.ok(own?.every(({ name }) => name !== 'lo'));
+  t.equal(gone, null, 'a process that ended');
 });
 
 t.test('what files take', async (t) => {
@@ -178,7 +184,7 @@ t.test('the text', async (t) => {
   const root = tree(t, { '/sys/fs/cgroup/x/cpu.stat': 'usage_usec 5\n', '/sys/fs/cgroup/x/memory.stat': stat2, '/sys/fs/cgroup/x/cpu.max': '5 10\n' });
   const reader = new CgroupReader({ native, layout, nowMillis, hostRoot: root });
   t.teardown(() => reader.close());
-  const [read] = await reader.read(['/x'], true);
+  const [read] = await reader.read(['/x'], () => 'all');
   if (read === undefined) throw new Error('the fixture was not read');
   const families = new CadvisorFamilies(5000, () => '/dev/x');
   const odd = { id: '/x', container: 'a"b\\c\nd', image: 'i', name: 'n', namespace: 'ns', pod: 'p', readAtMillis: 7, startedAtMillis: 9000 };

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { CgroupReader, cgroupLayout } from '../../src/adapters/linux/index.js';
+import { CgroupReader, cgroupLayout, ProcessReader } from '../../src/adapters/linux/index.js';
 import { familyTexts, metricNumber, resourceFamilies } from '../../src/adapters/metrics/index.js';
 import { openNativeLinux } from '../../src/adapters/native-linux/index.js';
 import { cadvisorTexts } from '../../src/app/daemon/stats/cadvisor-answers.js';
@@ -65,10 +65,12 @@ function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, po
   };
   const reader = new CgroupReader({ native, layout: cgroupLayout(mountinfo), nowMillis: () => Math.floor(now / 1_000), hostRoot: root });
   t.teardown(() => reader.close());
+  const processes = new ProcessReader({ native, hostRoot: root });
+  t.teardown(() => processes.close());
   const pause = async (millis: number) => {
     now += millis * 1_000;
   };
-  const sampler = new NodeSampler({ reader, trees: ['/kubepods'], single: [], now: () => now, pause, hostRoot: root });
+  const sampler = new NodeSampler({ reader, processes, trees: ['/kubepods'], single: [], now: () => now, pause });
   t.teardown(() => sampler.close());
   const stats = new NodeStats({
     sampler,

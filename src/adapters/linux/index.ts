@@ -8,6 +8,7 @@ export { LinuxManifestDirectory, type ManifestDirectoryOptions } from './manifes
 export { HttpManifestUrl } from './manifest-url.js';
 export type {
   CgroupCounters,
+  CgroupDetail,
   CpuCounters,
   DeviceIo,
   MemoryCounters,
@@ -21,10 +22,10 @@ export {
   parseNetDev,
   parseOpenFilesLimit,
   parseTaskCount,
-  readOpenFiles,
   textOrEmpty,
   textOrEmptyNow,
 } from './stats/proc-readings.js';
+export { ProcessReader, type ProcessReaderOptions } from './stats/process-reader.js';
 export { directFilesUsage, type TreeUsage, treeEntriesMax, treeUsage } from './stats/tree-usage.js';
 export { readSubordinateIds, type SubordinateIdsOptions } from './subordinate-ids.js';
 export { SystemJournal } from './system-journal.js';

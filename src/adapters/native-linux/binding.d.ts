@@ -12,6 +12,13 @@ export interface NativeFileBatchResult {
   readonly items: Int32Array;
 }
 
+export interface NativeFileBatchNumbers {
+  /** The items one after the other. */
+  readonly numbers: Float64Array;
+  /** For each slot how many numbers it has, or negative errno. */
+  readonly counts: Int32Array;
+}
+
 export interface NativeBinding {
   readonly abi: number;
   /** `records`: wd, mask, cookie of each event. `status` below 0: the watch has ended. Not keeping the process alive, as all watches. */
@@ -29,10 +36,13 @@ export interface NativeBinding {
   fileBatchOpen(descriptorsMax: number): Status;
   /** The slot. */
   fileBatchAdd(handle: number, path: string): Status;
+  /** `form`: see number-form.ts; `keys`: a line each. The slot, for fileBatchNumbersOnPool alone. */
+  fileBatchAddNumbers(handle: number, path: string, form: number, keys: string): Status;
   fileBatchRemove(handle: number, slot: number): Status;
   /** `out`: slots.length * itemBytesMax bytes or more; `items`: two numbers a slot, as in NativeFileBatchResult. The bytes written. */
   fileBatchRead(handle: number, slots: Int32Array, itemBytesMax: number, out: Uint8Array, items: Int32Array): Status;
   fileBatchReadOnPool(handle: number, slots: Int32Array, itemBytesMax: number): Promise<NativeFileBatchResult> | Status;
+  fileBatchNumbersOnPool(handle: number, slots: Int32Array, itemBytesMax: number): Promise<NativeFileBatchNumbers> | Status;
   fileBatchDescriptors(handle: number): Status;
   fileBatchClose(handle: number): Status;
   /** The next seven run on threads of their own, since each may wait for a file system for ever; a plain number: not started (-EAGAIN, too many outstanding). */

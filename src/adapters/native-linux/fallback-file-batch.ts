@@ -1,10 +1,11 @@
 // FileBatchReader without the addon: each file is opened, read and closed, on the calling thread.
 // Invariant: no descriptor stays open; the buffer is used again, as the addon's is.
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync, readdirSync, readlinkSync, readSync, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { closedError, errno } from './errno.js';
 import { PackedFileBatchContent } from './file-batch-content.js';
 import type { FileBatchContent, FileBatchReader } from './file-batch-reader.js';
+import { FileBatchNumbers, type NumberForm, numbersOfText, socketsLookedAtMax } from './number-form.js';
 
 /** Some ten microseconds each. */
 const filesPerTurn = 128;
@@ -12,6 +13,7 @@ const filesPerTurn = 128;
 export class FallbackFileBatch implements FileBatchReader {
   readonly #itemBytesMax: number;
   readonly #paths: (string | null)[] = [];
+  readonly #forms: (NumberForm | null)[] = [];
   readonly #free: number[] = [];
   #buffer = Buffer.alloc(0);
   #closed = false;
@@ -22,8 +24,18 @@ export class FallbackFileBatch implements FileBatchReader {
 
   add(path: string): number {
     this.#assertOpen('add');
+    return this.#slotFor(path, null);
+  }
+
+  addNumbers(path: string, form: NumberForm): number {
+    this.#assertOpen('addNumbers');
+    return this.#slotFor(path, form);
+  }
+
+  #slotFor(path: string, form: NumberForm | null): number {
     const slot = this.#free.pop() ?? this.#paths.length;
     this.#paths[slot] = path;
+    this.#forms[slot] = form;
     return slot;
   }
 
@@ -54,6 +66,31 @@ export class FallbackFileBatch implements FileBatchReader {
       if (status > 0) parts.push(Buffer.from(one.subarray(0, status)));
     }
     return new PackedFileBatchContent(Buffer.concat(parts), items, slots.length);
+  }
+
+  async numbersInBackground(slots: readonly number[] | Int32Array): Promise<FileBatchNumbers> {
+    this.#assertOpen('numbersInBackground');
+    const one = Buffer.allocUnsafe(this.#itemBytesMax);
+    const counts = new Int32Array(slots.length);
+    const numbers: number[] = [];
+    for (const [index, slot] of slots.entries()) {
+      if (index > 0 && index % filesPerTurn === 0) await nextTurn();
+      const found = this.#numbersOf(slot, one);
+      counts[index] = typeof found === 'number' ? found : found.length;
+      if (typeof found !== 'number') numbers.push(...found);
+    }
+    return new FileBatchNumbers(Float64Array.from(numbers), counts);
+  }
+
+  /** Or negative errno. */
+  #numbersOf(slot: number, into: Buffer): readonly number[] | number {
+    const path = this.#paths[slot] ?? null;
+    const form = this.#forms[slot] ?? null;
+    if (path === null) return -errno.ENOENT;
+    if (form === null) return -errno.EINVAL;
+    if (form.kind === 'links' || form.kind === 'sockets') return numbersOfPath(form.kind, path);
+    const { status, truncated } = readFile(path, into);
+    return status < 0 ? status : numbersOfText(form, into.toString('latin1', 0, status), truncated);
   }
 
   openDescriptors(): number {
@@ -87,6 +124,32 @@ export class FallbackFileBatch implements FileBatchReader {
   }
 }
 
+function numbersOfPath(kind: 'links' | 'sockets', path: string): readonly number[] | number {
+  try {
+    if (kind === 'links') {
+      const stats = statSync(path);
+      return stats.isDirectory() ? [stats.nlink] : -errno.ENOTDIR;
+    }
+    const names = readdirSync(path);
+    const isSocket = (name: string): boolean => linkAt(`${path}/${name}`).startsWith('socket:');
+    return [names.length, names.slice(0, socketsLookedAtMax).filter(isSocket).length];
+  } catch (error) {
+    return errnoOf(error);
+  }
+}
+
+function linkAt(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
+function errnoOf(error: unknown): number {
+  return error instanceof Error && 'errno' in error && typeof error.errno === 'number' ? error.errno : -errno.EIO;
+}
+
 const oneByte = Buffer.alloc(1);
 
 /** Bytes read, or negative errno. */
@@ -102,7 +165,7 @@ function readFile(path: string, into: Buffer): { status: number; truncated: bool
     }
     return { status: size, truncated: readSync(fd, oneByte, 0, 1, null) > 0 };
   } catch (error) {
-    return { status: error instanceof Error && 'errno' in error && typeof error.errno === 'number' ? error.errno : -errno.EIO, truncated: false };
+    return { status: errnoOf(error), truncated: false };
   } finally {
     if (fd !== null) closeSync(fd);
   }

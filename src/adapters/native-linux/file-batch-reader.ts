@@ -1,6 +1,7 @@
 // Hundreds of small kernel files (cgroup, /proc, /sys) read in one call. A path is registered once and read by its slot from then on.
 // Invariants: one item's failure is that item's; a path is read as it is now, also when the file was removed and made again.
 import type { PortErrorKind } from '../../ports/port-error.js';
+import type { FileBatchNumbers, NumberForm } from './number-form.js';
 
 /** The answer to one read; `index` is the position in the slots asked for. */
 export interface FileBatchContent {
@@ -18,12 +19,16 @@ export interface FileBatchContent {
 export interface FileBatchReader {
   /** A slot for a path, which need not exist yet. A slot is used again after `remove`. */
   add(path: string): number;
+  /** A slot for the numbers of a path, for `numbersInBackground` alone. */
+  addNumbers(path: string, form: NumberForm): number;
   /** Not-found is success. */
   remove(slot: number): void;
   /** Reads at once, on the calling thread. Meant for files that never wait: cgroup, /proc, /sys. */
   read(slots: readonly number[] | Int32Array): FileBatchContent;
   /** The same away from the calling thread. Error: resource-exhausted when too many reads are outstanding. */
   readInBackground(slots: readonly number[] | Int32Array): Promise<FileBatchContent>;
+  /** The numbers of slots that were added with a form, away from the calling thread. Errors: as `readInBackground`. */
+  numbersInBackground(slots: readonly number[] | Int32Array): Promise<FileBatchNumbers>;
   /** Descriptors kept open now; never above the bound given at construction. */
   openDescriptors(): number;
   /** Idempotent. Every other operation fails with failed-precondition afterwards. */

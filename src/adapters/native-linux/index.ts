@@ -18,6 +18,7 @@ export { type MountinfoEntry, parseMountinfo } from './mountinfo.js';
 export type { FileBatchLimits } from './native-file-batch.js';
 export type { NativeLinux, NativeLinuxOptions } from './native-linux.js';
 export { type ServiceEnvironment, serviceEnvironmentOf } from './native-process-controls.js';
+export type { FileBatchNumbers, NumberForm } from './number-form.js';
 export type { PathStatus, TreeOwnership, Trees, TreeUsage } from './trees.js';
 
 /** The addon if this installation has one, else the fallback. With `required`, or REQUIRE_NATIVE=1 in the environment, the addon's absence is an error. */

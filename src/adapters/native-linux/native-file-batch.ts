@@ -5,6 +5,7 @@ import type { NativeBinding } from './binding.d.ts';
 import { checked, closedError, errno, portErrorOf } from './errno.js';
 import { PackedFileBatchContent } from './file-batch-content.js';
 import type { FileBatchContent, FileBatchReader } from './file-batch-reader.js';
+import { FileBatchNumbers, formNumbers, type NumberForm } from './number-form.js';
 
 export interface FileBatchLimits {
   /** Descriptors kept open; 0: none. */
@@ -30,6 +31,11 @@ export class NativeFileBatch implements FileBatchReader {
     return checked(this.#binding.fileBatchAdd(this.#open('add'), path), 'FileBatchReader.add', path);
   }
 
+  addNumbers(path: string, form: NumberForm): number {
+    const keys = form.kind === 'keyed' ? form.keys.join('\n') : '';
+    return checked(this.#binding.fileBatchAddNumbers(this.#open('addNumbers'), path, formNumbers[form.kind], keys), 'FileBatchReader.addNumbers', path);
+  }
+
   remove(slot: number): void {
     const status = this.#binding.fileBatchRemove(this.#open('remove'), slot);
     if (status < 0 && status !== -errno.ENOENT) throw portErrorOf(status, 'FileBatchReader.remove', String(slot));
@@ -51,6 +57,14 @@ export class NativeFileBatch implements FileBatchReader {
     if (typeof started === 'number') throw portErrorOf(started, 'FileBatchReader.readInBackground', '');
     const { bytes, items } = await started;
     return new PackedFileBatchContent(bytes, items, items.length / 2);
+  }
+
+  async numbersInBackground(slots: readonly number[] | Int32Array): Promise<FileBatchNumbers> {
+    const asked = slots instanceof Int32Array ? slots : Int32Array.from(slots);
+    const started = this.#binding.fileBatchNumbersOnPool(this.#open('numbersInBackground'), asked, this.#itemBytesMax);
+    if (typeof started === 'number') throw portErrorOf(started, 'FileBatchReader.numbersInBackground', '');
+    const { numbers, counts } = await started;
+    return new FileBatchNumbers(numbers, counts);
   }
 
   openDescriptors(): number {

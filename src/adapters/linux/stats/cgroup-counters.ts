@@ -1,5 +1,6 @@
 // What the kernel counts of one cgroup, in one form for cgroup v1 and v2 (see cgroup-v1/memory.rst and cgroup-v2.rst of the kernel).
 // Invariant: a number that can't be read is null or 0 as said here; one broken file never costs what the others say.
+import type { NumberForm } from '../../native-linux/index.js';
 
 export interface CpuCounters {
   readonly usageNanos: number;
@@ -84,112 +85,149 @@ export interface CgroupCounters {
   readonly pressure: { readonly cpu: Pressure; readonly memory: Pressure; readonly io: Pressure } | null;
 }
 
-/** The text of a file of the cgroup; null: there is none. */
-export type FileText = (file: string) => string | null;
+/** What was read of one cgroup. */
+export interface CgroupFiles {
+  /** Whether the file was read. */
+  has(file: string): boolean;
+  /** One of its numbers, from 0 on; NaN: there is no such number. */
+  at(file: string, position: number): number;
+  /** All its numbers; null: it was not read. */
+  all(file: string): readonly number[] | null;
+  text(file: string): string | null;
+}
 
-/** Files of v1, by controller; those with `true` are left out of the small set that the stats summary needs. */
-export const filesV1: readonly (readonly [controller: string, file: string, detail: boolean])[] = [
-  ['cpuacct', 'cpuacct.usage', false],
-  ['memory', 'memory.usage_in_bytes', false],
-  ['memory', 'memory.stat', false],
-  ['memory', 'memory.limit_in_bytes', false],
-  ['memory', 'memory.memsw.limit_in_bytes', false],
-  ['cpu', 'cgroup.procs', false],
-  ['cpuacct', 'cpuacct.stat', true],
-  ['cpu', 'cpu.stat', true],
-  ['cpu', 'cpu.shares', true],
-  ['cpu', 'cpu.cfs_quota_us', true],
-  ['cpu', 'cpu.cfs_period_us', true],
-  ['memory', 'memory.max_usage_in_bytes', true],
-  ['memory', 'memory.failcnt', true],
-  ['memory', 'memory.soft_limit_in_bytes', true],
-  ['memory', 'memory.kmem.usage_in_bytes', true],
-  ['memory', 'memory.oom_control', true],
-  ['pids', 'pids.current', true],
-  ['pids', 'pids.max', true],
-  ['blkio', 'blkio.throttle.io_service_bytes', true],
-  ['blkio', 'blkio.throttle.io_serviced', true],
+/** How much of a cgroup is read, from the least on: whose processes, what they use, both, and all that can be told. */
+export type CgroupDetail = 'processes' | 'use' | 'use-and-processes' | 'all';
+
+/** What a file is read for: `always`, or for one part of the numbers. */
+type Purpose = 'always' | 'use' | 'processes' | 'detail';
+
+export function isReadFor(detail: CgroupDetail, purpose: Purpose): boolean {
+  if (detail === 'all' || purpose === 'always') return true;
+  return purpose === detail || (detail === 'use-and-processes' && purpose !== 'detail');
+}
+
+export interface CgroupFile {
+  readonly file: string;
+  readonly purpose: Purpose;
+  /** null: its text. */
+  readonly form: NumberForm | null;
+}
+
+const words: NumberForm = { kind: 'words' };
+const assigned: NumberForm = { kind: 'assigned' };
+const keyed = (keys: readonly string[]): NumberForm => ({ kind: 'keyed', keys });
+
+const memoryStatV1 = 'total_inactive_file total_rss total_cache total_mapped_file total_swap total_active_file pgfault pgmajfault total_pgfault total_pgmajfault'.split(' ');
+const ticksV1 = ['user', 'system'];
+const cpuStatV1 = ['nr_periods', 'nr_throttled', 'throttled_time', 'nr_bursts', 'burst_time'];
+const oomControlV1 = ['oom_kill'];
+
+export const filesV1: readonly (CgroupFile & { readonly controller: string })[] = [
+  { controller: 'cpuacct', file: 'cpuacct.usage', purpose: 'always', form: words },
+  { controller: 'memory', file: 'memory.usage_in_bytes', purpose: 'use', form: words },
+  { controller: 'memory', file: 'memory.stat', purpose: 'use', form: keyed(memoryStatV1) },
+  { controller: 'memory', file: 'memory.limit_in_bytes', purpose: 'use', form: words },
+  { controller: 'memory', file: 'memory.memsw.limit_in_bytes', purpose: 'use', form: words },
+  { controller: 'cpu', file: 'cgroup.procs', purpose: 'processes', form: words },
+  { controller: 'cpuacct', file: 'cpuacct.stat', purpose: 'detail', form: keyed(ticksV1) },
+  { controller: 'cpu', file: 'cpu.stat', purpose: 'detail', form: keyed(cpuStatV1) },
+  { controller: 'cpu', file: 'cpu.shares', purpose: 'detail', form: words },
+  { controller: 'cpu', file: 'cpu.cfs_quota_us', purpose: 'detail', form: words },
+  { controller: 'cpu', file: 'cpu.cfs_period_us', purpose: 'detail', form: words },
+  { controller: 'memory', file: 'memory.max_usage_in_bytes', purpose: 'detail', form: words },
+  { controller: 'memory', file: 'memory.failcnt', purpose: 'detail', form: words },
+  { controller: 'memory', file: 'memory.soft_limit_in_bytes', purpose: 'detail', form: words },
+  { controller: 'memory', file: 'memory.kmem.usage_in_bytes', purpose: 'detail', form: words },
+  { controller: 'memory', file: 'memory.oom_control', purpose: 'detail', form: keyed(oomControlV1) },
+  { controller: 'pids', file: 'pids.current', purpose: 'detail', form: words },
+  { controller: 'pids', file: 'pids.max', purpose: 'detail', form: words },
+  { controller: 'blkio', file: 'blkio.throttle.io_service_bytes', purpose: 'detail', form: null },
+  { controller: 'blkio', file: 'blkio.throttle.io_serviced', purpose: 'detail', form: null },
 ];
 
-export const filesV2: readonly (readonly [file: string, detail: boolean])[] = [
-  ['cpu.stat', false],
-  ['memory.current', false],
-  ['memory.stat', false],
-  ['memory.max', false],
-  ['memory.swap.current', false],
-  ['memory.swap.max', false],
-  ['cgroup.procs', false],
-  ['cpu.pressure', false],
-  ['memory.pressure', false],
-  ['io.pressure', false],
-  ['cpu.weight', true],
-  ['cpu.max', true],
-  ['memory.peak', true],
-  ['memory.high', true],
-  ['memory.events', true],
-  ['pids.current', true],
-  ['pids.max', true],
-  ['io.stat', true],
+const cpuStatV2 = ['usage_usec', 'user_usec', 'system_usec', 'nr_periods', 'nr_throttled', 'throttled_usec', 'nr_bursts', 'burst_usec'];
+const memoryStatV2 = ['anon', 'file', 'inactive_file', 'file_mapped', 'kernel', 'active_file', 'pgfault', 'pgmajfault'];
+const memoryEventsV2 = ['max', 'oom_kill'];
+
+export const filesV2: readonly CgroupFile[] = [
+  { file: 'cpu.stat', purpose: 'always', form: keyed(cpuStatV2) },
+  { file: 'memory.current', purpose: 'use', form: words },
+  { file: 'memory.stat', purpose: 'use', form: keyed(memoryStatV2) },
+  { file: 'memory.max', purpose: 'use', form: words },
+  { file: 'memory.swap.current', purpose: 'use', form: words },
+  { file: 'memory.swap.max', purpose: 'use', form: words },
+  { file: 'cgroup.procs', purpose: 'processes', form: words },
+  { file: 'cpu.pressure', purpose: 'use', form: assigned },
+  { file: 'memory.pressure', purpose: 'use', form: assigned },
+  { file: 'io.pressure', purpose: 'use', form: assigned },
+  { file: 'cpu.weight', purpose: 'detail', form: words },
+  { file: 'cpu.max', purpose: 'detail', form: words },
+  { file: 'memory.peak', purpose: 'detail', form: words },
+  { file: 'memory.high', purpose: 'detail', form: words },
+  { file: 'memory.events', purpose: 'detail', form: keyed(memoryEventsV2) },
+  { file: 'pids.current', purpose: 'detail', form: words },
+  { file: 'pids.max', purpose: 'detail', form: words },
+  { file: 'io.stat', purpose: 'detail', form: null },
 ];
 
 const nanosPerMicro = 1000;
 /** cpuacct.stat counts in ticks of a hundredth of a second (USER_HZ). */
 const nanosPerTick = 10_000_000;
 
-export function countersV1(text: FileText): CgroupCounters {
-  const number = (file: string): number | null => numberOf(text(file));
-  const usageNanos = number('cpuacct.usage');
-  const ticks = keyed(text('cpuacct.stat'));
-  const cpu = keyed(text('cpu.stat'));
-  const quota = number('cpu.cfs_quota_us');
+export function countersV1(files: CgroupFiles): CgroupCounters {
+  const number = (file: string): number => orZero(files.at(file, 0));
+  const ticks = keyedOf(files, 'cpuacct.stat', ticksV1);
+  const cpu = keyedOf(files, 'cpu.stat', cpuStatV1);
+  const usageNanos = files.at('cpuacct.usage', 0);
+  const quota = files.at('cpu.cfs_quota_us', 0);
   return {
-    cpu:
-      usageNanos === null
-        ? null
-        : {
-            usageNanos,
-            userNanos: ticks('user') * nanosPerTick,
-            systemNanos: ticks('system') * nanosPerTick,
-            periods: cpu('nr_periods'),
-            throttledPeriods: cpu('nr_throttled'),
-            throttledNanos: cpu('throttled_time'),
-            burstPeriods: cpu('nr_bursts'),
-            burstNanos: cpu('burst_time'),
-          },
-    memory: memoryV1(text),
+    cpu: Number.isNaN(usageNanos)
+      ? null
+      : {
+          usageNanos,
+          userNanos: ticks('user') * nanosPerTick,
+          systemNanos: ticks('system') * nanosPerTick,
+          periods: cpu('nr_periods'),
+          throttledPeriods: cpu('nr_throttled'),
+          throttledNanos: cpu('throttled_time'),
+          burstPeriods: cpu('nr_bursts'),
+          burstNanos: cpu('burst_time'),
+        },
+    memory: memoryV1(files),
     limits: {
-      cpuShares: number('cpu.shares') ?? 0,
-      cpuQuotaMicros: quota === null || quota <= 0 ? null : quota,
-      cpuPeriodMicros: number('cpu.cfs_period_us') ?? 0,
-      memoryBytes: bigOf(text('memory.limit_in_bytes')),
-      swapBytes: bigOf(text('memory.memsw.limit_in_bytes')),
-      reservationBytes: bigOf(text('memory.soft_limit_in_bytes')),
-      threads: number('pids.max') ?? 0,
+      cpuShares: number('cpu.shares'),
+      cpuQuotaMicros: quota > 0 ? quota : null,
+      cpuPeriodMicros: number('cpu.cfs_period_us'),
+      memoryBytes: bigOf(files.at('memory.limit_in_bytes', 0)),
+      swapBytes: bigOf(files.at('memory.memsw.limit_in_bytes', 0)),
+      reservationBytes: bigOf(files.at('memory.soft_limit_in_bytes', 0)),
+      threads: number('pids.max'),
     },
-    pids: pidsOf(text('cgroup.procs')),
-    threads: number('pids.current') ?? 0,
-    oomKills: keyed(text('memory.oom_control'))('oom_kill'),
-    io: throttledIo(text('blkio.throttle.io_service_bytes'), text('blkio.throttle.io_serviced')),
+    pids: pidsOf(files.all('cgroup.procs')),
+    threads: number('pids.current'),
+    oomKills: orZero(files.at('memory.oom_control', 0)),
+    io: throttledIo(files.text('blkio.throttle.io_service_bytes'), files.text('blkio.throttle.io_serviced')),
     pressure: null,
   };
 }
 
-function memoryV1(text: FileText): MemoryCounters | null {
-  const usageBytes = numberOf(text('memory.usage_in_bytes'));
-  if (usageBytes === null) return null;
-  const stat = keyed(text('memory.stat'));
+function memoryV1(files: CgroupFiles): MemoryCounters | null {
+  const usageBytes = files.at('memory.usage_in_bytes', 0);
+  if (Number.isNaN(usageBytes)) return null;
+  const stat = keyedOf(files, 'memory.stat', memoryStatV1);
   return {
     usageBytes,
-    maxUsageBytes: numberOf(text('memory.max_usage_in_bytes')) ?? 0,
+    maxUsageBytes: orZero(files.at('memory.max_usage_in_bytes', 0)),
     workingSetBytes: Math.max(0, usageBytes - stat('total_inactive_file')),
     rssBytes: stat('total_rss'),
     cacheBytes: stat('total_cache'),
     mappedFileBytes: stat('total_mapped_file'),
-    kernelBytes: numberOf(text('memory.kmem.usage_in_bytes')) ?? 0,
+    kernelBytes: orZero(files.at('memory.kmem.usage_in_bytes', 0)),
     swapBytes: stat('total_swap'),
     activeFileBytes: stat('total_active_file'),
     inactiveFileBytes: stat('total_inactive_file'),
-    failures: numberOf(text('memory.failcnt')) ?? 0,
+    failures: orZero(files.at('memory.failcnt', 0)),
     ownPageFaults: stat('pgfault'),
     ownMajorPageFaults: stat('pgmajfault'),
     pageFaults: stat('total_pgfault'),
@@ -197,62 +235,61 @@ function memoryV1(text: FileText): MemoryCounters | null {
   };
 }
 
-export function countersV2(text: FileText): CgroupCounters {
-  const number = (file: string): number | null => numberOf(text(file));
-  const cpu = keyed(text('cpu.stat'));
-  const [quota, period] = (text('cpu.max') ?? '').trim().split(' ');
-  const weight = number('cpu.weight');
+export function countersV2(files: CgroupFiles): CgroupCounters {
+  const cpu = keyedOf(files, 'cpu.stat', cpuStatV2);
+  const quota = files.at('cpu.max', 0);
+  const weight = files.at('cpu.weight', 0);
   return {
-    cpu:
-      text('cpu.stat') === null
-        ? null
-        : {
-            usageNanos: cpu('usage_usec') * nanosPerMicro,
-            userNanos: cpu('user_usec') * nanosPerMicro,
-            systemNanos: cpu('system_usec') * nanosPerMicro,
-            periods: cpu('nr_periods'),
-            throttledPeriods: cpu('nr_throttled'),
-            throttledNanos: cpu('throttled_usec') * nanosPerMicro,
-            burstPeriods: cpu('nr_bursts'),
-            burstNanos: cpu('burst_usec') * nanosPerMicro,
-          },
-    memory: memoryV2(text),
+    cpu: files.has('cpu.stat')
+      ? {
+          usageNanos: cpu('usage_usec') * nanosPerMicro,
+          userNanos: cpu('user_usec') * nanosPerMicro,
+          systemNanos: cpu('system_usec') * nanosPerMicro,
+          periods: cpu('nr_periods'),
+          throttledPeriods: cpu('nr_throttled'),
+          throttledNanos: cpu('throttled_usec') * nanosPerMicro,
+          burstPeriods: cpu('nr_bursts'),
+          burstNanos: cpu('burst_usec') * nanosPerMicro,
+        }
+      : null,
+    memory: memoryV2(files),
     limits: {
       // Weights 1 to 10000 stand for shares 2 to 262144.
-      cpuShares: weight === null ? 0 : 2 + Math.floor(((weight - 1) * 262_142) / 9_999),
-      cpuQuotaMicros: numberOf(quota ?? null),
-      cpuPeriodMicros: numberOf(period ?? null) ?? 0,
-      memoryBytes: bigOf(text('memory.max')),
-      swapBytes: bigOf(text('memory.swap.max')),
-      reservationBytes: bigOf(text('memory.high')),
-      threads: number('pids.max') ?? 0,
+      cpuShares: Number.isNaN(weight) ? 0 : 2 + Math.floor(((weight - 1) * 262_142) / 9_999),
+      cpuQuotaMicros: Number.isNaN(quota) ? null : quota,
+      cpuPeriodMicros: orZero(files.at('cpu.max', 1)),
+      memoryBytes: bigOf(files.at('memory.max', 0)),
+      swapBytes: bigOf(files.at('memory.swap.max', 0)),
+      reservationBytes: bigOf(files.at('memory.high', 0)),
+      threads: orZero(files.at('pids.max', 0)),
     },
-    pids: pidsOf(text('cgroup.procs')),
-    threads: number('pids.current') ?? 0,
-    oomKills: keyed(text('memory.events'))('oom_kill'),
-    io: unifiedIo(text('io.stat')),
-    pressure: pressureOf(text),
+    pids: pidsOf(files.all('cgroup.procs')),
+    threads: orZero(files.at('pids.current', 0)),
+    oomKills: keyedOf(files, 'memory.events', memoryEventsV2)('oom_kill'),
+    io: unifiedIo(files.text('io.stat')),
+    pressure: pressureOf(files),
   };
 }
 
-function memoryV2(text: FileText): MemoryCounters | null {
-  if (text('memory.stat') === null) return null;
-  const stat = keyed(text('memory.stat'));
+function memoryV2(files: CgroupFiles): MemoryCounters | null {
+  if (!files.has('memory.stat')) return null;
+  const stat = keyedOf(files, 'memory.stat', memoryStatV2);
+  const current = files.at('memory.current', 0);
   // The root has no memory.current.
-  const usageBytes = numberOf(text('memory.current')) ?? stat('anon') + stat('file');
+  const usageBytes = Number.isNaN(current) ? stat('anon') + stat('file') : current;
   const inactiveFileBytes = stat('inactive_file');
   return {
     usageBytes,
-    maxUsageBytes: numberOf(text('memory.peak')) ?? 0,
+    maxUsageBytes: orZero(files.at('memory.peak', 0)),
     workingSetBytes: Math.max(0, usageBytes - inactiveFileBytes),
     rssBytes: stat('anon'),
     cacheBytes: stat('file'),
     mappedFileBytes: stat('file_mapped'),
     kernelBytes: stat('kernel'),
-    swapBytes: numberOf(text('memory.swap.current')) ?? 0,
+    swapBytes: orZero(files.at('memory.swap.current', 0)),
     activeFileBytes: stat('active_file'),
     inactiveFileBytes,
-    failures: keyed(text('memory.events'))('max'),
+    failures: keyedOf(files, 'memory.events', memoryEventsV2)('max'),
     ownPageFaults: stat('pgfault'),
     ownMajorPageFaults: stat('pgmajfault'),
     pageFaults: stat('pgfault'),
@@ -260,82 +297,41 @@ function memoryV2(text: FileText): MemoryCounters | null {
   };
 }
 
-function pressureOf(text: FileText): CgroupCounters['pressure'] {
-  const [cpu, memory, io] = [text('cpu.pressure'), text('memory.pressure'), text('io.pressure')];
-  return cpu === null || memory === null || io === null ? null : { cpu: parsePressure(cpu), memory: parsePressure(memory), io: parsePressure(io) };
+function pressureOf(files: CgroupFiles): CgroupCounters['pressure'] {
+  if (!files.has('cpu.pressure') || !files.has('memory.pressure') || !files.has('io.pressure')) return null;
+  return { cpu: pressureIn(files, 'cpu.pressure'), memory: pressureIn(files, 'memory.pressure'), io: pressureIn(files, 'io.pressure') };
+}
+
+/** `some avg10=0.00 avg60=0.00 avg300=0.00 total=0` and the same for `full`, which old kernels leave out for the CPU. */
+function pressureIn(files: CgroupFiles, file: string): Pressure {
+  const line = (from: number): PressureLine => {
+    const [avg10, avg60, avg300, total] = [files.at(file, from), files.at(file, from + 1), files.at(file, from + 2), files.at(file, from + 3)];
+    return Number.isNaN(total) ? noPressure : { total, avg10: orZero(avg10), avg60: orZero(avg60), avg300: orZero(avg300) };
+  };
+  return { full: line(4), some: line(0) };
 }
 
 const noPressure: PressureLine = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
 
-/** `some avg10=0.00 avg60=0.00 avg300=0.00 total=0` and the same for `full`, which old kernels leave out for the CPU. */
-export function parsePressure(text: string): Pressure {
-  const line = (kind: string): PressureLine => {
-    const found = new RegExp(`^${kind} avg10=([\\d.]+) avg60=([\\d.]+) avg300=([\\d.]+) total=(\\d+)$`, 'm').exec(text);
-    return found === null ? noPressure : { total: Number(found[4]), avg10: Number(found[1]), avg60: Number(found[2]), avg300: Number(found[3]) };
-  };
-  return { full: line('full'), some: line('some') };
+/** A key that is not there is 0. */
+function keyedOf(files: CgroupFiles, file: string, keys: readonly string[]): (key: string) => number {
+  return (key) => orZero(files.at(file, keys.indexOf(key)));
 }
 
-/** Reads `key value` lines; a key that is not there is 0. */
-function keyed(text: string | null): (key: string) => number {
-  return (key) => {
-    if (text === null) return 0;
-    // Searched in the text as it is: to copy it, or to cut numbers out, costs more than all else here.
-    let at = text.indexOf(key);
-    while (at >= 0 && !((at === 0 || text.charCodeAt(at - 1) === lineBreak) && text.charCodeAt(at + key.length) === space)) at = text.indexOf(key, at + 1);
-    return at < 0 ? 0 : leadingNumber(text, at + key.length + 1);
-  };
+function orZero(number: number): number {
+  return Number.isNaN(number) ? 0 : number;
 }
 
-const [lineBreak, space, zero, nine, minus] = ['\n', ' ', '0', '9', '-'].map((character) => character.charCodeAt(0)) as [number, number, number, number, number];
-
-/** Digits of 64 bits, and a sign. */
-const longestNumber = 21;
-
-/** 0 where there is none. */
-function leadingNumber(text: string, from: number): number {
-  let value = 0;
-  const negative = text.charCodeAt(from) === minus;
-  for (let at = negative ? from + 1 : from; ; at++) {
-    const digit = text.charCodeAt(at);
-    // Beyond the end it is not a number, which is no digit either.
-    if (!(digit >= zero && digit <= nine)) break;
-    value = value * 10 + (digit - zero);
-  }
-  // Beyond what is exact, rounded once and not at each digit.
-  if (value > Number.MAX_SAFE_INTEGER) return Number.parseInt(text.slice(from, from + longestNumber), 10);
-  return negative && value !== 0 ? -value : value;
+/** null: none, or nothing that is a number of bytes. What the kernel writes for "no limit" is a whole number of pages, which a double holds exactly. */
+function bigOf(number: number): bigint | null {
+  return number >= 0 && Number.isInteger(number) ? BigInt(number) : null;
 }
 
-/** null for `max`, an empty or a missing file, and anything else that is no number. */
-function numberOf(text: string | null): number | null {
-  if (text === null) return null;
-  // Nearly all are digits and a line break.
-  let value = 0;
-  const end = text.length - 1;
-  for (let at = 0; at < end; at++) {
-    const digit = text.charCodeAt(at);
-    if (!(digit >= zero && digit <= nine)) return unusualNumber(text);
-    value = value * 10 + (digit - zero);
-  }
-  return end > 0 && end < exactDigits && text.charCodeAt(end) === lineBreak ? value : unusualNumber(text);
-}
+const largestPid = 2 ** 22;
 
-/** Numbers of fewer digits are exact. */
-const exactDigits = 16;
-
-function unusualNumber(text: string): number | null {
-  const trimmed = text.trim();
-  return /^-?\d+$/.test(trimmed) ? Number(trimmed) : null;
-}
-
-function bigOf(text: string | null): bigint | null {
-  const trimmed = text?.trim() ?? '';
-  return /^\d+$/.test(trimmed) ? BigInt(trimmed) : null;
-}
-
-function pidsOf(text: string | null): readonly number[] | null {
-  return text === null ? null : text.split('\n').flatMap((line) => (line === '' ? [] : [Number(line)]));
+/** 0 is a process of another pid namespace. */
+function pidsOf(numbers: readonly number[] | null): readonly number[] | null {
+  return numbers === null ? null : numbers.filter((pid) => pid >= 0 && pid <= largestPid);
 }
 
 /** `8:0 rbytes=1 wbytes=2 rios=3 wios=4 dbytes=0 dios=0` */

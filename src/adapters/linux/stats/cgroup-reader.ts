@@ -1,12 +1,12 @@
 // Reads the counters of many cgroups in a few batches, away from the main thread.
 //
-// Invariants: what a walk finds and a batch holds is bounded; a cgroup that vanishes between walk and read is left out; texts are decoded
-// in slices, so that no slice holds the event loop for long.
+// Invariants: what a walk finds and a batch holds is bounded; a cgroup that vanishes between walk and read is left out; what was read is put
+// together in slices, so that no slice holds the event loop for long.
 import { stat } from 'node:fs/promises';
-import type { NativeLinux } from '../../native-linux/index.js';
+import type { FileBatchNumbers, NativeLinux } from '../../native-linux/index.js';
 import { LoopShare } from '../../time/index.js';
 import type { CgroupLayout } from '../cgroups/cgroup-layout.js';
-import { type CgroupCounters, countersV1, countersV2, filesV1, filesV2 } from './cgroup-counters.js';
+import { type CgroupCounters, type CgroupDetail, type CgroupFile, type CgroupFiles, countersV1, countersV2, filesV1, filesV2, isReadFor } from './cgroup-counters.js';
 import { CgroupWalk } from './cgroup-walk.js';
 
 export interface ReadCgroup {
@@ -32,16 +32,24 @@ type Batch = ReturnType<NativeLinux['openFileBatch']>;
 
 interface Registered {
   readonly createdAtMillis: number;
-  /** One for each file of `files`, in that order. */
+  /** One for each file that this host can have, in that order. */
   readonly slots: readonly number[];
 }
 
-/** The files that this host can have, and where each stands in what is read of a cgroup. */
-interface Files {
-  readonly all: readonly { readonly mountPoint: string; readonly file: string }[];
-  /** Those that the small set has come first. */
-  readonly small: number;
-  readonly positions: ReadonlyMap<string, number>;
+/** The files that are read for one detail. */
+interface FileSet {
+  /** Which of all files they are. */
+  readonly numbers: readonly number[];
+  readonly texts: readonly number[];
+  /** Where each stands among those of its kind. */
+  readonly numberAt: ReadonlyMap<string, number>;
+  readonly textAt: ReadonlyMap<string, number>;
+}
+
+interface Wanted {
+  readonly path: string;
+  readonly registered: Registered;
+  readonly set: FileSet;
 }
 
 /** Files of one batch. */
@@ -56,18 +64,18 @@ const levelsMax = 8;
 export class CgroupReader {
   private readonly batch: Batch;
   private readonly known = new Map<string, Registered>();
-  private readonly files: Files;
+  private readonly files: readonly HostFile[];
+  private readonly sets = new Map<CgroupDetail, FileSet>();
   private readonly tree: CgroupWalk;
 
   constructor(private readonly options: CgroupReaderOptions) {
     this.batch = options.native.openFileBatch({ descriptorsMax: options.descriptorsMax ?? 512, itemBytesMax });
     this.files = filesOf(options.layout);
-    this.tree = new CgroupWalk({ directoryOf: (path) => this.directory(path), cgroupsMax: cgroupsReadMax, levelsMax });
+    this.tree = new CgroupWalk({ batch: this.batch, directoryOf: (path) => this.directory(path), cgroupsMax: cgroupsReadMax, levelsMax });
   }
 
   close(): void {
     this.known.clear();
-    this.tree.forget();
     this.batch.close();
   }
 
@@ -83,39 +91,61 @@ export class CgroupReader {
     return this.tree.walk(top);
   }
 
-  /** Reads the cgroups that are there. With `detail` all that can be told, else what the stats summary needs. Forgets all others. */
-  async read(paths: readonly string[], detail: boolean): Promise<ReadCgroup[]> {
+  /** Reads the cgroups that are there, each as `detailOf` says of its path. Forgets all others. */
+  async read(paths: readonly string[], detailOf: (path: string) => CgroupDetail): Promise<ReadCgroup[]> {
     await this.keepOnly(paths);
-    const perCgroup = detail ? this.files.all.length : this.files.small;
-    const inBatch = Math.max(1, Math.floor(batchFilesMax / Math.max(1, perCgroup)));
-    const present = [...this.known];
+    return this.readKnown([...this.known.keys()], detailOf);
+  }
+
+  /** Reads some of those that were read before once more; those that were not are left out. */
+  async readKnown(paths: readonly string[], detailOf: (path: string) => CgroupDetail): Promise<ReadCgroup[]> {
     const read: ReadCgroup[] = [];
-    for (let from = 0; from < present.length; from += inBatch) await this.readBatch(present.slice(from, from + inBatch), perCgroup, read);
+    let batch: Wanted[] = [];
+    let files = 0;
+    for (const path of paths) {
+      const registered = this.known.get(path);
+      if (registered === undefined) continue;
+      const set = this.setOf(detailOf(path));
+      files += set.numbers.length + set.texts.length;
+      if (files > batchFilesMax) {
+        await this.readBatch(batch, read);
+        [batch, files] = [[], set.numbers.length + set.texts.length];
+      }
+      batch.push({ path, registered, set });
+    }
+    await this.readBatch(batch, read);
     return read;
   }
 
-  private async readBatch(cgroups: readonly (readonly [path: string, registered: Registered])[], perCgroup: number, read: ReadCgroup[]): Promise<void> {
-    const slots = new Int32Array(cgroups.length * perCgroup);
-    cgroups.forEach(([, registered], i) => {
-      for (let file = 0; file < perCgroup; file++) slots[i * perCgroup + file] = registered.slots[file] ?? 0;
-    });
+  private async readBatch(wanted: readonly Wanted[], read: ReadCgroup[]): Promise<void> {
+    if (wanted.length === 0) return;
+    const slotsOf = (kind: 'numbers' | 'texts') => wanted.flatMap(({ registered, set }) => set[kind].map((file) => registered.slots[file] ?? 0));
     const readAtMillis = this.options.nowMillis();
-    const content = await this.batch.readInBackground(slots);
-    const { positions } = this.files;
+    const textSlots = slotsOf('texts');
+    const [numbers, texts] = await Promise.all([this.batch.numbersInBackground(slotsOf('numbers')), textSlots.length === 0 ? null : this.batch.readInBackground(textSlots)]);
     const countersOf = this.options.layout.version === 1 ? countersV1 : countersV2;
+    const files = new FilesOfOne(numbers, (index) => texts?.text(index) ?? null);
     const share = new LoopShare();
-    let first = 0;
-    const text = (file: string): string | null => {
-      const position = positions.get(file);
-      return position === undefined || position >= perCgroup ? null : content.text(first + position);
-    };
-    for (const [path, { createdAtMillis }] of cgroups) {
-      const counters = countersOf(text);
-      first += perCgroup;
+    for (const { path, registered, set } of wanted) {
+      files.set = set;
+      const counters = countersOf(files);
+      files.firstNumber += set.numbers.length;
+      files.firstText += set.texts.length;
       const vanished = counters.cpu === null && counters.memory === null && counters.pids === null;
-      if (!vanished) read.push({ path, createdAtMillis, readAtMillis, counters });
+      if (!vanished) read.push({ path, createdAtMillis: registered.createdAtMillis, readAtMillis, counters });
       await (share.pause() ?? undefined);
     }
+  }
+
+  private setOf(detail: CgroupDetail): FileSet {
+    const known = this.sets.get(detail);
+    if (known !== undefined) return known;
+    const read = this.files.flatMap((file, i) => (isReadFor(detail, file.purpose) ? [{ name: file.file, isText: file.form === null, i }] : []));
+    const [texts, numbers] = [read.filter(({ isText }) => isText), read.filter(({ isText }) => !isText)];
+    const positions = (of: typeof read) => new Map(of.map(({ name }, position) => [name, position]));
+    const set = { numbers: numbers.map(({ i }) => i), texts: texts.map(({ i }) => i), numberAt: positions(numbers), textAt: positions(texts) };
+    this.sets.set(detail, set);
+    return set;
   }
 
   private async keepOnly(paths: readonly string[]): Promise<void> {
@@ -134,7 +164,10 @@ export class CgroupReader {
   }
 
   private register(path: string): readonly number[] {
-    return this.files.all.map(({ mountPoint, file }) => this.batch.add(`${this.below(mountPoint, path)}/${file}`));
+    return this.files.map(({ mountPoint, file, form }) => {
+      const whole = `${this.below(mountPoint, path)}/${file}`;
+      return form === null ? this.batch.add(whole) : this.batch.addNumbers(whole, form);
+    });
   }
 
   /** null: it is gone. The times of a cgroup's files on v1, and of its directory on v2, are those of its making. */
@@ -162,18 +195,50 @@ export class CgroupReader {
   }
 }
 
-/** Those of a controller that is not mounted are left out; the small set comes first. */
-function filesOf({ version, hierarchies }: CgroupLayout): Files {
+interface HostFile extends CgroupFile {
+  readonly mountPoint: string;
+}
+
+/** Those of a controller that is not mounted are left out. */
+function filesOf({ version, hierarchies }: CgroupLayout): readonly HostFile[] {
   const unified = hierarchies[0]?.mountPoint ?? '/sys/fs/cgroup';
-  const mountPointOf = (controller: string) => hierarchies.find(({ controllers }) => controllers.includes(controller))?.mountPoint ?? null;
-  const rows =
-    version === 2
-      ? filesV2.map(([file, detail]) => ({ mountPoint: unified, file, detail }))
-      : filesV1.flatMap(([controller, file, detail]) => {
-          const mountPoint = mountPointOf(controller);
-          return mountPoint === null ? [] : [{ mountPoint, file, detail }];
-        });
-  const small = rows.filter(({ detail }) => !detail);
-  const all = [...small, ...rows.filter(({ detail }) => detail)];
-  return { all, small: small.length, positions: new Map(all.map(({ file }, i) => [file, i])) };
+  if (version === 2) return filesV2.map((file) => ({ mountPoint: unified, ...file }));
+  return filesV1.flatMap((file) => {
+    const found = hierarchies.find(({ controllers }) => controllers.includes(file.controller));
+    return found === undefined ? [] : [{ mountPoint: found.mountPoint, ...file }];
+  });
+}
+
+const noFiles: FileSet = { numbers: [], texts: [], numberAt: new Map(), textAt: new Map() };
+
+/** Shows of what was read of many cgroups that of one, which moves on. */
+class FilesOfOne implements CgroupFiles {
+  set: FileSet = noFiles;
+  firstNumber = 0;
+  firstText = 0;
+
+  constructor(
+    private readonly numbers: FileBatchNumbers,
+    private readonly textAt: (index: number) => string | null,
+  ) {}
+
+  has(file: string): boolean {
+    const position = this.set.numberAt.get(file);
+    return position !== undefined && this.numbers.count(this.firstNumber + position) >= 0;
+  }
+
+  at(file: string, position: number): number {
+    const index = this.set.numberAt.get(file);
+    return index === undefined ? Number.NaN : this.numbers.at(this.firstNumber + index, position);
+  }
+
+  all(file: string): readonly number[] | null {
+    const index = this.set.numberAt.get(file);
+    return index === undefined ? null : this.numbers.all(this.firstNumber + index);
+  }
+
+  text(file: string): string | null {
+    const index = this.set.textAt.get(file);
+    return index === undefined ? null : this.textAt(this.firstText + index);
+  }
 }

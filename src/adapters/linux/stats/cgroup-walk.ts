@@ -2,13 +2,16 @@
 //
 // Invariants: the kernel counts the links of a directory, two and one of each directory in it: while there are as many as were found before
 // and each of those is still there, nothing else can be, and the directory is not listed again. File systems that don't count say 1, and are
-// listed each time. What is kept is what the last walk found, within its bounds.
-import { readdirSync, statSync } from 'node:fs';
+// listed each time. What is kept is what the last walk found, within its bounds. One walk at a time.
+import { readdirSync } from 'node:fs';
+import type { NativeLinux } from '../../native-linux/index.js';
 import { LoopShare } from '../../time/index.js';
 
 interface WalkedCgroup {
   readonly path: string;
   readonly directory: string;
+  /** Of its directory in the batch. */
+  readonly slot: number;
   children: readonly WalkedCgroup[];
 }
 
@@ -18,6 +21,8 @@ interface Visit {
 }
 
 export interface CgroupWalkOptions {
+  /** Counts the links of many directories at a time. */
+  readonly batch: Pick<ReturnType<NativeLinux['openFileBatch']>, 'addNumbers' | 'remove' | 'numbersInBackground'>;
   /** Where the cgroup of that path is. */
   readonly directoryOf: (path: string) => string;
   readonly cgroupsMax: number;
@@ -30,73 +35,81 @@ export class CgroupWalk {
   constructor(private readonly options: CgroupWalkOptions) {}
 
   forget(): void {
+    for (const top of this.tops.values()) this.drop(top);
     this.tops.clear();
   }
 
   /** The paths of the cgroup and of all below it, level by level, within the bounds; none when it is absent. */
   async walk(top: string): Promise<string[]> {
     const root = this.tops.get(top) ?? this.unseen(top);
-    const links = linksOf(root.directory);
-    if (links === null) {
+    this.tops.set(top, root);
+    let level = await this.visits([root]);
+    if (level.length === 0) {
+      this.drop(root);
       this.tops.delete(top);
       return [];
     }
-    this.tops.set(top, root);
-    const share = new LoopShare();
     const found: string[] = [];
-    let level: readonly Visit[] = [{ cgroup: root, links }];
     for (let depth = 0; level.length > 0; depth++) {
-      const below: Visit[] = [];
-      for (const { cgroup, links } of level) {
+      for (const { cgroup } of level) {
         if (found.length >= this.options.cgroupsMax) return found;
         found.push(cgroup.path);
-        if (depth === this.options.levelsMax) continue;
-        // Such a tree is in memory: to ask the pool of threads would cost several times what it takes.
-        this.visitChildren(cgroup, links, below);
-        await (share.pause() ?? undefined);
       }
-      level = below;
+      level = depth === this.options.levelsMax ? [] : await this.below(level);
     }
     return found;
   }
 
-  private visitChildren(cgroup: WalkedCgroup, links: number, below: Visit[]): void {
-    const { children } = cgroup;
-    if (links === children.length + 2) {
-      const visits = visitsOf(children);
-      if (visits.length === children.length) {
-        for (const visit of visits) below.push(visit);
-        return;
-      }
+  /** Visits to the children of all. */
+  private async below(level: readonly Visit[]): Promise<readonly Visit[]> {
+    const known = await this.visits(level.flatMap(({ cgroup }) => cgroup.children));
+    const linksOf = new Map(known.map(({ cgroup, links }) => [cgroup, links]));
+    const share = new LoopShare();
+    const fresh: WalkedCgroup[] = [];
+    for (const { cgroup, links } of level) {
+      const { children } = cgroup;
+      if (links === children.length + 2 && children.every((child) => linksOf.has(child))) continue;
+      // Such a tree is in memory: to ask the pool of threads would cost several times what it takes.
+      this.list(cgroup, linksOf, fresh);
+      await (share.pause() ?? undefined);
     }
-    const kept = new Map(children.map((child) => [child.path, child]));
+    for (const { cgroup, links } of await this.visits(fresh)) linksOf.set(cgroup, links);
+    return level.flatMap(({ cgroup }) =>
+      cgroup.children.flatMap((child) => {
+        const links = linksOf.get(child);
+        return links === undefined ? [] : [{ cgroup: child, links }];
+      }),
+    );
+  }
+
+  /** Children that are new are added to `fresh`; those that are gone are let go. */
+  private list(cgroup: WalkedCgroup, linksOf: ReadonlyMap<WalkedCgroup, number>, fresh: WalkedCgroup[]): void {
+    const kept = new Map(cgroup.children.map((child) => [child.path, child]));
     const paths = directoriesIn(cgroup.directory).map((name) => (cgroup.path === '/' ? `/${name}` : `${cgroup.path}/${name}`));
-    cgroup.children = paths.slice(0, this.options.cgroupsMax).map((path) => kept.get(path) ?? this.unseen(path));
-    for (const visit of visitsOf(cgroup.children)) below.push(visit);
+    cgroup.children = paths.slice(0, this.options.cgroupsMax).map((path) => {
+      const child = kept.get(path) ?? this.unseen(path);
+      kept.delete(path);
+      if (!linksOf.has(child)) fresh.push(child);
+      return child;
+    });
+    for (const gone of kept.values()) this.drop(gone);
+  }
+
+  /** Of those that are there. */
+  private async visits(cgroups: readonly WalkedCgroup[]): Promise<readonly Visit[]> {
+    if (cgroups.length === 0) return [];
+    const links = await this.options.batch.numbersInBackground(Int32Array.from(cgroups, ({ slot }) => slot));
+    return cgroups.flatMap((cgroup, i) => (links.count(i) < 0 ? [] : [{ cgroup, links: links.at(i, 0) }]));
   }
 
   private unseen(path: string): WalkedCgroup {
-    return { path, directory: this.options.directoryOf(path), children: [] };
+    const directory = this.options.directoryOf(path);
+    return { path, directory, slot: this.options.batch.addNumbers(directory, { kind: 'links' }), children: [] };
   }
-}
 
-/** Of those that are there. */
-function visitsOf(cgroups: readonly WalkedCgroup[]): readonly Visit[] {
-  const visits: Visit[] = [];
-  for (const cgroup of cgroups) {
-    const links = linksOf(cgroup.directory);
-    if (links !== null) visits.push({ cgroup, links });
-  }
-  return visits;
-}
-
-/** null: there is no such directory. */
-function linksOf(directory: string): number | null {
-  try {
-    const stats = statSync(directory, { throwIfNoEntry: false });
-    return stats === undefined || !stats.isDirectory() ? null : stats.nlink;
-  } catch {
-    return null;
+  private drop(cgroup: WalkedCgroup): void {
+    this.options.batch.remove(cgroup.slot);
+    for (const child of cgroup.children) this.drop(child);
   }
 }
 

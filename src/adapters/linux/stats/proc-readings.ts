@@ -1,6 +1,6 @@
 // What /proc says of the node and of single processes, for statistics.
 // Invariant: a file that is missing or odd gives nothing, never a failure.
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
 export interface InterfaceCounters {
@@ -18,16 +18,23 @@ export interface InterfaceCounters {
 /** Interfaces of others' pods and of loopback say nothing of this network namespace's traffic. */
 const leftOut = /^(lo|veth|docker|nerdctl)/;
 
-/** The text of /proc/net/dev; see proc(5). */
+/** The text of /proc/net/dev; see proc(5). Hundreds of lines on a node with many pods, of which nearly all are left out. */
 export function parseNetDev(text: string): readonly InterfaceCounters[] {
-  return text.split('\n').flatMap((line) => {
-    const [name = '', rest] = line.split(':', 2);
-    const fields = (rest ?? '').trim().split(/\s+/).map(Number);
-    const trimmed = name.trim();
-    if (rest === undefined || fields.length < 16 || fields.some(Number.isNaN) || leftOut.test(trimmed)) return [];
+  const found: InterfaceCounters[] = [];
+  for (const line of text.split('\n')) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, Math.max(colon, 0)).trim();
+    if (colon < 0 || leftOut.test(name)) continue;
+    const fields = line
+      .slice(colon + 1)
+      .trim()
+      .split(/ +/)
+      .map(Number);
+    if (fields.length < 16 || fields.some(Number.isNaN)) continue;
     const [rxBytes = 0, rxPackets = 0, rxErrors = 0, rxDropped = 0, , , , , txBytes = 0, txPackets = 0, txErrors = 0, txDropped = 0] = fields;
-    return [{ name: trimmed, rxBytes, rxPackets, rxErrors, rxDropped, txBytes, txPackets, txErrors, txDropped }];
-  });
+    found.push({ name, rxBytes, rxPackets, rxErrors, rxDropped, txBytes, txPackets, txErrors, txDropped });
+  }
+  return found;
 }
 
 /** Seconds since the epoch when the kernel started, from /proc/stat; null: it doesn't say. */
@@ -55,39 +62,8 @@ export interface OpenFiles {
   readonly openFilesMax: number | null;
 }
 
-/** Processes of one cgroup that are looked at, and descriptors of each whose kind is looked at. */
+/** Processes of one cgroup that are looked at. */
 export const openFileProcessesMax = 64;
-export const openFileDescriptorsMax = 1024;
-
-/** Open files of some processes together, from memory: a few microseconds each. A process that ended meanwhile counts for nothing. */
-export function readOpenFiles(pids: readonly number[], root = ''): OpenFiles {
-  let descriptors = 0;
-  let sockets = 0;
-  for (const pid of pids.slice(0, openFileProcessesMax)) {
-    const directory = `${root}/proc/${pid}/fd`;
-    const names = namesIn(directory);
-    descriptors += names.length;
-    for (const name of names.slice(0, openFileDescriptorsMax)) if (linkAt(`${directory}/${name}`).startsWith('socket:')) sockets++;
-  }
-  const first = pids[0];
-  return { descriptors, sockets, openFilesMax: first === undefined ? null : parseOpenFilesLimit(textOrEmptyNow(`${root}/proc/${first}/limits`)) };
-}
-
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
-}
-
-function linkAt(path: string): string {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return '';
-  }
-}
 
 /** Of a file of /proc, which is in memory. */
 export function textOrEmptyNow(path: string): string {

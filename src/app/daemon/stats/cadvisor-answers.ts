@@ -1,5 +1,4 @@
 // The metrics of /metrics/cadvisor from a snapshot with all detail. Rendered in slices: thousands of lines must not hold up the agent.
-import { type OpenFiles, readOpenFiles } from '../../../adapters/linux/index.js';
 import { type CadvisorContainer, CadvisorFamilies, type CadvisorFilesystem, type CadvisorMachine, familyTexts } from '../../../adapters/metrics/index.js';
 import { LoopShare } from '../../../adapters/time/index.js';
 import type { SampledCgroup } from './node-sampler.js';
@@ -30,24 +29,22 @@ async function addContainers(families: CadvisorFamilies, snapshot: Snapshot, opt
   const ordered = [...snapshot.cgroups].sort((a, b) => (a.path < b.path ? -1 : 1));
   const share = new LoopShare();
   for (const cgroup of ordered) {
-    // Of containers only: the processes of the others are theirs, and the root's are too many to look at.
-    const openFiles = cgroup.container === null ? null : readOpenFiles(cgroup.read.counters.pids ?? []);
-    families.addContainer(shown(cgroup, pods, openFiles, cgroup.path === '/' ? filesystems : [], options));
+    families.addContainer(shown(cgroup, pods, cgroup.path === '/' ? filesystems : [], options));
     await (share.pause() ?? undefined);
   }
 }
 
 function shown(
-  { path, container, read, interfaces, sample }: SampledCgroup,
+  cgroup: SampledCgroup,
   pods: ReadonlyMap<string, { readonly pod: string; readonly namespace: string }>,
-  openFiles: OpenFiles | null,
   filesystems: readonly CadvisorFilesystem[],
   { imageOf, stats }: CadvisorAnswersOptions,
 ): CadvisorContainer {
+  const { path, container, read, interfaces, openFiles } = cgroup;
   const pod = container === null ? pods.get(podElementOfCgroup(path)) : { pod: container.podName, namespace: container.podNamespace };
   const { counters } = read;
   // The root has no limit of its own: the machine is it.
-  const limits = path === '/' ? { ...counters.limits, memoryBytes: stats.rootSample({ path, container, read, interfaces, sample }).memoryLimitBytes } : counters.limits;
+  const limits = path === '/' ? { ...counters.limits, memoryBytes: stats.rootSample(cgroup).memoryLimitBytes } : counters.limits;
   return {
     id: path,
     container: container?.containerName ?? '',

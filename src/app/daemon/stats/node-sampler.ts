@@ -4,7 +4,7 @@
 // Invariants: one look is under way at a time and all who ask meanwhile get it; samples are kept for cgroups that are there; a rate is never
 // of a window shorter than `shortestWindow`, nor of one that reaches further back than `longestWindow`.
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CgroupCounters, type CgroupReader, type InterfaceCounters, parseNetDev, type ReadCgroup, textOrEmptyNow } from '../../../adapters/linux/index.js';
+import type { CgroupCounters, CgroupDetail, CgroupReader, InterfaceCounters, OpenFiles, ProcessReader, ReadCgroup } from '../../../adapters/linux/index.js';
 import { LoopShare } from '../../../adapters/time/index.js';
 import type { CgroupReading, CgroupSample } from '../../../domain/stats/cgroup-sample.js';
 import { containerIdOfCgroup } from '../../../domain/stats/live-cgroups.js';
@@ -28,19 +28,20 @@ export interface SampledCgroup {
   readonly container: KnownContainer | null;
   readonly read: ReadCgroup;
   readonly interfaces: readonly InterfaceCounters[];
+  /** Of a container's processes, with all detail; null: not looked at. */
+  readonly openFiles: OpenFiles | null;
   /** For the stats summary. */
   readonly sample: CgroupSample;
 }
 
 export interface SamplerOptions {
   readonly reader: CgroupReader;
+  readonly processes: ProcessReader;
   /** Cgroups that are read with all below them. */
   readonly trees: readonly string[];
   /** Cgroups that are read alone; the root always is. */
   readonly single: readonly string[];
   readonly now: () => Micros;
-  /** Stands before /proc: '' on a host. */
-  readonly hostRoot?: string;
   readonly pause?: (millis: number) => Promise<unknown>;
 }
 
@@ -69,26 +70,61 @@ export class NodeSampler {
   async sample(known: ReadonlyMap<string, KnownContainer>, detail: boolean): Promise<readonly SampledCgroup[]> {
     if (this.resting !== null) clearTimeout(this.resting);
     const paths = await this.paths();
-    let read = await this.options.reader.read(paths, detail);
+    const detailOf = (path: string): CgroupDetail => (detail ? 'all' : neededOf(path, known));
+    let read = await this.options.reader.read(paths, detailOf);
     let raws = read.map(rawReading);
     this.take(read, raws);
     if (read.some(({ path }) => this.isRateless(path))) {
       await (this.options.pause ?? delay)(firstWindow / 1_000);
-      read = await this.options.reader.read(paths, detail);
+      read = await this.options.reader.read(paths, detailOf);
       raws = read.map(rawReading);
       this.take(read, raws);
     }
     const found = new Set(read.map(({ path }) => path));
     for (const path of this.kept.keys()) if (!found.has(path)) this.kept.delete(path);
-    const share = new LoopShare();
-    const sampledCgroups: SampledCgroup[] = [];
-    for (const [i, one] of read.entries()) {
-      sampledCgroups.push(this.sampledCgroup(one, raws[i] as RawCgroupReading, known));
-      await (share.pause() ?? undefined);
-    }
+    const sampledCgroups = await this.sampled(read, raws, known, detail);
     this.resting = setTimeout(() => this.options.reader.rest(), restAfterMillis);
     this.resting.unref();
     return sampledCgroups;
+  }
+
+  private async sampled(
+    read: readonly ReadCgroup[],
+    raws: readonly RawCgroupReading[],
+    known: ReadonlyMap<string, KnownContainer>,
+    detail: boolean,
+  ): Promise<readonly SampledCgroup[]> {
+    const containers = read.map(({ path }) => containerOf(path, known));
+    const [interfaces, openFiles] = await Promise.all([
+      this.interfaces(read, containers),
+      // Of containers only: the processes of the others are theirs, and the root's are too many to look at.
+      detail ? this.options.processes.openFiles(read.map(({ counters }, i) => (containers[i] === null ? [] : (counters.pids ?? [])))) : [],
+    ]);
+    const silent = detail ? noSilent : await this.readSilent(read, containers, interfaces);
+    const share = new LoopShare();
+    const sampledCgroups: SampledCgroup[] = [];
+    for (const [i, one] of read.entries()) {
+      const container = containers[i] ?? null;
+      const rate = this.kept.get(one.path)?.window.reading?.cpu?.usageNanoCores ?? null;
+      const hasNetwork = one.path === '/' || container?.isSandbox === true;
+      const raw = silent.get(one.path) ?? (raws[i] as RawCgroupReading);
+      const sample = sampleOf(one, raw, container, interfaces[i] ?? [], rate, hasNetwork);
+      sampledCgroups.push({ path: one.path, container, read: one, interfaces: interfaces[i] ?? [], openFiles: container === null ? null : (openFiles[i] ?? null), sample });
+      await (share.pause() ?? undefined);
+    }
+    return sampledCgroups;
+  }
+
+  /** Of a sandbox whose network tells of nothing its memory is looked at: whether anything lives in it is to be known. */
+  private async readSilent(
+    read: readonly ReadCgroup[],
+    containers: readonly (KnownContainer | null)[],
+    interfaces: readonly (readonly InterfaceCounters[])[],
+  ): Promise<ReadonlyMap<string, RawCgroupReading>> {
+    const silent = read.flatMap(({ path }, i) => (containers[i]?.isSandbox === true && !(interfaces[i] ?? []).some(hasTraffic) ? [path] : []));
+    if (silent.length === 0) return noSilent;
+    const again = await this.options.reader.readKnown(silent, () => 'use-and-processes');
+    return new Map(again.map((one) => [one.path, rawReading(one)]));
   }
 
   close(): void {
@@ -124,22 +160,43 @@ export class NodeSampler {
     return fresh;
   }
 
-  private sampledCgroup(read: ReadCgroup, raw: RawCgroupReading, known: ReadonlyMap<string, KnownContainer>): SampledCgroup {
-    const { path, counters } = read;
-    const container = path === '/' ? null : (known.get(containerIdOfCgroup(path)) ?? null);
-    const hasNetwork = path === '/' || container?.isSandbox === true;
-    const interfaces = hasNetwork ? this.interfaces(path === '/' ? ['self'] : (counters.pids ?? []).slice(0, networkProcessesMax).map(String)) : [];
-    const rate = this.kept.get(path)?.window.reading?.cpu?.usageNanoCores ?? null;
-    return { path, container, read, interfaces, sample: sampleOf(read, raw, container, interfaces, rate, hasNetwork) };
-  }
-
-  private interfaces(pids: readonly string[]): readonly InterfaceCounters[] {
-    for (const pid of pids) {
-      const text = textOrEmptyNow(`${this.options.hostRoot ?? ''}/proc/${pid}/net/dev`);
-      if (text !== '') return parseNetDev(text);
+  /** Of the node and of each sandbox, from the first of its processes that lives; empty for all others. */
+  private async interfaces(read: readonly ReadCgroup[], containers: readonly (KnownContainer | null)[]): Promise<readonly (readonly InterfaceCounters[])[]> {
+    const found: (readonly InterfaceCounters[])[] = read.map(() => []);
+    const candidates = read.map(({ path, counters }, i): readonly (number | 'self')[] => {
+      if (path === '/') return ['self'];
+      return containers[i]?.isSandbox === true ? (counters.pids ?? []).slice(0, networkProcessesMax) : [];
+    });
+    let open = candidates.flatMap((pids, i) => (pids.length === 0 ? [] : [i]));
+    for (let nth = 0; open.length > 0 && nth < networkProcessesMax; nth++) {
+      const asked = await this.options.processes.interfaces(open.map((i) => candidates[i]?.[nth] ?? 0));
+      const missed: number[] = [];
+      for (const [at, i] of open.entries()) {
+        const interfaces = asked[at] ?? null;
+        if (interfaces !== null) found[i] = interfaces;
+        else if ((candidates[i]?.length ?? 0) > nth + 1) missed.push(i);
+      }
+      open = missed;
     }
-    return [];
+    return found;
   }
+}
+
+const noSilent: ReadonlyMap<string, RawCgroupReading> = new Map();
+
+function containerOf(path: string, known: ReadonlyMap<string, KnownContainer>): KnownContainer | null {
+  return path === '/' ? null : (known.get(containerIdOfCgroup(path)) ?? null);
+}
+
+/** What the summary tells: of a container all, of its pod what it uses, of a sandbox the network behind its processes. */
+function neededOf(path: string, known: ReadonlyMap<string, KnownContainer>): CgroupDetail {
+  const container = containerOf(path, known);
+  if (container === null) return 'use';
+  return container.isSandbox ? 'processes' : 'use-and-processes';
+}
+
+function hasTraffic({ rxBytes, rxErrors, txBytes, txErrors }: InterfaceCounters): boolean {
+  return rxBytes !== 0 || rxErrors !== 0 || txBytes !== 0 || txErrors !== 0;
 }
 
 function sampleOf(
@@ -161,8 +218,8 @@ function sampleOf(
   };
   return {
     createdAt: createdAtMillis * 1_000,
-    hasCpu: counters.cpu !== null,
-    hasMemory: counters.memory !== null,
+    hasCpu: cpu !== null,
+    hasMemory: memory !== null,
     hasNetwork,
     hasDiskIo: true,
     memoryLimitBytes: counters.limits.memoryBytes,

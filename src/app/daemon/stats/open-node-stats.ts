@@ -5,6 +5,7 @@ import { type KubeletRoute, metricsRoute, statsSummaryRoute } from '../../../ada
 import {
   CgroupReader,
   directFilesUsage,
+  ProcessReader,
   parseBootTime,
   parseOpenFilesLimit,
   parseTaskCount,
@@ -75,7 +76,7 @@ export async function openNodeStats(context: DaemonContext, resolver: Resolver, 
     metricsRoute('/metrics/resource', { ...page, texts: async () => familyTexts(resourceFamilies(await resourcesOf(stats))) }),
     metricsRoute('/metrics/cadvisor', { ...page, texts: () => cadvisorTexts(cadvisor) }),
   ];
-  return { routes, diskUsage, summary: () => summaryOf(summary, false), cgroups: async () => (await stats.snapshot(false)).cgroups };
+  return { routes, diskUsage, summary: () => summaryOf(summary, false), cgroups: async () => (await stats.snapshot(true)).cgroups };
 }
 
 function openSampler({ native, clock, loaded }: DaemonContext, teardown: Teardown): NodeSampler | null {
@@ -84,11 +85,13 @@ function openSampler({ native, clock, loaded }: DaemonContext, teardown: Teardow
   if (layout.hierarchies.length === 0) return null;
   const reader = new CgroupReader({ native, layout, nowMillis: () => Math.floor(clock.now() / 1_000), descriptorsMax: spareDescriptors() });
   teardown.add('cgroup reader', () => reader.close());
+  const processes = new ProcessReader({ native });
+  teardown.add('process reader', () => processes.close());
   const { cgroupsPerQOS, cgroupRoot, kubeletCgroups, systemCgroups: misc } = configuration;
   // Without cgroups of their own pods may be anywhere.
   const trees = [cgroupsPerQOS ? pathOf(nodeAllocatableCgroup(cgroupRoot, true)) : pathOf(nodeAllocatableCgroup(cgroupRoot, false))];
   const single = [kubeletCgroups === '' ? ownCgroup() : kubeletCgroups, options.runtimeCgroups, misc].filter((path) => path !== '');
-  const sampler = new NodeSampler({ reader, trees, single, now: () => clock.now() });
+  const sampler = new NodeSampler({ reader, processes, trees, single, now: () => clock.now() });
   teardown.add('node sampler', () => sampler.close());
   return sampler;
 }
