@@ -64,9 +64,8 @@ function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, po
     })),
   };
   const reader = new CgroupReader({ native, layout: cgroupLayout(mountinfo), nowMillis: () => Math.floor(now / 1_000), hostRoot: root });
-  t.teardown(() => reader.close());
   const processes = new ProcessReader({ native, hostRoot: root });
-  t.teardown(() => processes.close());
+  for (const opened of [reader, processes]) t.teardown(() => opened.close());
   const pause = async (millis: number) => {
     now += millis * 1_000;
   };

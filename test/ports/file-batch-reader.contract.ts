@@ -117,7 +117,7 @@ async function numbers(t: Test, open: Open): Promise<void> {
     t.teardown(() => reader.close());
     const of = (kind: 'links' | 'sockets' | 'words', path: string): number => reader.addNumbers(join(directory, path), { kind });
     const socket = createServer();
-    await once(socket.listen(join(directory, 'socket')), 'listening');
+    await once(socket.listen(0, '127.0.0.1'), 'listening');
     t.teardown(() => socket.close());
     const own = reader.addNumbers('/proc/self/fd', { kind: 'sockets' });
     const slots = [
