@@ -5,6 +5,7 @@ import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Daemon } from '../../src/app/daemon/start-daemon.js';
+import { serverPatterns } from '../../src/domain/authorization/server-patterns.js';
 import { ApiPeer, answer, TestAuthority } from '../adapters/api-peer.js';
 import { phaseOf, Stage, until } from './stage.js';
 
@@ -53,6 +54,7 @@ const rows: readonly Row[] = [
   row('/healthz/ping', 'any', ['healthz', 'proxy'], 200),
   row('/healthz/log', 'any', ['healthz', 'proxy'], 200),
   row('/healthz/syncloop', 'any', ['healthz', 'proxy'], 200),
+  row('/healthz/device-plugin', 'any', ['healthz', 'proxy'], 404),
   row('/pods', ['GET'], ['pods', 'proxy'], 200),
   row('/pods/', ['GET'], ['pods', 'proxy'], 200),
   row('/%70ods', ['GET'], ['pods', 'proxy'], 200),
@@ -63,10 +65,14 @@ const rows: readonly Row[] = [
   row('/statusz', 'any', ['statusz'], 200, 404),
   row('/stats/', streams, ['stats'], 404),
   row('/stats/summary', streams, ['stats'], 200),
+  row('/metrics', 'any', ['metrics'], 200),
+  row('/metrics/cadvisor', 'any', ['metrics'], 200),
+  row('/metrics/resource', 'any', ['metrics'], 200),
   row('/metrics/slis', 'any', ['metrics'], 200),
   row('/metrics/probes', 'any', ['metrics'], 200),
   row('/logs/', ['GET'], ['log'], 200, 405),
   row('/logs/does-not-exist', ['GET'], ['log'], 404, 405),
+  row('/logs/..%2f..%2fetc/passwd', ['GET'], ['log'], 404, 405),
   row('/checkpoint/default/none/c', ['POST'], ['checkpoint'], 404, 404),
   row('/checkpoint/default', ['POST'], ['checkpoint'], 404, 404),
   row('/containerLogs', ['GET'], ['proxy'], 404, 405),
@@ -252,6 +258,23 @@ for (const [what, rules] of situations) {
     t.notMatch(stage.log.lines.join('\n'), /token-of-(idle|proxying|fine|reading)|wrong/, 'no token gets into the log');
   });
 }
+
+t.test('the table has each path that the port knows, and none answers before it is known who asks', async (t) => {
+  const tested = new Set(rows.map(({ path }) => path.replace(/\?.*$/, '')));
+  const missing = serverPatterns.filter((pattern) => ![...tested].some((path) => path === pattern || path.startsWith(pattern.replace(/\/?$/, '/'))));
+  t.strictSame(missing, []);
+  const { daemon } = await daemonWith(t, { anonymous: false, isWebhook: true, isOpen: true });
+  const agent = new Agent({ keepAlive: true, maxSockets: 8, rejectUnauthorized: false });
+  const asks = serverPatterns.flatMap((pattern) => methods.map((method) => ({ pattern, method })));
+  const answers = await Promise.all(
+    asks.map(async ({ pattern, method }) => ({ method, pattern, ...(await ask(agent, daemon.apiPort ?? 0, method, pattern, { what: '', user: null })) })),
+  );
+  agent.destroy();
+  t.strictSame(
+    answers.filter(({ status }) => status !== 401).map(({ method, pattern, status }) => `${method} ${pattern} ${status}`),
+    [],
+  );
+});
 
 t.test('each check is asked of the apiserver once, in the order of the subresources, for this node', async (t) => {
   const { daemon, asked } = await daemonWith(t, { anonymous: false, isWebhook: true, isOpen: true });

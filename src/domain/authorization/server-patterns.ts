@@ -28,6 +28,8 @@ const directoryPatterns: readonly string[] = ['/stats/', '/runningpods/', '/logs
 
 const exact: ReadonlySet<string> = new Set([...exactPatterns, ...treePatterns]);
 const prefixes: readonly string[] = [...treePatterns.map((pattern) => `${pattern}/`), ...directoryPatterns];
+/** All of them, whether or not a server has a route for each; a tree or directory ends in a slash. */
+export const serverPatterns: readonly string[] = [...exact, ...prefixes];
 
 /** Finds who serves a request. @param path percent-encoded, without query @param query without `?`; kept by redirects */
 export function matchServerPattern(method: string, path: string, query: string): PatternMatch {
