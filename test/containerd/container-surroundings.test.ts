@@ -139,6 +139,7 @@ const names: Feature = {
     apply('named', { ...podNetwork, hostname: 'web', subdomain: 'sub', hostAliases, volumes, containers });
     apply('full', { ...podNetwork, hostname: 'web', subdomain: 'sub', setHostnameAsFQDN: true, containers: [scripted(containerd, 'main', waiting)] });
     apply(longName, { ...podNetwork, containers: [scripted(containerd, 'main', waiting)] });
+    apply('overridden', { ...podNetwork, hostname: 'web', subdomain: 'sub', hostnameOverride: 'other.example.test', containers: [scripted(containerd, 'main', waiting)] });
     apply('of-host', { hostAliases, containers: [scripted(containerd, 'main', waiting)] });
   },
   async look(t, node) {
@@ -162,6 +163,9 @@ ${pod.status?.podIP}\tweb.sub.default.svc.cluster.test\tweb
     t.match(full.file('/etc/hosts'), /\tweb\.sub\.default\.svc\.cluster\.test\tweb\n$/);
     const cut = `${longName}-node-`.slice(0, 63).replace(/-$/, '');
     t.equal((await inside(node, longName)).enter(['uts'], 'hostname'), `${cut}\n`);
+    const overridden = await inside(node, 'overridden');
+    t.equal(overridden.enter(['uts'], 'hostname'), 'other.example.test\n');
+    t.match(overridden.file('/etc/hosts'), /\n[\d.]+\tother\.example\.test\n$/, 'it stands alone');
     const ofHost = await inside(node, 'of-host');
     t.equal(ofHost.file('/etc/hosts'), `# Kubernetes-managed hosts file (host network).\n${readFileSync('/etc/hosts', 'utf8')}${aliases}`);
     t.equal(ofHost.enter(['uts'], 'hostname').trim(), readFileSync('/proc/sys/kernel/hostname', 'utf8').trim());
