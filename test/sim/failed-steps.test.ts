@@ -51,3 +51,12 @@ scenario('a resolver file beyond the limits is told of at the start, and when it
   const text = "Warning Node Resolv.conf file '/etc/resolv.conf' contains search line consisting of more than 32 domains!";
   t.strictSame(told(), [text], 'once, without any pod');
 });
+
+for (const cgroupVersion of [1, 2] as const) {
+  scenario(`a node with cgroup v${cgroupVersion}`, { facts: { cgroupVersion } }, (stage) => {
+    stage.run(minute);
+    const told = stage.node.events().filter(({ record }) => record.reason === 'CgroupV1');
+    stage.t.equal(told.length, cgroupVersion === 1 ? 1 : 0);
+    if (cgroupVersion === 1) stage.t.match(told[0]?.record, { type: 'Warning', involvedObject: { kind: 'Node' }, message: /^cgroup v1 detected\. / });
+  });
+}

@@ -36,6 +36,7 @@ import { beginImageCollection, imageCollectionAddress, imageCollectionReplied, p
 import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotation } from './log-rotation.js';
 import { beginRelist, requestPodRelist } from './looks.js';
 import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
+import { warnOfNode } from './node-warnings.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
 import { beginPlugins, pluginSocketsChanged, takePluginReply, takePluginWake } from './plugins.js';
 import { admissionReplied, takeMadeRoom } from './pod-admission.js';
@@ -43,7 +44,6 @@ import { operationHookReplied, operationReplied, operationWoken } from './pod-op
 import { tellConnected } from './pod-statuses.js';
 import { probeReplied, probeWoken } from './probing.js';
 import { relistReplied } from './relist.js';
-import { checkResolvConf } from './resolv-conf-check.js';
 import { withRuntimeFacts } from './runtime-facts.js';
 import { pollStatus, runtimeReplied } from './runtime-poll.js';
 import { planStatusWrites, statusWriteReplied, statusWriteWoken } from './status-writes.js';
@@ -86,7 +86,7 @@ function take(context: AgentContext, input: AgentInput): void {
     case 'start':
       context.state.startedAt = context.turn.now;
       context.state.loopEnteredAt = context.turn.now;
-      checkResolvConf(context, null);
+      warnOfNode(context, null);
       pollStatus(context);
       beginRelist(context);
       startImageStore(context);
@@ -115,7 +115,7 @@ function take(context: AgentContext, input: AgentInput): void {
     case 'nodeFacts': {
       const before = context.state.nodeFacts;
       context.state.nodeFacts = withRuntimeFacts(context.state, input.facts);
-      checkResolvConf(context, before);
+      warnOfNode(context, before);
       syncPods(context, context.state.pods.pods.keys());
       return;
     }

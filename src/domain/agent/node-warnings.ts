@@ -1,0 +1,15 @@
+// What an operator should know of the host before pods meet it: told as events of the node at the start, and when it has changed.
+import type { NodeFacts } from '../containers/node-facts.js';
+import { resolvConfEvents } from '../dns/pod-dns.js';
+import type { AgentContext } from './agent-context.js';
+
+const migration = 'https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1';
+const cgroupV1Text = `cgroup v1 detected. cgroup v1 support is deprecated and will be removed in a future release. Please migrate to cgroup v2. More information at ${migration}`;
+
+/** @param before the facts that were known until now; null: none, the agent starts */
+export function warnOfNode(context: AgentContext, before: NodeFacts | null): void {
+  const { nodeFacts } = context.state;
+  if (before === null && nodeFacts.cgroupVersion === 1) context.nodeWarning('CgroupV1', cgroupV1Text);
+  if (before?.resolvConf === nodeFacts.resolvConf) return;
+  for (const { reason, message } of resolvConfEvents(nodeFacts)) context.nodeWarning(reason, message);
+}
