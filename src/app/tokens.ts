@@ -87,11 +87,15 @@ export const tokens = {
   podDirectories: token('podDirectories') as PortToken<'podDirectories'>,
   podVolumes: token('podVolumes') as PortToken<'podVolumes'>,
   volumeMounts: token('volumeMounts') as PortToken<'volumeMounts'>,
-  volumePorts: token<Pick<KubeletPorts, 'podVolumes' | 'volumeMounts' | 'hostPaths' | 'subPaths' | 'pluginSockets' | 'csiNode' | 'csiFiles' | 'blockDevices'>>('volumePorts'),
+  volumePorts:
+    token<Pick<KubeletPorts, 'podVolumes' | 'volumeMounts' | 'hostPaths' | 'subPaths' | 'pluginSockets' | 'csiNode' | 'csiFiles' | 'blockDevices' | 'podCertificateKeys'>>(
+      'volumePorts',
+    ),
   pluginSockets: token('pluginSockets') as PortToken<'pluginSockets'>,
   csiNode: token('csiNode') as PortToken<'csiNode'>,
   csiFiles: token('csiFiles') as PortToken<'csiFiles'>,
   blockDevices: token('blockDevices') as PortToken<'blockDevices'>,
+  podCertificateKeys: token('podCertificateKeys') as PortToken<'podCertificateKeys'>,
   hostPaths: token('hostPaths') as PortToken<'hostPaths'>,
   subPaths: token('subPaths') as PortToken<'subPaths'>,
   podLogs: token('podLogs') as PortToken<'podLogs'>,

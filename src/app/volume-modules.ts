@@ -1,4 +1,5 @@
 // Wiring of all that is done on the node for volumes.
+import { NodePodCertificateKeys } from '../adapters/certificates/index.js';
 import { LinuxHostPaths } from '../adapters/linux/index.js';
 import { GrpcCsiNode, UnixPluginSockets } from '../adapters/plugins/index.js';
 import { FileBlockDevices, FileCsiFiles, FilePodVolumes, FileSubPaths, FileVolumeMounts, mountHelperDirectories } from '../adapters/storage/index.js';
@@ -40,10 +41,21 @@ export function bindVolumes(bind: Binder): void {
     teardown.add('block devices', () => devices.close());
     return devices;
   });
+  bind.to(tokens.podCertificateKeys, [], () => new NodePodCertificateKeys());
   bind.to(
     tokens.volumePorts,
-    [tokens.podVolumes, tokens.volumeMounts, tokens.hostPaths, tokens.subPaths, tokens.pluginSockets, tokens.csiNode, tokens.csiFiles, tokens.blockDevices],
-    (podVolumes, volumeMounts, hostPaths, subPaths, pluginSockets, csiNode, csiFiles, blockDevices) => ({
+    [
+      tokens.podVolumes,
+      tokens.volumeMounts,
+      tokens.hostPaths,
+      tokens.subPaths,
+      tokens.pluginSockets,
+      tokens.csiNode,
+      tokens.csiFiles,
+      tokens.blockDevices,
+      tokens.podCertificateKeys,
+    ],
+    (podVolumes, volumeMounts, hostPaths, subPaths, pluginSockets, csiNode, csiFiles, blockDevices, podCertificateKeys) => ({
       podVolumes,
       volumeMounts,
       hostPaths,
@@ -52,6 +64,7 @@ export function bindVolumes(bind: Binder): void {
       csiNode,
       csiFiles,
       blockDevices,
+      podCertificateKeys,
     }),
   );
 }

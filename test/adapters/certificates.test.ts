@@ -1,6 +1,6 @@
 // Certificates on this machine: requests that openssl accepts, the files that a kubelet keeps them in, and every step of a switch cut off.
-import { execFileSync } from 'node:child_process';
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import {
   FileCertificates,
   factsOf,
   issueCertificate,
+  NodePodCertificateKeys,
   pairProblem,
   readCertificateRequest,
 } from '../../src/adapters/certificates/index.js';
@@ -53,6 +54,35 @@ t.test('requests', async (t) => {
     ).subarray(0, length);
     t.throws(() => readCertificateRequest(`-----BEGIN CERTIFICATE REQUEST-----\n${bytes.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`), `cut after ${length} bytes`);
   }
+});
+
+const podKeys: readonly (readonly [keyType: string, kind: string, detail: object])[] = [
+  ['RSA3072', 'rsa', { modulusLength: 3072 }],
+  ['RSA4096', 'rsa', { modulusLength: 4096 }],
+  ['ECDSAP256', 'ec', { namedCurve: 'prime256v1' }],
+  ['ECDSAP384', 'ec', { namedCurve: 'secp384r1' }],
+  ['ECDSAP521', 'ec', { namedCurve: 'secp521r1' }],
+  ['ED25519', 'ed25519', {}],
+];
+t.test('keys of pods’ certificates', async (t) => {
+  const keys = new NodePodCertificateKeys();
+  for (const [keyType, kind, detail] of podKeys) {
+    const { privateKey, request } = await keys.generate({ keyType });
+    t.match(privateKey, /^-----BEGIN PRIVATE KEY-----\n[^-]+-----END PRIVATE KEY-----\n$/, `${keyType}: PKCS #8`);
+    const key = createPrivateKey(privateKey);
+    t.equal(key.asymmetricKeyType, kind);
+    t.match(key.asymmetricKeyDetails, detail);
+    const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${Buffer.from(request).toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
+    const read = readCertificateRequest(pem);
+    t.match(read, { commonName: '', organizations: [], dnsNames: [], ipAddresses: [] }, `${keyType}: it asks for nobody`);
+    t.ok(read.publicKey.equals(createPublicKey(key)), `${keyType}: its own key has signed it`);
+    if (hasOpenssl) {
+      const said = spawnSync('openssl', ['req', '-inform', 'DER', '-verify', '-noout', '-subject'], { input: request });
+      t.equal(said.status, 0, `${keyType}: openssl finds it signed, too: ${said.stderr}`);
+    }
+    t.not((await keys.generate({ keyType })).privateKey, privateKey, 'no key twice');
+  }
+  await t.rejects(keys.generate({ keyType: 'RSA1024' }), { kind: 'invalid-argument', message: /unsupported key type "RSA1024": RSA3072, RSA4096/ });
 });
 
 t.test('certificates', async (t) => {

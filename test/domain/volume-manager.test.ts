@@ -159,7 +159,7 @@ const settings: Volume = { name: 'settings', configMap: { name: 'settings', defa
 const driven: Volume = { name: 'driven', csi: { driver: 'd' } };
 const record = { name: 'd', endpoint: '/d.sock', socket: '/d-reg.sock', version: '1.0.0' };
 const lost = { kind: 'failed', message: 'gone' } as const;
-const others = { trustBundles: () => lost, pluginToken: () => lost, serviceAccount: () => lost, takeChanged: () => false };
+const others = { trustBundles: () => lost, pluginToken: () => lost, serviceAccount: () => lost, podCertificate: () => lost, takeChanged: () => false };
 
 /** What a volume may wait for without a time at which it would look again; and how that comes. */
 const awaited: readonly (readonly [what: string, volume: Volume, comes: (manager: Manager) => Doing])[] = [

@@ -3,7 +3,7 @@ import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { bitString, elementsOf, explicit, oid, oidText, sequence, set, smallInteger, tags, within } from './der.js';
 import { type AlternativeNames, alternativeNamesExtension, alternativeNamesOf, type Subject, subjectName, subjectOf } from './names.js';
 import { pemBytes, pemOf } from './pem.js';
-import { signatureAlgorithm } from './signature.js';
+import { digestOf, signatureAlgorithm } from './signature.js';
 
 export interface RequestedCertificate extends Subject, AlternativeNames {}
 
@@ -20,7 +20,7 @@ export function certificateRequest(wanted: RequestedCertificate, privateKey: Key
   const attributes = extension === null ? [] : [sequence(oid(extensionRequestOid), set(sequence(extension)))];
   const publicKey = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
   const info = sequence(smallInteger(0), subjectName(wanted), publicKey, explicit(0, ...attributes));
-  return pemOf(label, sequence(info, signatureAlgorithm(privateKey), bitString(sign('sha256', info, privateKey))));
+  return pemOf(label, sequence(info, signatureAlgorithm(privateKey), bitString(sign(digestOf(privateKey), info, privateKey))));
 }
 
 /** Reads a request; throws when it isn't one, or when it isn't signed by its own key. */
@@ -29,7 +29,7 @@ export function readCertificateRequest(pem: string): ReadRequest {
   const [, name, publicKeyInfo, attributes] = within(info, tags.sequence);
   if (info === undefined || signature === undefined || name === undefined || publicKeyInfo === undefined) throw new Error('the certificate request is incomplete');
   const publicKey = createPublicKey({ key: publicKeyInfo.whole, type: 'spki', format: 'der' });
-  if (!verify('sha256', info.whole, publicKey, signature.content.subarray(1))) throw new Error('the certificate request is not signed by its own key');
+  if (!verify(digestOf(publicKey), info.whole, publicKey, signature.content.subarray(1))) throw new Error('the certificate request is not signed by its own key');
   const extensions = elementsOf(attributes?.content ?? Buffer.alloc(0)).flatMap((attribute) => {
     const [type, values] = within(attribute, tags.sequence);
     if (type === undefined || oidText(type) !== extensionRequestOid) return [];

@@ -4,3 +4,4 @@ export { certificateRequest, type ReadRequest, type RequestedCertificate, readCe
 export { FileCertificateStore, type KeyPair, type StoredPair, StoreRefusal } from './file-certificate-store.js';
 export { FileCertificates, type FileCertificatesOptions } from './file-certificates.js';
 export { type CertificateContents, type Issuer, issueCertificate } from './issue-certificate.js';
+export { NodePodCertificateKeys } from './node-pod-certificate-keys.js';

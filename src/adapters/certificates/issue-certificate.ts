@@ -3,7 +3,7 @@ import { createHash, createPublicKey, type KeyObject, randomBytes, sign } from '
 import { bitString, boolean, element, explicit, octetString, oid, sequence, smallInteger, time, unsigned } from './der.js';
 import { type AlternativeNames, alternativeNamesExtension, type Subject, subjectName } from './names.js';
 import { pemOf } from './pem.js';
-import { signatureAlgorithm } from './signature.js';
+import { digestOf, signatureAlgorithm } from './signature.js';
 
 export interface CertificateContents extends Subject, AlternativeNames {
   readonly publicKey: KeyObject;
@@ -42,7 +42,7 @@ export function issueCertificate(contents: CertificateContents, issuer: Issuer):
     contents.publicKey.export({ type: 'spki', format: 'der' }),
     explicit(3, sequence(...extensionsOf(contents, issuer))),
   );
-  return pemOf('CERTIFICATE', sequence(info, algorithm, bitString(sign('sha256', info, issuer.privateKey))));
+  return pemOf('CERTIFICATE', sequence(info, algorithm, bitString(sign(digestOf(issuer.privateKey), info, issuer.privateKey))));
 }
 
 function extensionsOf(contents: CertificateContents, issuer: Issuer): Buffer[] {

@@ -82,6 +82,7 @@ export const kubeletFamilies = {
   kubelet_volume_stats_inodes_used: gauge('Inodes that are used of a claim.', claimLabels),
   kubelet_volume_stats_used_bytes: gauge('Bytes that are used of a claim.', claimLabels),
   kubelet_websocket_streaming_requests_total: counter('Streams by WebSocket, by what is streamed.', ['subresource']),
+  kubelet_podcertificate_states: gauge('Certificates that pods of this node are given, by how they are.', ['signer_name', 'state']),
   kubelet_working_pods: gauge('Pods that are being worked on, by how far they are.', ['config', 'lifecycle', 'static']),
   kubernetes_build_info: gauge('What this program is.', buildLabels, 'BETA'),
   kubernetes_feature_enabled: gauge('Feature gates and whether they are on.', ['name', 'stage'], 'BETA'),

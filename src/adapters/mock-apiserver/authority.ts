@@ -59,10 +59,10 @@ export class Authority implements CertificateSigner {
   }
 
   /** By the wall's clock, as whoever checks certificates has it, however fast the server's own time goes. */
-  sign({ request, usages, expirationSeconds }: CertificateOrder): Uint8Array {
-    const { publicKey, commonName, organizations, dnsNames, ipAddresses } = readCertificateRequest(Buffer.from(request).toString('utf8'));
+  sign({ request, usages, expirationSeconds, commonName }: CertificateOrder): Uint8Array {
+    const { publicKey, organizations, dnsNames, ipAddresses, ...asked } = readCertificateRequest(Buffer.from(request).toString('utf8'));
     const purposes = (['client', 'server'] as const).filter((purpose) => usages.includes(`${purpose} auth`));
-    const contents = { commonName, organizations, dnsNames, ipAddresses, publicKey, isAuthority: false, purposes };
+    const contents = { commonName: commonName ?? asked.commonName, organizations, dnsNames, ipAddresses, publicKey, isAuthority: false, purposes };
     const pem = issueCertificate({ ...contents, ...validity(expirationSeconds * 1000, Date.now()) }, { ...this.subject, privateKey: this.key });
     return Buffer.from(pem, 'utf8');
   }

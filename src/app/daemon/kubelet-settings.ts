@@ -43,6 +43,7 @@ export function kubeletSettings(
       nodeName,
       apiserver: node !== null,
       trustBundleProjection: featureEnabled(gates, 'ClusterTrustBundleProjection'),
+      podCertificateProjection: featureEnabled(gates, 'PodCertificateRequest'),
       objectChangeDetection: changeDetection(c.configMapAndSecretChangeDetectionStrategy, node !== null),
       nodeIps: nodeIpsOf(options.nodeIp),
       podLogsDirectory: c.podLogsDir,

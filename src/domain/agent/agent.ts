@@ -40,6 +40,7 @@ import { warnOfNode } from './node-warnings.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
 import { beginPlugins, pluginSocketsChanged, takePluginReply, takePluginWake } from './plugins.js';
 import { admissionReplied, takeMadeRoom } from './pod-admission.js';
+import { certificateStepReplied, certificateWoken, podCertificateMachine } from './pod-certificates.js';
 import { operationHookReplied, operationReplied, operationWoken } from './pod-operations.js';
 import { tellConnected } from './pod-statuses.js';
 import { probeReplied, probeWoken } from './probing.js';
@@ -192,6 +193,9 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
     case serviceAccountMachine:
       pluginDataReplied(context, reply);
       return;
+    case podCertificateMachine:
+      certificateStepReplied(context, key, reply);
+      return;
     case 'housekeeping':
       housekeepingReplied(context, reply);
       return;
@@ -267,6 +271,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case tokenRefreshMachine:
       tokenDue(context, address.key);
+      return;
+    case podCertificateMachine:
+      certificateWoken(context, address.key);
       return;
     case 'relist':
       beginRelist(context);

@@ -20,16 +20,14 @@ import { forgetTokens, lookUpToken, nextTokenRefresh, type TokenAsking, tokenAns
 import { resumeIdentityWaits } from '../images/image-manager.js';
 import type { Address, Reply } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
-import { volumeDataArrived } from '../volume-manager/volume-operations.js';
 import { apiDataSource, showsTrustBundles } from '../volumes/api-data-volume.js';
 import { usedVolumes } from '../volumes/node-volumes.js';
 import { type ClusterTrustBundle, noTrustBundles, trustBundlesNotSynced } from '../volumes/trust-bundles.js';
 import type { AgentContext } from './agent-context.js';
 import { unwatchObjects, watchObjects } from './api-objects.js';
 import { type ApiState, ownNode } from './api-state.js';
-import { operationWoken } from './pod-operations.js';
-import { syncPods } from './sync-loop.js';
-import { withEffects } from './worker-effects.js';
+import { tellPods } from './outdated-pods.js';
+import { podCertificateOf, releasePodCertificates } from './pod-certificates.js';
 
 export const objectMachine = 'object';
 export const idleObjects: Address = { machine: 'idle-objects', key: '' };
@@ -60,6 +58,7 @@ export function apiDataOf(context: AgentContext): ApiData | null {
       );
     },
     trustBundles: (since) => trustBundlesOf(context, api, since),
+    podCertificate: (order) => podCertificateOf(context, api, order),
     takeChanged: (uid) => api.outdated.delete(uid),
   };
 }
@@ -80,7 +79,7 @@ export function trustBundlesChanged(context: AgentContext): void {
   const { api, volumes } = context.state;
   if (api === null) return;
   const uids = [...volumes.pods.values()].flatMap(({ uid, pod }) => (usedVolumes(pod).some(showsTrustBundles) ? [uid] : []));
-  tell(context, api, uids, true);
+  tellPods(context, api, uids, true);
 }
 
 /** A pod is to run: what it refers to is read. */
@@ -96,6 +95,7 @@ export function unregisterObjects(context: AgentContext, uid: string): void {
   unregisterPod(api.objects, uid, readingOf(context, api));
   forgetTokens(api.tokens, uid);
   forgetTokens(api.pluginTokens, uid);
+  releasePodCertificates(context, api, uid);
   api.outdated.delete(uid);
   context.turn.end({ machine: tokenRefreshMachine, key: uid });
 }
@@ -115,14 +115,14 @@ export function volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, ou
 
 export function objectChanged(context: AgentContext, { name: key }: ReflectorState, changes: readonly ObjectChange[]): void {
   const { api } = context.state;
-  if (api !== null) tell(context, api, podsOf(api.objects, key), changes.length > 0 && isShown(api.objects, key));
+  if (api !== null) tellPods(context, api, podsOf(api.objects, key), changes.length > 0 && isShown(api.objects, key));
 }
 
 export function objectReplied(context: AgentContext, key: string, { outcome }: Reply<AgentOperations>): void {
   const { api } = context.state;
   if (api === null) return;
   objectFetched(api.objects, key, outcome as Parameters<typeof objectFetched>[2]);
-  tell(context, api, podsOf(api.objects, key), false);
+  tellPods(context, api, podsOf(api.objects, key), false);
 }
 
 export function tokenReplied(context: AgentContext, key: string, { outcome }: Reply<AgentOperations>): void {
@@ -130,7 +130,7 @@ export function tokenReplied(context: AgentContext, key: string, { outcome }: Re
   if (api === null) return;
   const uid = tokenAnswered(api.tokens, key, outcome as Parameters<typeof tokenAnswered>[2], askingOf(context, tokenMachine));
   if (!outcome.ok) context.turn.log('error', "Couldn't update token", { podUID: uid ?? '', err: outcome.error.message });
-  if (uid !== null) tell(context, api, [uid], false);
+  if (uid !== null) tellPods(context, api, [uid], false);
 }
 
 /** A token or a service account that plugins are to be asked with. */
@@ -145,7 +145,7 @@ export function pluginDataReplied(context: AgentContext, { address, outcome }: R
 
 export function tokenDue(context: AgentContext, uid: string): void {
   const { api } = context.state;
-  if (api !== null) tell(context, api, [uid], true);
+  if (api !== null) tellPods(context, api, [uid], true);
 }
 
 export function releaseIdleObjects(context: AgentContext): void {
@@ -154,16 +154,6 @@ export function releaseIdleObjects(context: AgentContext): void {
   const next = releaseIdle(api.objects, readingOf(context, api));
   api.idleLookPlanned = next !== null;
   context.turn.wakeAt(idleObjects, next);
-}
-
-/** Runs that wait look again; @param changed others have to work on their volumes anew */
-function tell(context: AgentContext, api: ApiState, uids: readonly string[], changed: boolean): void {
-  if (changed) for (const uid of uids) api.outdated.add(uid);
-  for (const uid of uids) {
-    volumeDataArrived(context.state.volumes, uid, context);
-    withEffects(context, (effects) => operationWoken(context, uid, effects));
-  }
-  if (changed) syncPods(context, uids);
 }
 
 /** A secret or config map in a volume, which the strategies that don't watch look at from time to time. */

@@ -6,6 +6,7 @@ import { watchObjects } from './api-objects.js';
 import { apiPodsChanged } from './api-pods.js';
 import { reconcileAllMirrors } from './mirror-pods.js';
 import { csiDriverObjectsChanged, csiViewOf, pluginsNodeChanged } from './plugins.js';
+import { podCertificateReflector, podCertificatesChanged } from './pod-certificates.js';
 import { runtimeClassesChanged } from './runtime-facts.js';
 import { servicesChanged } from './services.js';
 import { volumesNodeChanged, volumesOfPods } from './volumes.js';
@@ -21,6 +22,7 @@ const owners: Readonly<Record<string, Owner>> = {
   configmaps: objectChanged,
   runtimeclasses: runtimeClassesChanged,
   [trustBundleReflector]: trustBundlesChanged,
+  [podCertificateReflector]: podCertificatesChanged,
   csidrivers: csiDriverObjectsChanged,
 };
 

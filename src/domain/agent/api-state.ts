@@ -8,6 +8,7 @@ import { objectKey, type ReflectorState } from '../api-cache/reflector.js';
 import { type ChangeDetection, newObjectManager, type ObjectManager } from '../api-data/object-manager.js';
 import type { ServiceAccounts } from '../api-data/service-accounts.js';
 import { newTokenCache, type TokenCache } from '../api-data/token-cache.js';
+import type { PodCertificates } from '../pod-certificates/pod-certificates.js';
 import { newStatusWrites, type StatusWrites } from '../status/status-write.js';
 import { type MirrorPods, newMirrorPods } from './mirror-pods-state.js';
 
@@ -27,6 +28,7 @@ export interface ApiState {
   /** Of tokens and service accounts those that credential provider plugins are asked with. */
   readonly pluginTokens: TokenCache;
   readonly serviceAccounts: ServiceAccounts;
+  readonly podCertificates: PodCertificates;
   /** Pods whose volumes may no longer show what the API has. */
   readonly outdated: Set<string>;
   /** A look at watches that nobody asks about has its time. */
@@ -45,6 +47,7 @@ export function newApiState(nodeName: string, strategy: ChangeDetection, syncFre
     tokens: newTokenCache(),
     pluginTokens: newTokenCache(),
     serviceAccounts: new Map(),
+    podCertificates: new Map(),
     outdated: new Set(),
     idleLookPlanned: false,
   };

@@ -22,6 +22,8 @@ export interface AgentSettings {
   readonly objectChangeDetection: ChangeDetection;
   /** Projected volumes may show the cluster's trust bundles (`ClusterTrustBundleProjection`). */
   readonly trustBundleProjection: boolean;
+  /** Projected volumes may ask for certificates of the pod's own (`PodCertificateRequest`). */
+  readonly podCertificateProjection: boolean;
   /** Pod sources that are configured; nothing is cleaned up before each has reported. */
   readonly sources: readonly PodSource[];
   readonly runtimeRequestTimeout: Micros;
@@ -62,6 +64,7 @@ export const defaultSettings: AgentSettings = {
   apiserver: false,
   objectChangeDetection: 'Watch',
   trustBundleProjection: false,
+  podCertificateProjection: false,
   sources: ['file'],
   runtimeRequestTimeout: 120_000_000,
   relistPeriod: 1_000_000,

@@ -1,5 +1,7 @@
 // Data of the API as those who work for a pod see it.
 import type { Micros } from '../../ports/micros.js';
+import type { PodCertificateOrder } from '../pod-certificates/pod-certificate-request.js';
+import type { PodCertificateAnswer } from '../pod-certificates/pod-certificates.js';
 import type { TokenRequest } from '../volumes/api-data-volume.js';
 import type { ClusterTrustBundle } from '../volumes/trust-bundles.js';
 import type { ObjectAnswer, ObjectKind } from './object-manager.js';
@@ -22,6 +24,8 @@ export interface ApiData {
   serviceAccount(namespace: string, name: string, since: Micros): ServiceAccountAnswer;
   /** All of the cluster. @param since as above */
   trustBundles(since: Micros): TrustBundlesAnswer;
+  /** Asked for by the first look, and replaced in time. */
+  podCertificate(order: PodCertificateOrder): PodCertificateAnswer;
   /** Whether what the pod refers to has changed since this was last asked. */
   takeChanged(uid: string): boolean;
 }

@@ -6,7 +6,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { Volume } from '../../ports/model/volume.js';
 import type { ApiData } from '../api-data/api-data.js';
 import type { ObjectAnswer, ObjectKind } from '../api-data/object-manager.js';
-import { apiDataPayload, apiDataSource, objectsOfVolume, podFsUser, showsTrustBundles, type TokenLookup, tokenRequests } from '../volumes/api-data-volume.js';
+import { apiDataPayload, apiDataSource, certificateOrders, objectsOfVolume, podFsUser, showsTrustBundles, type TokenLookup, tokenRequests } from '../volumes/api-data-volume.js';
 import type { Lookup } from '../volumes/object-payload.js';
 import type { PayloadResult } from '../volumes/volume-payload.js';
 import type { VolumeContext } from './volume-kind.js';
@@ -23,7 +23,8 @@ const standalone = 'not supported due to running kubelet in standalone mode';
 export function payloadOf(pod: Pod, volume: Volume, since: Micros, { apiData, nodeFacts }: VolumeContext): PayloadResult | PayloadPending {
   const { secrets, configMaps } = objectsOfVolume(volume);
   const requests = tokenRequests(volume, pod);
-  if (apiData === null && apiDataSource(volume) === 'projected' && secrets.length + configMaps.length + requests.length > 0) {
+  const orders = certificateOrders(volume, pod);
+  if (apiData === null && apiDataSource(volume) === 'projected' && secrets.length + configMaps.length + requests.length + orders.length > 0) {
     return { ok: false, message: `cannot setup projected volume ${volume.name} because kube client is not configured` };
   }
   const namespace = pod.metadata.namespace ?? '';
@@ -41,9 +42,10 @@ export function payloadOf(pod: Pod, volume: Volume, since: Micros, { apiData, no
   if (bundles?.kind === 'pending') waits.add(bundles.until);
   if (waits.any) return { pending: true, until: waits.until };
   if (bundles?.kind === 'failed') return { ok: false, message: bundles.message };
+  const certificates = orders.map((order) => apiData?.podCertificate(order) ?? { kind: 'failed' as const, message: standalone });
   const trustBundles = bundles?.kind === 'found' ? bundles.bundles : null;
   const fsGroup = pod.spec.securityContext?.fsGroup ?? null;
-  return apiDataPayload(volume, pod, { ...facts, trustBundles, nodeAllocatable: nodeFacts.allocatable, fsGroup, fsUser: podFsUser(pod) });
+  return apiDataPayload(volume, pod, { ...facts, trustBundles, certificates, nodeAllocatable: nodeFacts.allocatable, fsGroup, fsUser: podFsUser(pod) });
 }
 
 function lookupOf<T>(answer: ObjectAnswer): Lookup<T> {

@@ -5,9 +5,11 @@ import type { ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { Volume, VolumeProjection } from '../../ports/model/volume.js';
 import { assert } from '../kernel/assert.js';
+import type { PodCertificateOrder, PodCertificateSource } from '../pod-certificates/pod-certificate-request.js';
+import { noPodCertificates, type PodCertificateAnswer } from '../pod-certificates/pod-certificates.js';
 import { utf8Encode } from '../values/utf8.js';
 import { type Collected, configMapFiles, downwardFiles, file, type Lookup, noDefaultMode, type ObjectSource, secretFiles } from './object-payload.js';
-import { type ClusterTrustBundle, noTrustBundles, type TrustBundleSource, trustBundleText } from './trust-bundles.js';
+import { type ClusterTrustBundle, certificateBlocks, noTrustBundles, type TrustBundleSource, trustBundleText } from './trust-bundles.js';
 import type { PayloadResult } from './volume-payload.js';
 
 /** A service account token to be asked for, bound to the pod. */
@@ -32,6 +34,8 @@ export interface ApiDataFacts {
   readonly tokens: readonly TokenLookup[];
   /** All of the cluster; absent or null: the node is not to look at them. */
   readonly trustBundles?: readonly ClusterTrustBundle[] | null;
+  /** Answers to `certificateOrders`, in its order; absent where it gives none. */
+  readonly certificates?: readonly PodCertificateAnswer[];
   readonly nodeAllocatable: ResourceList;
   readonly fsGroup: number | null;
   /** The one user that all containers run as; null when there is none (`podFsUser`). */
@@ -70,6 +74,17 @@ export function tokenRequests(volume: Volume, pod: Pod): readonly TokenRequest[]
   });
 }
 
+/** Certificates of the pod's own that the volume shows, in the order of its sources. */
+export function certificateOrders(volume: Volume, pod: Pod): readonly PodCertificateOrder[] {
+  if (volume.projected?.defaultMode === undefined) return [];
+  const { name, namespace = '', uid = '' } = pod.metadata;
+  return (volume.projected.sources ?? []).flatMap((source, sourceIndex) => {
+    if (sourceKind(source) !== 'podCertificate') return [];
+    const wanted = source.podCertificate as unknown as PodCertificateSource;
+    return [{ namespace, podName: name, podUid: uid, serviceAccountName: pod.spec.serviceAccountName ?? '', volumeName: volume.name, sourceIndex, source: wanted }];
+  });
+}
+
 /** The files of a volume that `apiDataSource` knows. Paths are checked when they are written. */
 export function apiDataPayload(volume: Volume, pod: Pod, facts: ApiDataFacts): PayloadResult {
   const { files, errors } = collect(volume, pod, facts);
@@ -103,7 +118,12 @@ function collect(volume: Volume, pod: Pod, facts: ApiDataFacts): Collected {
 function projectedFiles(sources: readonly VolumeProjection[], defaultMode: number, pod: Pod, facts: ApiDataFacts): Collected {
   const all: Collected[] = [];
   let nextToken = 0;
+  let nextCertificate = 0;
   for (const source of sources) {
+    if (sourceKind(source) === 'podCertificate') {
+      all.push(certificateFiles(source.podCertificate as unknown as PodCertificateSource, defaultMode, facts, facts.certificates?.[nextCertificate++]));
+      continue;
+    }
     const token = sourceKind(source) === 'serviceAccountToken' ? facts.tokens[nextToken++] : undefined;
     all.push(sourceFiles(source, defaultMode, pod, facts, token));
   }
@@ -134,12 +154,22 @@ function sourceFiles(source: VolumeProjection, defaultMode: number, pod: Pod, fa
     }
     case 'clusterTrustBundle':
       return trustBundleFiles(source.clusterTrustBundle as unknown as TrustBundleSource, defaultMode, facts);
-    case 'podCertificate':
-      // Behind a gate that is off by default.
-      return { files: [], errors: ['PodCertificate projection is not supported'] };
     default:
       return { files: [], errors: [] };
   }
+}
+
+function certificateFiles(source: PodCertificateSource, defaultMode: number, { fsUser, fsGroup }: ApiDataFacts, answer: PodCertificateAnswer | undefined): Collected {
+  if (answer?.kind !== 'found') return { files: [], errors: [answer?.message ?? noPodCertificates] };
+  const mode = fsUser === null && fsGroup === null ? defaultMode : restrictedTokenMode;
+  const chain = certificateBlocks(answer.chain).join('');
+  const { credentialBundlePath = '', keyPath = '', certificateChainPath = '' } = source;
+  const texts: readonly (readonly [string, string])[] = [
+    [credentialBundlePath, answer.privateKey + chain],
+    [keyPath, answer.privateKey],
+    [certificateChainPath, chain],
+  ];
+  return { files: texts.filter(([path]) => path !== '').map(([path, text]) => [path, file(utf8Encode(text), mode, fsUser)]), errors: [] };
 }
 
 function trustBundleFiles(source: TrustBundleSource, defaultMode: number, { trustBundles = null, fsUser, fsGroup }: ApiDataFacts): Collected {

@@ -41,6 +41,11 @@ function isSelected({ signerName, labelSelector }: TrustBundleSource, { metadata
   return spec?.signerName === signerName && labelSelector !== undefined && matchesLabelSelector(labelSelector, metadata.labels ?? {});
 }
 
+/** The certificates of a PEM text, each a block without what may stand around it or in its head. */
+export function certificateBlocks(text: string): readonly string[] {
+  return certificatesIn(text).map(pemOf);
+}
+
 /** Their content in base64, without what is around it. */
 function certificatesIn(text: string): string[] {
   return [...text.matchAll(/-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----/g)].map(([, content = '']) => content.replace(/\s+/g, ''));

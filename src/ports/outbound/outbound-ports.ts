@@ -10,6 +10,7 @@ import type { EventSinkOperations } from './event-sink.js';
 import type { FilesystemUsageOperations } from './filesystem-usage.js';
 import type { MachineOperations } from './machine.js';
 import type { PluginSocketOperations } from './plugin-sockets.js';
+import type { PodCertificateKeyOperations } from './pod-certificate-keys.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './pod-files.js';
 import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from './pod-volumes.js';
 import type { ProbingOperations } from './probing.js';
@@ -32,6 +33,7 @@ export interface OutboundOperations {
   readonly csiNode: CsiNodeOperations;
   readonly csiFiles: CsiFileOperations;
   readonly blockDevices: BlockDeviceOperations;
+  readonly podCertificateKeys: PodCertificateKeyOperations;
   readonly hostPaths: HostPathOperations;
   readonly subPaths: SubPathOperations;
   readonly podLogs: PodLogOperations;

@@ -13,6 +13,8 @@ export interface CertificateOrder {
   readonly request: Uint8Array;
   readonly usages: readonly string[];
   readonly expirationSeconds: number;
+  /** For whom it is; absent: whom the request names. */
+  readonly commonName?: string;
 }
 
 export interface CertificateSigner {

@@ -112,6 +112,11 @@ export const resourceTypes: readonly ResourceType[] = [
     freeNames: true,
   }),
   resourceType('certificates.k8s.io', 'ClusterTrustBundle', 'clustertrustbundles', false, { fields: ['spec.signerName'], version: 'v1beta1', freeNames: true }),
+  resourceType('certificates.k8s.io', 'PodCertificateRequest', 'podcertificaterequests', true, {
+    sub: ['status'],
+    fields: ['spec.signerName', 'spec.podName', 'spec.nodeName'],
+    version: 'v1beta1',
+  }),
   resourceType('resource.k8s.io', 'ResourceClaim', 'resourceclaims', true, { sub: ['status'] }),
   resourceType('resource.k8s.io', 'ResourceClaimTemplate', 'resourceclaimtemplates', true),
   resourceType('resource.k8s.io', 'ResourceSlice', 'resourceslices', false, { fields: ['spec.nodeName', 'spec.driver'], generation: true }),

@@ -123,6 +123,8 @@ export interface SimHostState {
   readonly disk: { capacityBytes: number; otherBytes: number };
   eventsLost: number;
   terminationFilesMade: number;
+  /** Keys of pods' certificates that were made. */
+  podCertificateKeys: number;
 }
 
 export function emptyHostState(): SimHostState {
@@ -144,6 +146,7 @@ export function emptyHostState(): SimHostState {
     disk: { capacityBytes: 100 * 1024 ** 3, otherBytes: 10 * 1024 ** 3 },
     eventsLost: 0,
     terminationFilesMade: 0,
+    podCertificateKeys: 0,
   };
 }
 

@@ -13,6 +13,7 @@ import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
 import type { FilesystemUsageOperations } from '../../ports/outbound/filesystem-usage.js';
 import type { MachineOperations } from '../../ports/outbound/machine.js';
 import type { PluginSocketOperations } from '../../ports/outbound/plugin-sockets.js';
+import type { PodCertificateKeyOperations } from '../../ports/outbound/pod-certificate-keys.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../ports/outbound/pod-files.js';
 import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from '../../ports/outbound/pod-volumes.js';
 import type { PullRecordOperations } from '../../ports/outbound/pull-records.js';
@@ -27,6 +28,7 @@ import { SimContainerLogs } from './sim-container-logs.js';
 import { SimCsi } from './sim-csi.js';
 import { SimImageFiles } from './sim-image-files.js';
 import { SimMachine } from './sim-machine.js';
+import { simPodCertificateKey } from './sim-pod-certificate-keys.js';
 import { SimPodCgroups } from './sim-pod-cgroups.js';
 import { SimPodDirectories } from './sim-pod-directories.js';
 import { SimPodLogs } from './sim-pod-logs.js';
@@ -42,6 +44,7 @@ export interface HostPorts {
   readonly csiNode: CsiNodeOperations;
   readonly csiFiles: CsiFileOperations;
   readonly blockDevices: BlockDeviceOperations;
+  readonly podCertificateKeys: PodCertificateKeyOperations;
   readonly hostPaths: HostPathOperations;
   readonly subPaths: SubPathOperations;
   readonly podLogs: PodLogOperations;
@@ -70,6 +73,7 @@ type OtherRequest = Extract<
       | `csiNode.${string}`
       | `csiFiles.${string}`
       | `blockDevices.${string}`
+      | `podCertificateKeys.${string}`
       | `pullRecords.${string}`
       | `registryCredentials.${string}`;
   }
@@ -79,7 +83,7 @@ type PluginRequest = Extract<AnyRequest, { readonly op: `pluginSockets.${string}
 
 const hostPorts: ReadonlySet<string> = new Set([
   ...['podDirectories', 'podVolumes', 'volumeMounts', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups'],
-  ...['pluginSockets', 'csiNode', 'csiFiles', 'blockDevices', 'pullRecords', 'registryCredentials', 'machine', 'events', 'filesystemUsage'],
+  ...['pluginSockets', 'csiNode', 'csiFiles', 'blockDevices', 'podCertificateKeys', 'pullRecords', 'registryCredentials', 'machine', 'events', 'filesystemUsage'],
 ]);
 
 export class SimHost {
@@ -262,6 +266,8 @@ export class SimHost {
         return this.state.dockerConfig;
       case 'registryCredentials.runPlugin':
         return this.imageFiles.runPlugin(asked.request);
+      case 'podCertificateKeys.generate':
+        return simPodCertificateKey(asked.request, ++this.state.podCertificateKeys);
       case 'filesystemUsage.usage':
         return this.usage();
       case 'events.record':

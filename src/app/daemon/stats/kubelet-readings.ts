@@ -5,6 +5,7 @@ import type { KubeletReading } from '../../../adapters/metrics/index.js';
 import { activePods } from '../../../domain/agent/active-pods.js';
 import type { AgentState } from '../../../domain/agent/agent-state.js';
 import type { KubeletState } from '../../../domain/agent/kubelet.js';
+import { podCertificateStates } from '../../../domain/pod-certificates/pod-certificates.js';
 import type { PodWorkerRecord } from '../../../domain/pod-workers/pod-worker-record.js';
 import { stateOf } from '../../../domain/pod-workers/pod-worker-record.js';
 import type { Micros } from '../../../ports/micros.js';
@@ -28,6 +29,8 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt 
     ...workingPods(agent),
     ...containerReadings(agent),
     ...volumeReadings(agent),
+    // The agent's own time is the wall's.
+    ...certificateReadings(agent, Date.now() * 1000),
     ...diskReadings([...agent.pods.pods.values()], diskUsage),
     ...imageReadings(agent),
     ['kubelet_pleg_last_seen_seconds', {}, Math.floor((agent.pleg.lastRelist ?? 0) / 1e6)],
@@ -106,6 +109,11 @@ function volumeReadings({ volumes }: AgentState): readonly KubeletReading[] {
     return [...plugins].map(([plugin, total]) => ['volume_manager_total_volumes', { plugin_name: plugin, state }, total]);
   };
   return [...count('actual_state_of_world', volumes.actual.values()), ...count('desired_state_of_world', volumes.desired.values())];
+}
+
+function certificateReadings({ api }: AgentState, now: Micros): readonly KubeletReading[] {
+  const states = api === null ? [] : podCertificateStates(api.podCertificates, now);
+  return states.map(({ signerName, state, count }) => ['kubelet_podcertificate_states', { signer_name: signerName, state }, count]);
 }
 
 function diskReadings(pods: readonly Pod[], diskUsage: PodDiskUsage): readonly KubeletReading[] {

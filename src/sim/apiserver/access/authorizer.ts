@@ -9,6 +9,7 @@
 // | get, list, watch one secret, configmap by name  | that a pod of its own refers to; claims, volumes likewise |
 // | create tokens of service accounts               | for its own pods                                          |
 // | its lease, CSINode, resource slices             | by its own name                                           |
+// | create, get, list, watch certificate requests of pods | with its own name selected; see node-restriction     |
 // | list, watch services, CSIDrivers, RuntimeClasses, create events, certificate requests and reviews | any           |
 //
 // Invariant: what isn't allowed here is refused.
@@ -136,6 +137,9 @@ function decideOwn({ verb, namespace, name, fields }: AccessRequest, node: strin
     case 'csinodes.storage.k8s.io':
       if (verb === 'create' || (name === node && ['get', ...writes].includes(verb))) return yes;
       return { allowed: false, reason: 'can only access CSINode with the same name as the requesting node' };
+    case 'podcertificaterequests.certificates.k8s.io':
+      if (verb === 'create' || verb === 'get' || fields['spec.nodeName'] === node) return yes;
+      return { allowed: false, reason: 'can only list/watch podcertificaterequests with spec.nodeName field selector' };
     case 'resourceslices.resource.k8s.io':
       if (verb === 'create' || verb === 'get' || writes.includes(verb)) return yes;
       if (fields['spec.nodeName'] === node) return yes;

@@ -46,6 +46,8 @@ function problemOf(write: NodeWrite): string | null {
       return name === node ? null : 'can only access node lease with the same name as the requesting node';
     case 'csinodes.storage.k8s.io':
       return name === node ? null : 'can only access CSINode with the same name as the requesting node';
+    case 'podcertificaterequests.certificates.k8s.io':
+      return write.verb === 'create' ? podCertificateProblem(write) : `node "${node}" is not allowed to modify podcertificaterequests`;
     case 'resourceslices.resource.k8s.io':
       return nodeNameOf(write.object ?? old) === node ? null : 'can only create, update or delete ResourceSlices with the same NodeName as the requesting node';
     default:
@@ -88,6 +90,17 @@ function podCreationProblem({ node, object, store }: NodeWrite): string | null {
   if (owner.uid !== uid) return `node ${node} UID mismatch: expected ${owner.uid} got ${uid}`;
   const reference = apiReferenceProblem(pod.spec, true);
   return reference === null ? null : `node "${node}" can not create pods that reference ${reference.replace(/^static pods may not (reference|use) /, '')}`;
+}
+
+/** Only for a pod that is its own, and with the names and uids that this pod has. */
+function podCertificateProblem({ node, object, store }: NodeWrite): string | null {
+  const spec = (object?.spec ?? {}) as { readonly nodeName?: string; readonly podName?: string; readonly podUID?: string; readonly serviceAccountName?: string };
+  if (spec.nodeName !== node) return `node "${node}" can only create podcertificaterequests with spec.nodeName set to itself`;
+  const pod = (store.get('pods', objectKey(object?.metadata.namespace, spec.podName ?? '')) ?? null) as unknown as Pod | null;
+  if (pod === null || pod.spec.nodeName !== node) return `node "${node}" can only create podcertificaterequests for pods that are bound to it`;
+  if (pod.metadata.uid !== spec.podUID) return `PodCertificateRequest.Spec.PodUID (${spec.podUID ?? ''}) does not match the pod's UID (${pod.metadata.uid ?? ''})`;
+  if (isMirrorPod(pod)) return `node "${node}" can not create podcertificaterequests for mirror pods`;
+  return pod.spec.serviceAccountName === spec.serviceAccountName ? null : `PodCertificateRequest.Spec.ServiceAccountName does not match the pod's service account`;
 }
 
 function podDeletionProblem({ node, verb, old }: NodeWrite): string | null {

@@ -14,6 +14,7 @@ import type { ControllerName } from './controller-names.js';
 import { collectGarbage, OwnerIndex } from './garbage-collector.js';
 import { finishNamespaces } from './namespace-controller.js';
 import { reconcileTaints, reviewHeartbeats } from './node-controllers.js';
+import { settlePodCertificates } from './pod-certificate-signer.js';
 import { schedulePods, waitsForNode } from './scheduler.js';
 
 const leases = 'leases.coordination.k8s.io';
@@ -45,7 +46,7 @@ export class Controllers {
     if (resource === 'namespaces') this.namespaceChanged(before, after);
     else if (resource === 'pods') this.podChanged(key, before, after);
     else if (resource === 'nodes') this.nodeChanged(before, after);
-    else if (resource === 'certificatesigningrequests.certificates.k8s.io') this.plan('certificates');
+    else if (resource === 'certificatesigningrequests.certificates.k8s.io' || resource === 'podcertificaterequests.certificates.k8s.io') this.plan('certificates');
     else if (resource === leases && after?.metadata.namespace === 'kube-node-lease') this.heard(after.metadata.name);
     else if (resource === 'events') this.eventChanged(key, after, settings.eventTtlMicros);
     if (after === null && this.terminatingNamespaces.has(before?.metadata.namespace ?? '')) this.plan('namespaces');
@@ -76,6 +77,7 @@ export class Controllers {
         return;
       case 'certificates':
         settleCertificates(context);
+        settlePodCertificates(context);
         return;
       case 'taints':
         reconcileTaints(context);

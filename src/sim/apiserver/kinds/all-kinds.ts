@@ -3,6 +3,7 @@ import { certificateRequestRules, trustBundleRules } from './certificate-request
 import type { KindRules } from './kind-rules.js';
 import { namespaceRules } from './namespaces.js';
 import { nodeRules } from './nodes.js';
+import { podCertificateRequestRules } from './pod-certificate-requests.js';
 import { podRules } from './pods.js';
 import { smallKinds } from './small-kinds.js';
 
@@ -12,6 +13,7 @@ const rules: ReadonlyMap<string, KindRules> = new Map<string, KindRules>([
   ...smallKinds,
   ['certificatesigningrequests.certificates.k8s.io', certificateRequestRules],
   ['clustertrustbundles.certificates.k8s.io', trustBundleRules],
+  ['podcertificaterequests.certificates.k8s.io', podCertificateRequestRules],
   ['namespaces', namespaceRules],
   ['nodes', nodeRules],
   ['pods', podRules],

@@ -1,0 +1,262 @@
+// Certificates that pods are given in projected volumes: each source has a key and a certificate of its own, which whoever has signed it says
+// when to replace.
+//
+// | state                | what is there           | what ends it                                                                      |
+// |----------------------|-------------------------|-----------------------------------------------------------------------------------|
+// | initial              | nothing                 | the request is made: waiting                                                      |
+// | waiting              | a request               | issued: fresh; denied or failed: for good; lost for ten minutes and more: initial |
+// | fresh                | a certificate           | its time to be replaced: refreshing                                               |
+// | refreshing           | a certificate, a request| issued: fresh; denied or failed: for good; lost: fresh, with the old one          |
+// | denied, failed       | the verdict             | nothing but the pod's end                                                         |
+//
+// A request is made in steps, of which one is in flight: the service account is read, a key made, the object created. A step that fails is
+// begun anew with the first one, ever more rarely.
+//
+// Invariants: it is all in memory, so an agent that starts asks anew; a key belongs to one request; the old certificate is shown until a new
+// one is there, even when it has ended.
+import type { Micros } from '../../ports/micros.js';
+import type { ApiObject } from '../../ports/model/api-object.js';
+import type { PodCertificateKey } from '../../ports/outbound/pod-certificate-keys.js';
+import type { PortFailure } from '../../ports/port-error.js';
+import { goQuote } from '../values/go-text.js';
+import { microsPerSecond } from '../values/time.js';
+import { type PodCertificateOrder, podCertificateRequest, podCertificateVerdict } from './pod-certificate-request.js';
+
+export type PodCertificateAnswer = { readonly kind: 'found'; readonly privateKey: string; readonly chain: string } | { readonly kind: 'failed'; readonly message: string };
+
+interface Bundle {
+  readonly privateKey: string;
+  readonly chain: string;
+  readonly beginRefreshAt: Micros;
+  /** `beginRefreshAt` and a part of five minutes, so that a fleet's pods don't ask together. */
+  readonly refreshAt: Micros;
+  readonly notAfter: Micros;
+}
+
+type Request =
+  | { readonly step: 'account' }
+  | { readonly step: 'key'; readonly serviceAccountUid: string }
+  | { readonly step: 'create'; readonly privateKey: string }
+  | { readonly step: 'wait'; readonly privateKey: string; readonly name: string; readonly lostAt: Micros };
+
+interface CertificateRecord {
+  readonly key: string;
+  readonly order: PodCertificateOrder;
+  bundle: Bundle | null;
+  request: Request | null;
+  /** null: there may still be one. */
+  end: { readonly kind: 'denied' | 'failed'; readonly reason: string; readonly message: string } | null;
+  failures: number;
+  retryAt: Micros;
+  toldOverdue: boolean;
+  toldExpired: boolean;
+}
+
+/** By pod, volume and source. */
+export type PodCertificates = Map<string, CertificateRecord>;
+
+export interface PodCertificateContext {
+  readonly now: Micros;
+  readonly nodeName: string;
+  /** null: the Node isn't known yet. */
+  readonly nodeUid: string | null;
+  /** A command of a pod that had the key before is still under way. */
+  busy(key: string): boolean;
+  /** In [0, 1), drawn for one certificate. */
+  random(key: string): number;
+  readAccount(key: string, namespace: string, name: string): void;
+  generate(key: string, keyType: string): void;
+  create(key: string, namespace: string, object: ApiObject): void;
+  /** The object as the API has it; null: it isn't there; undefined: that isn't known. */
+  request(namespace: string, name: string): ApiObject | null | undefined;
+  wakeAt(key: string, at: Micros | null): void;
+  log(message: string, fields: Readonly<Record<string, string>>): void;
+  event(order: PodCertificateOrder, reason: string, message: string): void;
+  /** What the pod is shown has changed. */
+  changed(podUid: string): void;
+}
+
+export const noPodCertificates = 'PodCertificate projection is not supported: the feature gate PodCertificateRequest is off';
+
+/** More than any node has pods and sources for. */
+export const maxPodCertificates = 10_000;
+const firstRetry: Micros = microsPerSecond;
+const longestRetry: Micros = 60 * microsPerSecond;
+const refreshJitter: Micros = 300 * microsPerSecond;
+const overdueAfter: Micros = 600 * microsPerSecond;
+const lostAfter: Micros = 600 * microsPerSecond;
+const lostJitter: Micros = 60 * microsPerSecond;
+
+export function lookUpPodCertificate(certificates: PodCertificates, order: PodCertificateOrder, context: PodCertificateContext): PodCertificateAnswer {
+  const key = JSON.stringify([order.podUid, order.volumeName, order.sourceIndex]);
+  let record = certificates.get(key);
+  if (record === undefined) {
+    if (certificates.size >= maxPodCertificates) return { kind: 'failed', message: `the node has ${maxPodCertificates} pod certificates already` };
+    record = { key, order, bundle: null, request: null, end: null, failures: 0, retryAt: 0, toldOverdue: false, toldExpired: false };
+    certificates.set(key, record);
+    advance(record, context);
+  }
+  const { end, bundle } = record;
+  if (end !== null) return { kind: 'failed', message: `PodCertificateRequest was permanently ${end.kind}: reason=${goQuote(end.reason)} message=${goQuote(end.message)}` };
+  return bundle === null ? { kind: 'failed', message: 'credential bundle is not issued yet' } : { kind: 'found', privateKey: bundle.privateKey, chain: bundle.chain };
+}
+
+type Outcome<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: PortFailure };
+
+export function podCertificateReplied(certificates: PodCertificates, key: string, outcome: Outcome<unknown>, context: PodCertificateContext): void {
+  const record = certificates.get(key);
+  if (record === undefined || record.request === null) return;
+  if (outcome.ok) nextStep(record, record.request, outcome.value, context);
+  else {
+    record.request = null;
+    const delay = Math.min(firstRetry * 2 ** Math.min(record.failures++, 10), longestRetry);
+    record.retryAt = context.now + delay;
+    const { namespace, podName, volumeName } = record.order;
+    context.log("Couldn't request a pod certificate", { pod: `${namespace}/${podName}`, volumeName, err: outcome.error.message });
+  }
+  advance(record, context);
+}
+
+/** Each step makes the next one possible; the last leaves an object whose changes are told. */
+function nextStep(record: CertificateRecord, request: Request, value: unknown, context: PodCertificateContext): void {
+  const { key, order } = record;
+  switch (request.step) {
+    case 'account': {
+      record.request = { step: 'key', serviceAccountUid: (value as ApiObject).metadata.uid ?? '' };
+      context.generate(key, order.source.keyType);
+      return;
+    }
+    case 'key': {
+      const { privateKey, request: stub } = value as PodCertificateKey;
+      record.request = { step: 'create', privateKey };
+      const requester = { serviceAccountUid: request.serviceAccountUid, nodeName: context.nodeName, nodeUid: context.nodeUid ?? '' };
+      context.create(key, order.namespace, podCertificateRequest(order, requester, stub));
+      return;
+    }
+    case 'create': {
+      const lostAt = context.now + lostAfter + Math.floor(lostJitter * context.random(key));
+      record.request = { step: 'wait', privateKey: request.privateKey, name: (value as ApiObject).metadata.name, lostAt };
+      record.failures = 0;
+      return;
+    }
+    case 'wait':
+      return;
+  }
+}
+
+/** Requests of the node have changed. */
+export function podCertificateRequestsChanged(certificates: PodCertificates, changed: ReadonlySet<string>, context: PodCertificateContext): void {
+  for (const record of certificates.values()) {
+    const { request, order } = record;
+    if (request?.step === 'wait' && changed.has(`${order.namespace}/${request.name}`)) advance(record, context);
+  }
+}
+
+export function podCertificateWoken(certificates: PodCertificates, key: string, context: PodCertificateContext): void {
+  const record = certificates.get(key);
+  if (record !== undefined) advance(record, context);
+}
+
+/** The pod is gone, and its keys with it. */
+export function forgetPodCertificates(certificates: PodCertificates, podUid: string, end: (key: string) => void): void {
+  for (const [key, { order }] of certificates) {
+    if (order.podUid !== podUid) continue;
+    certificates.delete(key);
+    end(key);
+  }
+}
+
+function advance(record: CertificateRecord, context: PodCertificateContext): void {
+  if (record.request?.step === 'wait') look(record, record.request, context);
+  const { bundle, request, end } = record;
+  if (end === null && request === null && (bundle === null || context.now >= bundle.refreshAt)) begin(record, context);
+  if (end === null && record.bundle !== null) tellAge(record, record.bundle, context);
+  context.wakeAt(record.key, end === null ? nextLook(record, context.now) : null);
+}
+
+function begin(record: CertificateRecord, context: PodCertificateContext): void {
+  if (context.now < record.retryAt) return;
+  if (context.nodeUid === null || context.busy(record.key)) {
+    record.retryAt = context.now + firstRetry;
+    return;
+  }
+  record.request = { step: 'account' };
+  context.readAccount(record.key, record.order.namespace, record.order.serviceAccountName);
+}
+
+function look(record: CertificateRecord, request: Extract<Request, { step: 'wait' }>, context: PodCertificateContext): void {
+  const { key, order } = record;
+  const object = context.request(order.namespace, request.name);
+  if (object === undefined) return;
+  if (object === null) {
+    if (context.now >= request.lostAt) record.request = null;
+    return;
+  }
+  const verdict = podCertificateVerdict(object);
+  if (verdict.kind === 'pending') return;
+  record.request = null;
+  if (verdict.kind === 'issued') {
+    const { chain, beginRefreshAt, notAfter } = verdict;
+    const refreshAt = beginRefreshAt + Math.floor(refreshJitter * context.random(key));
+    record.bundle = { privateKey: request.privateKey, chain, beginRefreshAt, refreshAt, notAfter };
+    record.toldOverdue = false;
+    record.toldExpired = false;
+  } else {
+    record.end = verdict;
+    record.bundle = null;
+    const { reason, message } = verdict;
+    const name = `${order.namespace}/${request.name}`;
+    if (verdict.kind === 'denied') context.event(order, 'Denied', `PodCertificateRequest ${name} was denied, reason=${reason}, message=${message}`);
+    else context.event(order, 'Failed', `PodCertificateRequest ${name} failed, reason=${reason}, message=${message}`);
+  }
+  context.changed(order.podUid);
+}
+
+/** Once for each certificate. */
+function tellAge(record: CertificateRecord, { beginRefreshAt, notAfter }: Bundle, context: PodCertificateContext): void {
+  const { order } = record;
+  const of = `the certificate of source ${order.sourceIndex} of volume ${goQuote(order.volumeName)}`;
+  if (!record.toldOverdue && context.now >= beginRefreshAt + overdueAfter) {
+    record.toldOverdue = true;
+    context.event(order, 'CertificateOverdueForRefresh', `${of} is overdue for refresh`);
+  }
+  if (!record.toldExpired && context.now >= notAfter) {
+    record.toldExpired = true;
+    context.event(order, 'CertificateExpired', `${of} has expired`);
+  }
+}
+
+/** The first time at which something follows from time alone; null: never. */
+function nextLook({ bundle, request, retryAt, toldOverdue, toldExpired }: CertificateRecord, now: Micros): Micros | null {
+  const times: Micros[] = [];
+  if (request === null) times.push(Math.max(bundle?.refreshAt ?? 0, retryAt));
+  else if (request.step === 'wait' && request.lostAt > now) times.push(request.lostAt);
+  if (bundle !== null && !toldOverdue) times.push(bundle.beginRefreshAt + overdueAfter);
+  if (bundle !== null && !toldExpired) times.push(bundle.notAfter);
+  return times.length === 0 ? null : Math.max(Math.min(...times), now + 1);
+}
+
+export type PodCertificateStateName = 'not_yet_issued' | 'fresh' | 'overdue_for_refresh' | 'expired' | 'denied' | 'failed';
+
+/** How many certificates of each signer are in each state. */
+export function podCertificateStates(
+  certificates: PodCertificates,
+  now: Micros,
+): { readonly signerName: string; readonly state: PodCertificateStateName; readonly count: number }[] {
+  const counts = new Map<string, { signerName: string; state: PodCertificateStateName; count: number }>();
+  for (const record of certificates.values()) {
+    const { signerName } = record.order.source;
+    const state = stateName(record, now);
+    const counted = counts.get(`${state} ${signerName}`);
+    if (counted === undefined) counts.set(`${state} ${signerName}`, { signerName, state, count: 1 });
+    else counted.count++;
+  }
+  return [...counts.values()];
+}
+
+function stateName({ end, bundle }: CertificateRecord, now: Micros): PodCertificateStateName {
+  if (end !== null) return end.kind;
+  if (bundle === null) return 'not_yet_issued';
+  if (now >= bundle.notAfter) return 'expired';
+  return now >= bundle.beginRefreshAt + overdueAfter ? 'overdue_for_refresh' : 'fresh';
+}
