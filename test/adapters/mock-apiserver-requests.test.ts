@@ -118,7 +118,7 @@ t.test('method, path, status', async (t) => {
 });
 
 t.test('collections that it has not are nowhere', async (t) => {
-  const without = ['leases.coordination.k8s.io', 'clustertrustbundles.certificates.k8s.io'];
+  const without = ['leases.coordination.k8s.io', 'clustertrustbundles.certificates.k8s.io', 'podcertificaterequests.certificates.k8s.io'];
   const server = await startMockApiserver({ httpBind: '127.0.0.1:0', settings: { without } });
   t.teardown(() => server.stop());
   const bundle = { metadata: { name: 'a' }, spec: { trustBundle: 'x' } };

@@ -30,6 +30,9 @@ const later: readonly string[] = [
   'VolumeMountStatus.volumeStatus',
 ];
 
+/** Kinds of which this client has only an earlier version, with other fields. */
+const laterKinds: readonly string[] = ['PodCertificateRequest'];
+
 /** Taken as they come: documents of others, and what the server writes itself. */
 const untyped: readonly string[] = ['AllocatedDeviceStatus.data', 'ObjectMeta.managedFields[]', 'OpaqueDeviceConfiguration.parameters'];
 
@@ -97,7 +100,7 @@ class Comparison {
 
 t.test('fields and types', async (t) => {
   const comparison = new Comparison();
-  for (const { kind } of resourceTypes) comparison.struct(kind, modelNames[kind] ?? `V1${kind}`);
+  for (const { kind } of resourceTypes) if (!laterKinds.includes(kind)) comparison.struct(kind, modelNames[kind] ?? `V1${kind}`);
   for (const kind of ['TokenRequest', 'Eviction']) comparison.struct(kind, modelNames[kind] ?? `V1${kind}`);
   t.strictSame(comparison.problems, []);
   t.strictSame(comparison.ours.sort(), later);
