@@ -8,6 +8,8 @@ const shapes: readonly (readonly [name: string, annotation: string, spec: object
   ['on-host', 'run=forever', { hostNetwork: true }],
   ['succeeded', 'run=5s', { restartPolicy: 'Never' }],
   ['failed', 'run=5s,exit=3', { restartPolicy: 'Never' }],
+  ['limited', 'run=1s', { restartPolicy: 'Never', containers: [{ name: 'c', image: 'busybox', resources: { limits: { cpu: '100m', memory: '20Mi' } } }] }],
+  ['half-limited', 'run=1s', { restartPolicy: 'Never', containers: [{ name: 'c', image: 'busybox', resources: { limits: { memory: '20Mi' } } }] }],
   ['late', 'run=forever', { activeDeadlineSeconds: 5 }],
   ['no-image', 'run=forever', {}],
   ['refused', 'run=forever', { nodeSelector: { a: 'b' } }],
@@ -35,7 +37,18 @@ scene(
     }
     world.run(2 * minute);
     const ends = shapes.map(([name]) => `${name} ${String(world.status(name).phase)}`);
-    t.strictSame(ends, ['runs Running', 'on-host Running', 'succeeded Succeeded', 'failed Failed', 'late Failed', 'no-image Pending', 'refused Failed', 'too-big Failed']);
+    t.strictSame(ends, [
+      'runs Running',
+      'on-host Running',
+      'succeeded Succeeded',
+      'failed Failed',
+      'limited Succeeded',
+      'half-limited Succeeded',
+      'late Failed',
+      'no-image Pending',
+      'refused Failed',
+      'too-big Failed',
+    ]);
     for (const downFor of [second, 6 * minute]) {
       const before = statuses(world);
       const written = writes(world).length;

@@ -2,6 +2,8 @@
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import { podCgroupConfig, podCgroupOptions } from '../cgroups/pod-cgroup-config.js';
+import type { NodeFacts } from '../containers/node-facts.js';
 import { deleteFromPodCache } from '../pod-cache/pod-cache.js';
 import type { TerminationStatus } from '../pod-workers/pod-worker-record.js';
 import { probeVersionOf, probeViewOf } from '../probes/probe-registry.js';
@@ -10,6 +12,7 @@ import { deadlineExceeded } from '../status/deadline.js';
 import { isLeftAsItIs, withKnownAddresses } from '../status/known-addresses.js';
 import { withKnownEnds } from '../status/known-ends.js';
 import { isTerminalPhase } from '../status/phase.js';
+import type { PodCgroupReading } from '../status/pod-level-resources.js';
 import { apiPodStatus } from '../status/pod-status.js';
 import { applyStatusChange, illegalTransition, type StatusChange } from '../status/status-manager.js';
 import type { AgentContext } from './agent-context.js';
@@ -21,6 +24,12 @@ import { queueStatusWrite } from './status-writes.js';
 
 const noReading = { cpuShares: null, cpuQuotaMicros: null, cpuPeriodMicros: null, memoryLimitBytes: null };
 const noFailures = new Map<string, { readonly reason: string; readonly message: string }>();
+
+/** Pods' cgroups aren't read back. One that ends before it was ever shown to run has been shown no resources that could go on to be shown. */
+function asSpecified(pod: Pod, facts: NodeFacts): PodCgroupReading {
+  const { cpuShares, cpuQuotaMicros, cpuPeriodMicros, memoryBytes } = podCgroupConfig(pod, podCgroupOptions(facts, false));
+  return { cpuShares, cpuQuotaMicros, cpuPeriodMicros, memoryLimitBytes: memoryBytes === null ? null : Number(memoryBytes) };
+}
 
 /** The status that follows from the runtime's. @param podIsTerminal all its containers were stopped for good */
 export function computeStatus(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, podIsTerminal: boolean): PodStatus {
@@ -40,7 +49,7 @@ export function computeStatus(context: AgentContext, pod: Pod, runtime: PodRunti
     probes: probeViewOf(state.probes, uid, state.startedAt),
     node: { addresses: state.nodeFacts.nodeAddresses, configuredIps: state.settings.nodeIps },
     resizeConditions: [],
-    podCgroup: noReading,
+    podCgroup: cached?.phase === 'Running' ? noReading : asSpecified(pod, state.nodeFacts),
     now: turn.now,
   });
   const status = keepingEnd(cached, computed);
