@@ -1,10 +1,13 @@
 // The daemon as a process of its own and an apiserver that it can't work with: what a person reads, and that the node goes on with what it has.
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { type MockApiserver, startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
+import { ApiPeer, answer, base64, TestAuthority } from '../adapters/api-peer.js';
 import { Program } from './programs.js';
 import { Stage, until } from './stage.js';
+
+t.setTimeout(300_000);
 
 interface Kubeconfig {
   readonly clusters: readonly [{ readonly cluster: Record<string, string> }];
@@ -14,7 +17,7 @@ interface Kubeconfig {
 interface Row {
   readonly sentence: string;
   /** Makes the kubeconfig of a good one; whatever else is needed. */
-  make(config: Kubeconfig, server: MockApiserver, other: MockApiserver): void;
+  make(config: Kubeconfig, server: MockApiserver, other: MockApiserver, t: { readonly teardown: (run: () => unknown) => unknown }): void | Promise<void>;
   readonly says: RegExp;
 }
 
@@ -74,21 +77,19 @@ const rows: readonly Row[] = [
     says: /exec: .*\/nosuch\/program.*(not found|no such file)/,
   },
   {
-    sentence: 'a server that is so old that it has no leases and no runtime classes',
-    make: (_config, server) => {
-      const gone = { kind: 'error', code: 404, message: 'the server could not find the requested resource', retryAfterSeconds: null } as const;
-      server.api.setFaults(
-        ['*.leases', 'list.runtimeclasses', 'watch.runtimeclasses', 'list.csidrivers'].flatMap((name) =>
-          (name.startsWith('*') ? ['get', 'create', 'update', 'patch', 'list', 'watch'].map((verb) => verb + name.slice(1)) : [name]).map((operation) => ({
-            operation,
-            trigger: { probability: 1 },
-            action: gone,
-          })),
-        ),
-        server.time.now(),
-      );
+    sentence: 'a certificate of the server that has expired',
+    make: async ({ clusters: [{ cluster }] }, _server, _other, t) => {
+      const authority = new TestAuthority();
+      const peer = await ApiPeer.open(t, (_request, response) => answer(response, 200, {}), { tls: authority.server(-3, -1) });
+      cluster.server = peer.url;
+      cluster['certificate-authority-data'] = base64(authority.certificate);
     },
-    says: /the server could not find the requested resource/,
+    says: /x509: certificate has expired or is not yet valid: the current time is after its end/,
+  },
+  {
+    sentence: 'a client certificate that has expired, and nobody renews it',
+    make: (config, server) => Object.assign(config, JSON.parse(server.kubeconfig({ commonName: 'system:node:n1', organizations: ['system:nodes'], seconds: -60 }))),
+    says: /the client certificate has expired at \S+Z, it is not shown to the server/,
   },
 ];
 
@@ -99,7 +100,7 @@ t.test('whatever is wrong with the way to the server, a line says it, static pod
     const stage = await Stage.open();
     const server = await startMockApiserver();
     const config = JSON.parse(server.kubeconfig({ commonName: 'system:node:n1', organizations: ['system:nodes'] })) as Kubeconfig;
-    make(config, server, other);
+    await make(config, server, other, t);
     const path = join(stage.directory, 'kubelet.conf');
     writeFileSync(path, JSON.stringify(config));
     stage.flags.push(`--kubeconfig=${path}`);
@@ -116,5 +117,37 @@ t.test('whatever is wrong with the way to the server, a line says it, static pod
     t.notMatch(program.err, /secret-token|PRIVATE KEY/, sentence);
     await stage.close();
     await server.stop();
+  }
+});
+
+/** Kubeconfigs that no client can be made of: text, or null where there is no file. */
+const refused: readonly (readonly [sentence: string, text: string | null, says: RegExp])[] = [
+  ['there is none', null, /invalid kubeconfig: stat \S+: no such file or directory/],
+  ['it is empty', '', /invalid kubeconfig: invalid configuration: no configuration has been provided/],
+  [
+    'it has no context',
+    '{"apiVersion":"v1","kind":"Config","clusters":[{"name":"c","cluster":{"server":"https://127.0.0.1:1"}}]}',
+    /invalid kubeconfig: .*current-context is not set/,
+  ],
+  ['its context is not there', '{"apiVersion":"v1","kind":"Config","current-context":"x"}', /invalid kubeconfig: .*context.*"?x"?.*does not exist/],
+  ['it is no YAML', '{', /invalid kubeconfig: \S+/],
+];
+
+t.test('a kubeconfig that is of no use ends the process, in one line', async (t) => {
+  const stage = await Stage.open();
+  t.teardown(() => stage.close());
+  const path = join(stage.directory, 'kubelet.conf');
+  stage.flags.push(`--kubeconfig=${path}`);
+  for (const [sentence, text, says] of refused) {
+    if (text === null) rmSync(path, { force: true });
+    else writeFileSync(path, text);
+    const program = new Program('kubelet-ts', stage.words());
+    t.equal(await program.end(), 1, `${sentence}: the code`);
+    const lines = program.err
+      .trim()
+      .split('\n')
+      .filter((line) => line.includes('kubeconfig'));
+    t.equal(lines.length, 1, `${sentence}: ${program.err}`);
+    t.match(lines[0], says, sentence);
   }
 });

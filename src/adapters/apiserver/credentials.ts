@@ -2,6 +2,7 @@
 //
 // Invariants: what can't be read or fits together no more is told once and what was good before is kept; a certificate that has expired is
 // never shown; the identity's number changes exactly when connections made before belong to another one.
+import { formatRfc3339 } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';
 import { certificatesOf, factsOf, pairProblem } from '../certificates/index.js';
 import { type ExecClusterInfo, type ExecutedCredential, runExecPlugin } from './exec-credential.js';
@@ -156,7 +157,10 @@ export class Credentials {
   private identityAt(now: Micros): ClientIdentity {
     const rotated = this.options.rotated?.() ?? null;
     if (rotated !== null && (rotated.certificate !== this.shown.pair?.certificate || rotated.key !== this.shown.pair.key)) this.shown = shownOf(rotated);
-    const pair = now < this.shown.notAfter ? this.shown.pair : null;
+    const isOver = now >= this.shown.notAfter;
+    // A clear line for whoever reads the log: the server will only say that it knows nobody.
+    this.tell('over', isOver ? `the client certificate has expired at ${formatRfc3339(Math.max(0, this.shown.notAfter))}, it is not shown to the server` : null);
+    const pair = isOver ? null : this.shown.pair;
     const { basic } = this.options.config.user;
     const authorization = this.token !== null ? `Bearer ${this.token}` : basic !== null ? `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}` : null;
     const before = this.identity;

@@ -1,5 +1,5 @@
 // The certificate authority of a mock apiserver: made anew with each one, it signs the server's own certificate, clients' and kubelets'.
-import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, type KeyObject, type X509Certificate } from 'node:crypto';
 import type { CertificateOrder, CertificateSigner, RequestedCertificate } from '../../sim/index.js';
 import { issueCertificate, readCertificateRequest } from '../certificates/index.js';
 
@@ -28,11 +28,14 @@ export class Authority implements CertificateSigner {
   readonly certificate: string;
   private readonly subject = { commonName: 'kubernetes', organizations: [] };
   private readonly key: KeyObject;
+  private readonly publicKey: KeyObject;
 
-  constructor() {
+  /** @param offsetMillis how far its clock is ahead of the wall's; what the server shows of itself is good by the wall's */
+  constructor(private readonly offsetMillis = 0) {
     this.key = newKey();
+    this.publicKey = createPublicKey(this.key);
     this.certificate = issueCertificate(
-      { ...this.subject, dnsNames: [], ipAddresses: [], publicKey: createPublicKey(this.key), ...validity(authorityDays * dayMs, Date.now()), isAuthority: true, purposes: [] },
+      { ...this.subject, dnsNames: [], ipAddresses: [], publicKey: this.publicKey, ...validity(authorityDays * dayMs, Date.now()), isAuthority: true, purposes: [] },
       { ...this.subject, privateKey: this.key },
     );
   }
@@ -42,11 +45,11 @@ export class Authority implements CertificateSigner {
     const isAddress = (host: string): boolean => /^[\d.]+$/.test(host) || host.includes(':');
     const ipAddresses = [...new Set(['127.0.0.1', '::1', ...hosts.filter(isAddress)])];
     const dnsNames = [...new Set([...serviceNames, ...hosts.filter((host) => !isAddress(host))])];
-    return this.issue({ commonName: 'kube-apiserver', organizations: [], dnsNames, ipAddresses }, ['server'], servingDays * dayMs);
+    return this.issue({ commonName: 'kube-apiserver', organizations: [], dnsNames, ipAddresses }, ['server'], servingDays * dayMs, Date.now());
   }
 
   client({ commonName, organizations, seconds = servingDays * 86_400 }: ClientIdentity): KeyAndCertificate {
-    return this.issue({ commonName, organizations, dnsNames: [], ipAddresses: [] }, ['client'], seconds * 1000);
+    return this.issue({ commonName, organizations, dnsNames: [], ipAddresses: [] }, ['client'], seconds * 1000, this.nowMillis);
   }
 
   inspect(request: Uint8Array): RequestedCertificate | null {
@@ -58,18 +61,26 @@ export class Authority implements CertificateSigner {
     }
   }
 
-  /** By the wall's clock, as whoever checks certificates has it, however fast the server's own time goes. */
+  /** The wall's clock, or one that differs from it, however fast the server's own time goes. */
+  get nowMillis(): number {
+    return Date.now() + this.offsetMillis;
+  }
+
+  hasSigned(certificate: X509Certificate): boolean {
+    return certificate.verify(this.publicKey);
+  }
+
   sign({ request, usages, expirationSeconds, commonName }: CertificateOrder): Uint8Array {
     const { publicKey, organizations, dnsNames, ipAddresses, ...asked } = readCertificateRequest(Buffer.from(request).toString('utf8'));
     const purposes = (['client', 'server'] as const).filter((purpose) => usages.includes(`${purpose} auth`));
     const contents = { commonName: commonName ?? asked.commonName, organizations, dnsNames, ipAddresses, publicKey, isAuthority: false, purposes };
-    const pem = issueCertificate({ ...contents, ...validity(expirationSeconds * 1000, Date.now()) }, { ...this.subject, privateKey: this.key });
+    const pem = issueCertificate({ ...contents, ...validity(expirationSeconds * 1000, this.nowMillis) }, { ...this.subject, privateKey: this.key });
     return Buffer.from(pem, 'utf8');
   }
 
-  private issue(wanted: RequestedCertificate, purposes: readonly ('client' | 'server')[], forMs: number): KeyAndCertificate {
+  private issue(wanted: RequestedCertificate, purposes: readonly ('client' | 'server')[], forMs: number, nowMs: number): KeyAndCertificate {
     const key = newKey();
-    const contents = { ...wanted, publicKey: createPublicKey(key), isAuthority: false, purposes, ...validity(forMs, Date.now()) };
+    const contents = { ...wanted, publicKey: createPublicKey(key), isAuthority: false, purposes, ...validity(forMs, nowMs) };
     return { key: key.export({ type: 'sec1', format: 'pem' }) as string, certificate: issueCertificate(contents, { ...this.subject, privateKey: this.key }) };
   }
 }

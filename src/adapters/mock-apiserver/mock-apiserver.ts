@@ -47,7 +47,7 @@ interface Listener {
 export class MockApiserver {
   readonly api: SimApiserver;
   readonly time: RealTime;
-  private readonly authority = new Authority();
+  private readonly authority: Authority;
   private readonly sockets = new Set<Socket>();
   private readonly secure: Listener;
   private readonly plain: Listener | null;
@@ -55,6 +55,7 @@ export class MockApiserver {
 
   constructor(options: MockApiserverOptions = {}) {
     this.time = new RealTime(options.speed ?? 1);
+    this.authority = new Authority((options.settings?.clockOffsetMicros ?? 0) / 1000);
     const settings = { ...options.settings, rootCa: this.authority.certificate, tokens: options.tokens ?? new Map<string, ApiUser>() };
     this.api = new SimApiserver(settings, this.time.now(), undefined, this.authority);
     this.api.dueSooner = () => this.schedule();
@@ -65,7 +66,7 @@ export class MockApiserver {
     const http = new HttpApi(
       this.api,
       this.time,
-      { anonymous: options.anonymous ?? true, openWithoutTls: true, version: versionDocument(options.version ?? mockVersion) },
+      { anonymous: options.anonymous ?? true, openWithoutTls: true, authority: this.authority, version: versionDocument(options.version ?? mockVersion) },
       kubelets,
       metrics,
     );

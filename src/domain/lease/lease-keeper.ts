@@ -12,6 +12,7 @@ import type { ApiObject, ApiResource } from '../../ports/model/api-object.js';
 import type { Lease } from '../../ports/model/lease.js';
 import type { Flattened } from '../../ports/operation.js';
 import type { ApiReaderOperations, ApiWriterOperations } from '../../ports/outbound/apiserver.js';
+import type { PortFailure } from '../../ports/port-error.js';
 import type { Address, Reply, Turn } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import {
@@ -73,9 +74,18 @@ export function leaseReplied(keeper: LeaseKeeper, { outcome }: Reply<LeaseOperat
   const { renewal } = keeper;
   const asked = renewal.state;
   const answer = answerOf(renewal, outcome as { readonly ok: boolean; readonly value: ApiObject } & Reply<LeaseOperations>['outcome']);
-  if (!outcome.ok && answer.kind === 'failed') turn.log('error', 'Failed to update lease', { call: asked, err: outcome.error.message });
+  if (!outcome.ok) logFailure(asked, outcome.error, turn);
   const retryAfter = outcome.ok ? 0 : (outcome.error.retryAfterMicros ?? 0);
   proceed(keeper, leaseAnswered(renewal, answer, turn.now), turn, retryAfter);
+}
+
+/** That there is none yet, and that somebody else wrote, is as it should be. A server without leases has no place for a new one either. */
+function logFailure(asked: LeaseRenewal['state'], { kind, message }: PortFailure, turn: Turn<LeaseOperations>): void {
+  if (asked === 'update') {
+    if (kind !== 'aborted') turn.log('error', 'Failed to update lease', { err: message });
+  } else if (asked === 'read' || asked === 'create') {
+    if (asked === 'create' || kind !== 'not-found') turn.log('error', 'Failed to ensure lease exists, will retry', { err: message });
+  } else turn.log('error', 'Failed to get node when trying to set owner ref to the node lease', { err: message });
 }
 
 function answerOf({ state }: LeaseRenewal, outcome: Reply<LeaseOperations>['outcome']): LeaseAnswer {

@@ -62,12 +62,14 @@ export interface PluginManager {
   readonly jobs: CsiNodeJob[];
   /** Whether the API is known to have a CSINode; it is made before the first driver comes. */
   csiNode: 'unknown' | 'asked' | 'there';
+  /** It is asked again for from then on. */
+  csiNodeNotBefore: Micros;
   /** Something changed while a scan was under way. */
   scanAgain: boolean;
 }
 
 export function newPluginManager(): PluginManager {
-  return { sockets: new Map(), drivers: new Map(), jobs: [], csiNode: 'unknown', scanAgain: false };
+  return { sockets: new Map(), drivers: new Map(), jobs: [], csiNode: 'unknown', csiNodeNotBefore: 0, scanAgain: false };
 }
 
 export const pluginScanAddress = { machine: 'plugin-scan', key: '' } as const;

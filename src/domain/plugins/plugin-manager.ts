@@ -24,6 +24,8 @@ import { type CsiNodeJob, csiNodeAddress, type PluginManager, type PluginRecord,
 
 /** The dialling and the answer of GetInfo. */
 const infoTimeout: Micros = 11 * microsPerSecond;
+/** Between two tries to make the CSINode. */
+const csiNodePause: Micros = 30 * microsPerSecond;
 const notifyTimeout: Micros = 5 * microsPerSecond;
 const nodeInfoTimeout: Micros = 120 * microsPerSecond;
 const firstDelay: Micros = 500_000;
@@ -175,9 +177,9 @@ function notRegistered(manager: PluginManager, record: PluginRecord, message: st
   tell(record, `RegisterPlugin error -- plugin registration failed with err: ${message}`, context);
 }
 
-/** Sees to it that there is a CSINode; asked again whenever the Node has changed, until there is one. */
+/** Sees to it that there is a CSINode; asked again when the Node has changed and some time has passed, until there is one. */
 export function ensureCsiNode(manager: PluginManager, context: PluginContext): void {
-  if (manager.csiNode !== 'unknown') return;
+  if (manager.csiNode !== 'unknown' || context.turn.now < manager.csiNodeNotBefore) return;
   manager.csiNode = 'asked';
   addCsiNodeJob(manager, '', null, null, keeping(manager, context));
 }
@@ -185,6 +187,8 @@ export function ensureCsiNode(manager: PluginManager, context: PluginContext): v
 function jobEnded(manager: PluginManager, { socket, driver }: CsiNodeJob, error: string | null, context: PluginContext): void {
   if (driver === '') {
     manager.csiNode = error === null ? 'there' : 'unknown';
+    // An apiserver that has none at all isn't asked with each change of a Node.
+    manager.csiNodeNotBefore = context.turn.now + csiNodePause;
     if (error !== null) context.turn.log('error', 'Failed to initialize CSINode', { err: error });
     return;
   }
