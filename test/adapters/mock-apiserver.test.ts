@@ -246,8 +246,27 @@ t.test('what only a mock has', (t) =>
       [[{ ...rule, trigger: { often: 1 } }], /faults\[0\].trigger: unknown field "often"/],
       [[{ ...rule, action: { kind: 'boom' } }], /faults\[0\].action.kind: expected one of error, lost/],
       [[{ ...rule, action: { kind: 'latency' } }], /faults\[0\].action.micros: expected a number/],
+      [[{ ...rule, action: { kind: 'latency', micros: -1 } }], /faults\[0\].action.micros: -1 can't be; expected none below 0/],
+      [[{ ...rule, action: { kind: 'error', code: 42, message: 'm' } }], /faults\[0\].action.code: 42 can't be; expected 400 to 599/],
+      [[{ ...rule, action: { kind: 'constructor' } }], /faults\[0\].action.kind: expected one of error, lost/],
     ];
     for (const [body, message] of bad) t.match(await send('PUT', '/mock/faults', body), { code: 400, body: { message } }, JSON.stringify(body));
+    const named = `${base}${configMaps}/kube-root-ca.crt`;
+    t.match(await send('PUT', '/mock/faults?nodes=true', [{ ...rule, trigger: {} }]), { body: { rules: 1 } });
+    t.equal((await ask(named, '')).code, 200, 'people are well');
+    await send('PUT', '/mock/faults', [{ ...rule, action: { kind: 'lost' } }]);
+    await t.rejects(ask(named, ''), 'the connection breaks');
+    await send('PUT', '/mock/faults', [{ ...rule, action: { kind: 'latency', micros: 300_000 } }]);
+    const [begun, slow] = [performance.now(), await ask(named, '')];
+    t.ok(slow.code === 200 && performance.now() - begun >= 299, 'the answer takes its time');
+    await send('PUT', '/mock/faults', [{ operation: 'list.configmaps', action: { kind: 'stale', versions: 1 } }]);
+    await send('POST', configMaps, { metadata: { name: 'newest' } });
+    const listed = async (version: string) => JSON.stringify((await ask(`${base}${configMaps}?resourceVersion=${version}`, '')).body).includes('newest');
+    t.notOk(await listed('0'), 'a list of any version is an earlier one');
+    t.ok(await listed(''), 'one of the newest is the newest');
+    await send('PUT', '/mock/faults', [{ operation: 'watch.configmaps', action: { kind: 'cut', afterMicros: 100_000 } }]);
+    await openWatch(`${base}${configMaps}?watch=true`).ended;
+    await send('PUT', '/mock/faults', []);
     const watch = openWatch(`${base}${configMaps}?watch=true`);
     await watch.until(1);
     t.match(await send('POST', '/mock/cut', {}), { body: { cut: 1 } });

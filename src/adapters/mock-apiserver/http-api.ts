@@ -77,15 +77,15 @@ export class HttpApi {
     }
     const path = readRequestPath(pathname);
     if (path.kind === 'resource') await this.answerResource(request, response, user, path.target, searchParams);
-    else if (path.kind === 'document' && path.path.startsWith(controlsPrefix)) await this.answerControl(request, response, user, path.path);
+    else if (path.kind === 'document' && path.path.startsWith(controlsPrefix)) await this.answerControl(request, response, user, path.path, searchParams.get('nodes') === 'true');
     else if (path.kind === 'document') this.answerDocument(request, response, user, path.path);
     else throw noSuchPath();
   }
 
-  private async answerControl(request: IncomingMessage, response: ServerResponse, user: ApiUser, path: string): Promise<void> {
+  private async answerControl(request: IncomingMessage, response: ServerResponse, user: ApiUser, path: string, ofNodes: boolean): Promise<void> {
     this.checkPath(request, user, path);
     const body = request.method === 'GET' ? undefined : await readBody(request);
-    sendJson(request, response, 200, answerControl(this.server, String(request.method), path, body, this.time.now()));
+    sendJson(request, response, 200, answerControl(this.server, String(request.method), path, ofNodes, body, this.time.now()));
   }
 
   private checkPath(request: IncomingMessage, user: ApiUser, path: string): void {

@@ -4,15 +4,16 @@
 // |----------------------|-------------------------------------------------------------------------|
 // | GET /mock/audit      | the last requests, oldest first                                         |
 // | GET /mock/faults     | how often each rule has struck                                          |
-// | PUT /mock/faults     | these rules in place of the ones before; `[]`: nothing goes wrong       |
+// | PUT /mock/faults     | these rules in place of the ones before; `[]`: nothing goes wrong;      |
+// |                      | with `?nodes=true` only what nodes ask for meets them                   |
 // | POST /mock/cut       | breaks every watch                                                      |
 // | POST /mock/compact   | every version but the newest is too old from now on                     |
 import { type ApiFaultAction, type ApiFaultRule, badRequest, noSuchPath, type SimApiserver } from '../../sim/index.js';
 
 export const controlsPrefix = '/mock';
 
-/** The answer's body. Throws what is refused. */
-export function answerControl(server: SimApiserver, method: string, path: string, body: unknown, now: number): object {
+/** The answer's body. Throws what is refused. @param ofNodes people and controllers are well */
+export function answerControl(server: SimApiserver, method: string, path: string, ofNodes: boolean, body: unknown, now: number): object {
   switch (`${method} ${path}`) {
     case 'GET /mock/audit':
       return { entries: server.audit.entries };
@@ -20,7 +21,7 @@ export function answerControl(server: SimApiserver, method: string, path: string
       return { counts: server.faultCounts };
     case 'PUT /mock/faults': {
       const rules = readRules(body);
-      server.setFaults(rules, now);
+      server.setFaults(rules, now, ofNodes);
       return { rules: rules.length };
     }
     case 'POST /mock/cut':
@@ -63,15 +64,22 @@ function readRule(rule: unknown, at: string): ApiFaultRule {
 
 function readAction(action: unknown, at: string): ApiFaultAction {
   const given = recordOf(action, at);
-  const fields = actionFields[given.kind as ApiFaultAction['kind']];
-  if (fields === undefined) throw badRequest(`${at}.kind: expected one of ${Object.keys(actionFields).join(', ')}`);
+  const kind = String(given.kind);
+  const fields = Object.hasOwn(actionFields, kind) ? actionFields[kind as ApiFaultAction['kind']] : null;
+  if (fields === null) throw badRequest(`${at}.kind: expected one of ${Object.keys(actionFields).join(', ')}`);
   const read: Record<string, unknown> = { kind: given.kind };
   for (const [name, wanted] of Object.entries(fields)) {
     const value = given[name] ?? (wanted === 'number or null' ? null : undefined);
     if (typeof value !== wanted.split(' ')[0] && !(value === null && wanted.endsWith('null'))) throw badRequest(`${at}.${name}: expected a ${wanted}`);
+    if (typeof value === 'number' && (name === 'code' ? !isRefusal(value) : value < 0))
+      throw badRequest(`${at}.${name}: ${value} can't be; expected ${name === 'code' ? '400 to 599' : 'none below 0'}`);
     read[name] = value;
   }
   return read as unknown as ApiFaultAction;
+}
+
+function isRefusal(code: number): boolean {
+  return Number.isInteger(code) && code >= 400 && code <= 599;
 }
 
 function recordOf(value: unknown, at: string): Record<string, unknown> {
