@@ -362,6 +362,8 @@ scenario('an image that is a volume comes before its container, and only those w
     { hostPath: '', readonly: true, image: { image: id, userSpecifiedImage: 'r.io/b:1' } },
     { hostPath: '', image: { image: id }, imageSubPath: 'x/y' },
   ]);
+  t.match(node.status('p')?.containerStatuses, [{ state: { running: {} } }, { state: { waiting: { reason: 'ErrImagePull' } } }, { state: { running: {} } }]);
+  stage.run(10 * second);
   t.match(node.status('p')?.containerStatuses, [{ state: { running: {} } }, { state: { waiting: { reason: 'ImagePullBackOff' } } }, { state: { running: {} } }]);
   t.ok(node.events('p').some(({ record }) => record.message === 'Error: ErrImagePull' && record.involvedObject.fieldPath === 'spec.containers{d}'));
 });

@@ -5,6 +5,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { assert, unreachable } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
 import { readPodCache } from '../pod-cache/pod-cache.js';
+import type { ActionResult } from '../pod-sync/action-result.js';
 import { advanceRun, cancelRun, hookReplied, resultOfRun, runReplied } from '../pod-sync/advance-run.js';
 import { beginPodKill } from '../pod-sync/pod-kill.js';
 import { restoreContainer } from '../pod-sync/restored-pod.js';
@@ -21,7 +22,7 @@ import { forgetRelease } from '../volume-manager/release-volumes.js';
 import type { AgentContext } from './agent-context.js';
 import { endPredecessors } from './inherited-pods.js';
 import { reconcileMirror } from './mirror-pods.js';
-import { computeStatus, refreshStatus, setStatus, showEnded, terminateStatus, withTermination } from './pod-statuses.js';
+import { computeStatus, refreshStatus, setStatus, showEnded, showStartFailures, terminateStatus, withTermination } from './pod-statuses.js';
 import { isPrepared, setUnprepared } from './prepared-pods.js';
 import { addProbes, removeProbes, stopRestartingProbes } from './probe-workers.js';
 import { queueStatusWrite } from './status-writes.js';
@@ -48,6 +49,7 @@ export function beginOperation(context: AgentContext, uid: string, operation: Po
     failure: null,
     podIsTerminal: false,
     startedAt: context.turn.now,
+    before: { containers: status.containers, failures: context.state.startFailures.get(uid) ?? null },
     pullSecretsSince: null,
   };
   context.state.runs.set(uid, run);
@@ -175,10 +177,8 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
   const { error } = result;
   switch (run.operation.op) {
     case 'syncPod':
-      if (result.rest === null) return result;
-      // What the pod waits for shows at once: there may be no other sync for minutes.
-      if (error !== null) refreshStatus(context, run.pod, run.status);
-      return { ...result, rest: untilDeadline(context, run, result.rest) };
+      if (!run.cancelled && run.results.some(isFailedStart)) showStartFailures(context, run);
+      return result.rest === null ? result : { ...result, rest: untilDeadline(context, run, result.rest) };
     case 'syncTerminatingPod':
     case 'syncTerminatingRuntimePod': {
       if (error === null) {
@@ -201,6 +201,10 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
     default:
       return unreachable(run.operation);
   }
+}
+
+function isFailedStart({ action, error }: ActionResult): boolean {
+  return action === 'StartContainer' && error !== null;
 }
 
 /** A deadline is the only thing that may end a pod's rest without anything having happened. */

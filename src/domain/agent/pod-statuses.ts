@@ -5,9 +5,11 @@ import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import { podCgroupConfig, podCgroupOptions } from '../cgroups/pod-cgroup-config.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import { deleteFromPodCache } from '../pod-cache/pod-cache.js';
+import type { SyncRun } from '../pod-sync/sync-run.js';
 import type { TerminationStatus } from '../pod-workers/pod-worker-record.js';
 import { probeVersionOf, probeViewOf } from '../probes/probe-registry.js';
 import { conditionTypes, findCondition, podCondition, withCondition } from '../status/conditions.js';
+import type { StartFailure } from '../status/container-statuses.js';
 import { deadlineExceeded } from '../status/deadline.js';
 import { isLeftAsItIs, withKnownAddresses } from '../status/known-addresses.js';
 import { withKnownEnds } from '../status/known-ends.js';
@@ -23,7 +25,9 @@ import { planProbes } from './probe-workers.js';
 import { queueStatusWrite } from './status-writes.js';
 
 const noReading = { cpuShares: null, cpuQuotaMicros: null, cpuPeriodMicros: null, memoryLimitBytes: null };
-const noFailures = new Map<string, { readonly reason: string; readonly message: string }>();
+type StartFailures = ReadonlyMap<string, StartFailure>;
+
+const noFailures: StartFailures = new Map();
 
 /** Pods' cgroups aren't read back. One that ends before it was ever shown to run has been shown no resources that could go on to be shown. */
 function asSpecified(pod: Pod, facts: NodeFacts): PodCgroupReading {
@@ -33,6 +37,10 @@ function asSpecified(pod: Pod, facts: NodeFacts): PodCgroupReading {
 
 /** The status that follows from the runtime's. @param podIsTerminal all its containers were stopped for good */
 export function computeStatus(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, podIsTerminal: boolean): PodStatus {
+  return statusFrom(context, pod, runtime, podIsTerminal, context.state.startFailures.get(uidOf(pod)) ?? noFailures);
+}
+
+function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, podIsTerminal: boolean, startFailures: StartFailures): PodStatus {
   const { state, turn } = context;
   const uid = uidOf(pod);
   const cached = state.statuses.get(uid)?.status ?? null;
@@ -45,7 +53,7 @@ export function computeStatus(context: AgentContext, pod: Pod, runtime: PodRunti
     runtimeSupportsRecursiveReadOnly: state.readiness.handlers.some(({ name, recursiveReadOnlyMounts }) => name === '' && recursiveReadOnlyMounts),
     containerStopSignals: state.nodeFacts.containerStopSignals,
     podIsTerminal,
-    startFailures: state.startFailures.get(uid) ?? noFailures,
+    startFailures,
     probes: probeViewOf(state.probes, uid, state.startedAt),
     node: { addresses: state.nodeFacts.nodeAddresses, configuredIps: state.settings.nodeIps },
     resizeConditions: [],
@@ -108,6 +116,19 @@ export function refreshStatus(context: AgentContext, pod: Pod, runtime: PodRunti
   const now = state.statuses.get(uid);
   if (now !== undefined) state.computed.set(uid, { record: now, pod, runtime, failures, nodeFacts: state.nodeFacts, runtimeName: state.readiness.name, probes });
   return status;
+}
+
+/**
+ * Shows at the end of a sync which starts failed in it: it is what the pod waits for until the next one, which may be minutes away and may
+ * itself fail for another reason. What has been done beside it shows when the runtime tells of it; until then a container that
+ * was started looks as it did before.
+ */
+export function showStartFailures(context: AgentContext, { uid, pod, status, before }: SyncRun): void {
+  const { state } = context;
+  // What was seen in the middle of it says nothing of its end: a container may have been killed since.
+  const runtime = status.containers === before.containers ? status : { ...status, containers: before.containers };
+  const failures = new Map([...(before.failures ?? noFailures), ...(state.startFailures.get(uid) ?? noFailures)]);
+  setStatus(context, pod, statusFrom(context, pod, runtime, false, failures));
 }
 
 /** A readiness or startup probe changed its mind about a container. */

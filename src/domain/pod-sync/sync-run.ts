@@ -7,6 +7,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { PodOperation } from '../pod-workers/effects.js';
+import type { StartFailure } from '../status/container-statuses.js';
 import type { HostIds } from '../user-namespaces/user-namespaces.js';
 import type { ActionResult } from './action-result.js';
 import type { ContainerStart } from './container-start-state.js';
@@ -63,6 +64,8 @@ export interface SyncRun {
   failure: string | null;
   podIsTerminal: boolean;
   readonly startedAt: Micros;
+  /** What it began with: what the runtime was seen to hold, and why the last start of each container failed. */
+  readonly before: { readonly containers: PodRuntimeStatus['containers']; readonly failures: ReadonlyMap<string, StartFailure> | null };
   /** When its pull secrets were first looked for; null: not yet. */
   pullSecretsSince: Micros | null;
 }
