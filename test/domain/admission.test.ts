@@ -2,8 +2,9 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { rejected, rejectionMetricLabel, rejectionStatusMessage } from '../../src/domain/admission/admission-result.js';
+import { featuresNeeded, featuresNeededByUpdate } from '../../src/domain/admission/needed-features.js';
 import { shortages } from '../../src/domain/admission/node-resources.js';
-import { admitAppArmor, admitDeclaredFeatures, admitPodLevelResources } from '../../src/domain/admission/node-support.js';
+import { admitAppArmor, admitDeclaredFeatures, admitPodLevelResources, missingFeatures } from '../../src/domain/admission/node-support.js';
 import { admitByPredicates } from '../../src/domain/admission/predicates.js';
 import { admitUnderPressure } from '../../src/domain/admission/pressure-gate.js';
 import { parseSysctlAllowlist, safeSysctlNames } from '../../src/domain/admission/sysctl-gate.js';
@@ -294,7 +295,43 @@ t.test('what the host supports', async (t) => {
   const podLevel = pod({ resources: { limits: { cpu: '1' } } });
   t.match(admitPodLevelResources(podLevel, false), { reason: 'PodLevelResourcesNotSupported', message: 'PodLevelResources feature gate is disabled' });
   t.match([admitPodLevelResources(podLevel, true), admitPodLevelResources(pod(), false)], [{ kind: 'admitted' }, { kind: 'admitted' }]);
-  t.match(admitDeclaredFeatures(['b', 'a', 'c'], new Set(['c'])), { reason: 'PodFeatureUnsupported', message: 'Pod requires node features that are not available: a, b' });
+  t.equal(missingFeatures(['b', 'a', 'c'], ['c']), 'Pod requires node features that are not available: a, b');
+  t.strictSame([missingFeatures(['a'], ['a', 'b']), missingFeatures([], []), missingFeatures(['a'], null)], [null, null, null]);
+});
+
+t.test('features that a node must declare', async (t) => {
+  const rule = { restartPolicy: 'Never', restartPolicyRules: [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } }] };
+  const restart = 'RestartAllContainersOnContainerExits';
+  const rows: readonly (readonly [string, Partial<Pod['spec']>, readonly string[]])[] = [
+    ['nothing', {}, []],
+    ['a rule of a container', { containers: [{ name: 'c', image: 'i', ...rule }] } as Partial<Pod['spec']>, [restart]],
+    ['a rule of an init container', { initContainers: [{ name: 'c', image: 'i', ...rule }] } as Partial<Pod['spec']>, [restart]],
+    ['users of its own', { hostUsers: false }, []],
+    ['users of its own on the host’s network', { hostUsers: false, hostNetwork: true }, ['UserNamespacesHostNetworkSupport']],
+    ['the host’s users and network', { hostUsers: true, hostNetwork: true }, []],
+  ];
+  for (const [sentence, spec, needed] of rows) {
+    const asking = pod(spec);
+    t.strictSame(featuresNeeded(asking), needed, sentence);
+    const message = `Pod requires node features that are not available: ${needed.join(', ')}`;
+    t.match(admitDeclaredFeatures(asking, []), needed.length === 0 ? { kind: 'admitted' } : { kind: 'rejected', reason: 'PodFeatureUnsupported', message }, sentence);
+    t.match([admitDeclaredFeatures(asking, needed), admitDeclaredFeatures(asking, null)], [{ kind: 'admitted' }, { kind: 'admitted' }], sentence);
+  }
+});
+
+t.test('features that a change of a pod needs', async (t) => {
+  const of = (cpu: string): { readonly requests: Record<string, string> } => ({ requests: { cpu } });
+  const init = (cpu: string, sidecar = false) => ({ initContainers: [{ name: 'i', image: 'i', resources: of(cpu), ...(sidecar ? { restartPolicy: 'Always' } : {}) }] });
+  const rows: readonly (readonly [string, Partial<Pod['spec']>, Partial<Pod['spec']>, readonly string[]])[] = [
+    ['none', {}, {}, []],
+    ['the same amount, written otherwise', { resources: of('1') }, { resources: of('1000m') }, []],
+    ['the pod as a whole', { resources: of('1') }, { resources: of('2') }, ['InPlacePodLevelResourcesVerticalScaling']],
+    ['the pod as a whole, for the first time', {}, { resources: of('2') }, ['InPlacePodLevelResourcesVerticalScaling']],
+    ['an init container', init('1'), init('2'), ['InPlacePodVerticalScalingInitContainers']],
+    ['a sidecar', init('1', true), init('2', true), []],
+    ['an image', init('1'), { initContainers: [{ ...init('1').initContainers[0], name: 'i', image: 'j' }] }, []],
+  ];
+  for (const [sentence, before, after, needed] of rows) t.strictSame(featuresNeededByUpdate(pod(before), pod(after)), needed, sentence);
 });
 
 t.test('labels of the metric are few', async (t) => {

@@ -75,6 +75,32 @@ const validationRows: readonly (readonly [what: string, spec: Record<string, unk
   ['port 0 of a probe', container({ livenessProbe: { httpGet: { port: 0 } } }), ['spec.containers[0].livenessProbe.httpGet.port Invalid']],
   ['scheme', container({ livenessProbe: { httpGet: { port: 1, scheme: 'http' } } }), ['spec.containers[0].livenessProbe.httpGet.scheme NotSupported']],
   ['hook sleep', container({ lifecycle: { preStop: { sleep: { seconds: 5 } } } }), []],
+  ['hook that does not sleep', container({ lifecycle: { preStop: { sleep: { seconds: 0 } } } }), []],
+  ['hook that sleeps through all the grace', { terminationGracePeriodSeconds: 5, ...container({ lifecycle: { postStart: { sleep: { seconds: 5 } } } }) }, []],
+  [
+    'hook that sleeps longer than the grace',
+    { terminationGracePeriodSeconds: 5, ...container({ lifecycle: { postStart: { sleep: { seconds: 6 } } } }) },
+    ['spec.containers[0].lifecycle.postStart.sleep Invalid'],
+  ],
+  ['hook that sleeps longer than the usual grace', container({ lifecycle: { preStop: { sleep: { seconds: 31 } } } }), ['spec.containers[0].lifecycle.preStop.sleep Invalid']],
+  ['hook that sleeps backwards', container({ lifecycle: { preStop: { sleep: { seconds: -1 } } } }), ['spec.containers[0].lifecycle.preStop.sleep Invalid']],
+  [
+    'hook of a sidecar that sleeps longer than the grace',
+    { initContainers: [{ name: 's', image: 'i', restartPolicy: 'Always', lifecycle: { preStop: { sleep: { seconds: 31 } } } }] },
+    ['spec.initContainers[0].lifecycle.preStop.sleep Invalid'],
+  ],
+  [
+    'containers that ask for more than their pod',
+    { resources: { requests: { cpu: '1' } }, ...container({ resources: { requests: { cpu: '1500m', memory: '1Gi' } } }) },
+    ['spec.resources.requests[cpu] Invalid'],
+  ],
+  ['containers that ask for as much as their pod', { resources: { requests: { cpu: '1' } }, ...container({ resources: { requests: { cpu: '1000m' } } }) }, []],
+  [
+    'a container that may have more than its pod',
+    { resources: { limits: { memory: '1Gi' } }, ...container({ resources: { limits: { memory: '2Gi' }, requests: { memory: '1Gi' } } }) },
+    ['spec.resources.containers[0][memory].limits Invalid'],
+  ],
+  ['claims of a pod as a whole', { resources: { claims: [{ name: 'c' }], requests: { cpu: '1' } } }, ['spec.resources.claims Forbidden']],
   [
     'no such downward field',
     container({ env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'metadata.labels' } } }] }),

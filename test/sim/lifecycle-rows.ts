@@ -282,7 +282,7 @@ const deleted: readonly LifecycleRow[] = [
   },
   {
     what: 'deleted: preStop that takes the whole grace leaves two seconds',
-    pod: pod({ grace: 5, containers: { a: 'ignore-term' } }, { a: { lifecycle: preStop(60) } }),
+    pod: pod({ grace: 5, containers: { a: 'ignore-term' } }, { a: { lifecycle: preStop(5) } }),
     removeAt: 5,
     until: 60,
     trace: '0 a+, 12 a-137',
@@ -314,7 +314,7 @@ const deleted: readonly LifecycleRow[] = [
   },
   {
     what: 'deleted while postStart runs',
-    pod: pod({ grace: 10, containers: { a: 'term=1s', b: 'run=forever' } }, { a: { lifecycle: postStart(20) } }),
+    pod: pod({ grace: 20, containers: { a: 'term=1s', b: 'run=forever' } }, { a: { lifecycle: postStart(20) } }),
     removeAt: 3,
     until: 60,
     trace: '0 a+, 4 a-143',

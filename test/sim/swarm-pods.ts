@@ -197,7 +197,9 @@ export function withProbesAndHooks({ pod, expected }: SwarmPod, file: number): S
   const probe = (failureThreshold: number): Probe => ({ ...dice.of(handlers), periodSeconds: dice.between(1, 5), timeoutSeconds: 2, failureThreshold });
   // The node of a world has no address of its own, without which a hook on the host's network has nobody to ask.
   const httpGet = { port: 80, ...(pod.spec.hostNetwork === true ? { host: '127.0.0.1' } : {}) };
-  const hook = (): LifecycleHandler => dice.of([{ exec: { command: ['hook'] } }, { httpGet }, { sleep: { seconds: dice.between(0, 3) } }]);
+  // One that sleeps for longer would be refused.
+  const { terminationGracePeriodSeconds: longest = 30 } = pod.spec;
+  const hook = (): LifecycleHandler => dice.of([{ exec: { command: ['hook'] } }, { httpGet }, { sleep: { seconds: Math.min(dice.between(0, 3), longest) } }]);
   const dressed = (container: Container): Container => ({
     ...container,
     ...(dice.chance(0.5) ? { readinessProbe: probe(2) } : {}),

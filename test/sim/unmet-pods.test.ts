@@ -25,6 +25,8 @@ for (const [sentence, spec, problem] of rows) {
 
 const confined = { securityContext: { appArmorProfile: { type: 'RuntimeDefault' } } };
 const noAppArmor = { appArmorProblem: 'AppArmor is not enabled on the host' };
+const restartRule = { action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [42] } };
+const restartsAll = { containers: [{ name: 'c', image: 'busybox', restartPolicy: 'Always', restartPolicyRules: [restartRule] }] };
 const refusals: readonly (readonly [string, Partial<AgentSettings>, object, { readonly reason: string; readonly message: string } | null])[] = [
   ['a profile on a host without AppArmor', noAppArmor, confined, { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' }],
   ['a profile where AppArmor is', {}, confined, null],
@@ -37,6 +39,14 @@ const refusals: readonly (readonly [string, Partial<AgentSettings>, object, { re
     { reason: 'PodLevelResourcesNotSupported', message: 'PodLevelResources feature gate is disabled' },
   ],
   ['resources of the pod with their gate on', {}, { resources: { limits: { cpu: '1' } } }, null],
+  [
+    'a rule that restarts all containers with its gate off',
+    { declaredFeatures: [] },
+    restartsAll,
+    { reason: 'PodFeatureUnsupported', message: 'Pod requires node features that are not available: RestartAllContainersOnContainerExits' },
+  ],
+  ['the same with its gate on', {}, restartsAll, null],
+  ['the same where nobody asks', { declaredFeatures: null }, restartsAll, null],
   [
     'what there is no room for is told first',
     noAppArmor,
@@ -64,3 +74,22 @@ for (const [sentence, settings, spec, refusal] of refusals) {
     t.strictSame(said, [['Warning', reason, message]], 'said once');
   });
 }
+
+scenario('a change that needs a feature which the node does not declare is told, and goes on', {}, (stage) => {
+  const { t, node } = stage;
+  const of = (cpu: string, env: string) => podOf('p', { uid: 'p', env, spec: { resources: { requests: { cpu } } } });
+  node.put('p.yaml', of('1', 'a'));
+  stage.untilPhase('p', 'Running', 60 * second);
+  const told = (): string[] =>
+    node
+      .events('p')
+      .filter(({ record }) => record.reason === 'FailedNodeDeclaredFeaturesCheck')
+      .map(({ record: { type, message } }) => `${type} ${message}`);
+  node.put('p.yaml', of('1000m', 'b'));
+  stage.run(20 * second);
+  t.strictSame(told(), [], 'another change');
+  node.put('p.yaml', of('2', 'b'));
+  stage.run(20 * second);
+  t.strictSame(told(), ['Warning Pod requires node features that are not available: InPlacePodLevelResourcesVerticalScaling']);
+  t.match(node.status('p'), { phase: 'Running' });
+});

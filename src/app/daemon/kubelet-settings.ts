@@ -12,6 +12,7 @@ import type { CredentialProvider } from '../../domain/images/credential-plugins.
 import type { ImageSettings } from '../../domain/images/image-manager-state.js';
 import type { VerificationPolicy } from '../../domain/images/pull-records.js';
 import type { LogRotationPolicy } from '../../domain/logs/log-rotation.js';
+import { declaredFeatures } from '../../domain/node-status/declared-features.js';
 import type { NodeSettings } from '../../domain/node-status/node-settings.js';
 import type { UserNamespaceSettings } from '../../domain/user-namespaces/id-range.js';
 import { dns1123SubdomainProblems } from '../../domain/values/dns-names.js';
@@ -62,6 +63,7 @@ export function kubeletSettings(
       allowedSysctls: allowedSysctls(c.allowedUnsafeSysctls ?? []),
       appArmorProblem: (profile.apparmorEnabled ?? host.apparmorEnabled) ? null : appArmorDisabled,
       podLevelResources: featureEnabled(gates, 'PodLevelResources'),
+      declaredFeatures: featureEnabled(gates, 'NodeDeclaredFeatures') ? declaredFeatures(gates) : null,
       images: imageSettings(loaded, credentialProviders),
       imageGc: profile.ownsImages ? imageGcOf(c) : noImageGc,
       podCidr: c.podCIDR,

@@ -5,6 +5,7 @@ import { apparmorProfile } from '../containers/security-profiles.js';
 import { hasPodLevel } from '../qos/pod-resources.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { type Admission, admitted, rejected } from './admission-result.js';
+import { featuresNeeded } from './needed-features.js';
 
 /** Why a host without it can't enforce profiles. */
 export const appArmorDisabled = 'AppArmor is not enabled on the host';
@@ -37,8 +38,15 @@ export function admitPodLevelResources(pod: Pod, isEnabled: boolean): Admission 
   return rejected('PodLevelResourcesNotSupported', 'PodLevelResources feature gate is disabled');
 }
 
-/** @param needed what the pod's spec needs of a node that may be older, @param declared what this node has */
-export function admitDeclaredFeatures(needed: readonly string[], declared: ReadonlySet<string>): Admission {
-  const missing = needed.filter((feature) => !declared.has(feature)).sort(byCodeUnits);
-  return missing.length === 0 ? admitted : rejected('PodFeatureUnsupported', `Pod requires node features that are not available: ${missing.join(', ')}`);
+/** @param declared what this node has; null: the feature gate NodeDeclaredFeatures is off, and nobody asks */
+export function admitDeclaredFeatures(pod: Pod, declared: readonly string[] | null): Admission {
+  const missing = missingFeatures(featuresNeeded(pod), declared);
+  return missing === null ? admitted : rejected('PodFeatureUnsupported', missing);
+}
+
+/** What is said of features that a pod needs and its node does not declare; null: it has them all, or nobody asks. */
+export function missingFeatures(needed: readonly string[], declared: readonly string[] | null): string | null {
+  if (declared === null) return null;
+  const missing = needed.filter((feature) => !declared.includes(feature)).sort(byCodeUnits);
+  return missing.length === 0 ? null : `Pod requires node features that are not available: ${missing.join(', ')}`;
 }

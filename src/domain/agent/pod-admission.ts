@@ -10,7 +10,7 @@ import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type Admission, type Rejection, rejectionMetricLabel, rejectionStatusMessage } from '../admission/admission-result.js';
-import { admitAppArmor, admitPodLevelResources } from '../admission/node-support.js';
+import { admitAppArmor, admitDeclaredFeatures, admitPodLevelResources } from '../admission/node-support.js';
 import { admitByPredicates } from '../admission/predicates.js';
 import { admitSysctls, parseSysctlAllowlist, type SysctlAllowlist } from '../admission/sysctl-gate.js';
 import type { Reply } from '../kernel/machine.js';
@@ -54,8 +54,8 @@ export function isAdmitted(context: AgentContext, pod: Pod): boolean {
 
 /** What the node has or hasn't, however much room there is. */
 function isSupported(context: AgentContext, pod: Pod): boolean {
-  const { appArmorProblem, podLevelResources } = context.state.settings;
-  const results: readonly Admission[] = [admitAppArmor(pod, appArmorProblem), admitPodLevelResources(pod, podLevelResources)];
+  const { appArmorProblem, podLevelResources, declaredFeatures } = context.state.settings;
+  const results: readonly Admission[] = [admitAppArmor(pod, appArmorProblem), admitPodLevelResources(pod, podLevelResources), admitDeclaredFeatures(pod, declaredFeatures)];
   const refused = results.find((result) => result.kind === 'rejected');
   return refused === undefined || reject(context, pod, refused);
 }

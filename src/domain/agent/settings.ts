@@ -6,6 +6,7 @@ import type { ContainerGcPolicy } from '../gc/container-gc.js';
 import type { ImageGcPolicy } from '../gc/image-gc.js';
 import { defaultImageSettings, type ImageSettings } from '../images/image-manager-state.js';
 import type { LogRotationPolicy } from '../logs/log-rotation.js';
+import { doneFeatures } from '../node-status/declared-features.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
 import { defaultUserNamespaces, type UserNamespaceSettings } from '../user-namespaces/id-range.js';
 
@@ -44,6 +45,8 @@ export interface AgentSettings {
   readonly appArmorProblem: string | null;
   /** Pods may have resources of their own beside those of their containers (`PodLevelResources`). */
   readonly podLevelResources: boolean;
+  /** Features that a pod may need of its node; pods that need another one are refused. null: nobody asks (`NodeDeclaredFeatures` is off). */
+  readonly declaredFeatures: readonly string[] | null;
   readonly images: ImageSettings;
   readonly imageGc: ImageGcPolicy;
   /** Addresses of pods, which the runtime of a node without an apiserver is told; '': none. */
@@ -76,6 +79,7 @@ export const defaultSettings: AgentSettings = {
   allowedSysctls: safeSysctlNames(''),
   appArmorProblem: null,
   podLevelResources: true,
+  declaredFeatures: doneFeatures,
   images: defaultImageSettings,
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAge: 120_000_000, maxAge: 0 },
   podCidr: '',

@@ -2,6 +2,8 @@
 // can't be worked with, nothing is dispatched; what came meanwhile is kept in order and dispatched when it can.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
+import { featuresNeededByUpdate } from '../admission/needed-features.js';
+import { missingFeatures } from '../admission/node-support.js';
 import { evictedReason } from '../eviction/eviction.js';
 import type { Address } from '../kernel/machine.js';
 import { plegProblem } from '../pleg/pleg.js';
@@ -108,7 +110,11 @@ function isOver(context: AgentContext, pod: Pod): boolean {
 }
 
 function change(context: AgentContext, pod: Pod): void {
-  putPod(context.state.pods, pod);
+  const { pods, settings } = context.state;
+  const before = pods.pods.get(uidOf(pod));
+  putPod(pods, pod);
+  const missing = before === undefined || isMirrorPod(pod) ? null : missingFeatures(featuresNeededByUpdate(before, pod), settings.declaredFeatures);
+  if (missing !== null) context.event(pod, null, 'Warning', 'FailedNodeDeclaredFeaturesCheck', missing);
   if (!isWaiting(context, pod)) update(context, 'update', pod);
 }
 

@@ -7,8 +7,8 @@ import { type FeatureGates, featureEnabled } from '../configuration/feature-gate
  * A whole pod starts again by the rule of one container. Of the others that a kubelet of this version may declare, ExtendWebSocketsToKubelet isn't
  * needed where SPDY is passed through, and pods are neither resized in place nor given user namespaces beside the host's network.
  */
-const done: readonly string[] = ['RestartAllContainersOnContainerExits'];
+export const doneFeatures: readonly string[] = ['RestartAllContainersOnContainerExits'];
 
 export function declaredFeatures(gates: FeatureGates): readonly string[] {
-  return featureEnabled(gates, 'NodeDeclaredFeatures') ? done.filter((name) => featureEnabled(gates, name)) : [];
+  return featureEnabled(gates, 'NodeDeclaredFeatures') ? doneFeatures.filter((name) => featureEnabled(gates, name)) : [];
 }

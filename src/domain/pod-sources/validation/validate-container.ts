@@ -7,7 +7,7 @@ import { parseIp } from '../../values/ip-address.js';
 import { duplicate, forbidden, invalid, invalidFor, notFound, notSupported, oneOf, type Problems, required, tooMany } from './field-problem.js';
 import { validateEnv } from './validate-env.js';
 import { type VolumesByName, validateMounts } from './validate-mounts.js';
-import { portRangeProblems, validateLifecycle, validateProbe } from './validate-probe.js';
+import { type HookScope, portRangeProblems, validateLifecycle, validateProbe } from './validate-probe.js';
 import { validateRequirements } from './validate-resources.js';
 import { validateContainerSecurity } from './validate-security.js';
 
@@ -16,6 +16,7 @@ const pullPolicies = ['Always', 'IfNotPresent', 'Never'];
 const restartPolicies = ['Always', 'Never', 'OnFailure'];
 const probeKinds = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const;
 const maxRestartRules = 20;
+const defaultGracePeriodSeconds = 30;
 
 interface Scope {
   readonly pod: Pod;
@@ -96,11 +97,15 @@ function validateCommon(problems: Problems, field: string, container: Container,
 }
 
 function validateLifetime(problems: Problems, field: string, container: Container, scope: Scope): void {
-  if (container.lifecycle !== undefined) validateLifecycle(problems, `${field}.lifecycle`, container.lifecycle, scope.pod.spec.os?.name ?? null);
+  if (container.lifecycle !== undefined) validateLifecycle(problems, `${field}.lifecycle`, container.lifecycle, hookScope(scope.pod));
   for (const kind of probeKinds) {
     const probe = container[kind];
     if (probe !== undefined) validateProbe(problems, `${field}.${kind}`, probe, kind);
   }
+}
+
+function hookScope({ spec }: Pod): HookScope {
+  return { osName: spec.os?.name ?? null, gracePeriodSeconds: spec.terminationGracePeriodSeconds ?? defaultGracePeriodSeconds };
 }
 
 function validatePorts(problems: Problems, field: string, ports: readonly ContainerPort[]): void {

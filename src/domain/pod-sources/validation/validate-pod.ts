@@ -6,7 +6,7 @@ import { parseIp } from '../../values/ip-address.js';
 import { duplicate, type FieldProblem, forbidden, invalid, invalidFor, notSupported, oneOf, type Problems, required } from './field-problem.js';
 import { validateContainers } from './validate-container.js';
 import { validateLabels, validateMetadata } from './validate-metadata.js';
-import { validateAmounts, validateRequirements } from './validate-resources.js';
+import { validateAmounts, validatePodLevelResources } from './validate-resources.js';
 import { validateAffinity, validateSpread, validateTolerations } from './validate-scheduling.js';
 import { validatePodSecurity } from './validate-security.js';
 import { validateVolumes } from './validate-volume.js';
@@ -37,7 +37,7 @@ export function validatePod(pod: Pod): FieldProblem[] {
   const deadline = spec.activeDeadlineSeconds;
   if (deadline !== undefined && (deadline < 1 || deadline > maxInt32)) invalid(problems, 'spec.activeDeadlineSeconds', deadline, `must be between 1 and ${maxInt32}, inclusive`);
   if (spec.overhead !== undefined) validateAmounts(problems, 'spec.overhead', spec.overhead);
-  if (spec.resources !== undefined) validateRequirements(problems, 'spec.resources', spec.resources, new Set());
+  validatePodLevelResources(problems, pod);
   if (spec.os !== undefined) oneOf(problems, 'spec.os.name', spec.os.name, ['linux', 'windows']);
   const { preemptionPolicy: policy } = spec;
   const policies = ['Never', 'PreemptLowerPriority'];

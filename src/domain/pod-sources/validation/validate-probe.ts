@@ -34,10 +34,16 @@ export function validateProbe(problems: Problems, field: string, probe: Probe, k
   }
 }
 
-export function validateLifecycle(problems: Problems, field: string, lifecycle: Lifecycle, osName: string | null): void {
+/** What of a pod its hooks are held against. */
+export interface HookScope {
+  readonly osName: string | null;
+  readonly gracePeriodSeconds: number;
+}
+
+export function validateLifecycle(problems: Problems, field: string, lifecycle: Lifecycle, { osName, gracePeriodSeconds }: HookScope): void {
   for (const hook of ['postStart', 'preStop'] as const) {
     const handler = lifecycle[hook];
-    if (handler !== undefined) validateHandler(problems, `${field}.${hook}`, handler, ['exec', 'httpGet', 'tcpSocket', 'sleep']);
+    if (handler !== undefined) validateHandler(problems, `${field}.${hook}`, handler, ['exec', 'httpGet', 'tcpSocket', 'sleep'], gracePeriodSeconds);
   }
   const signal = lifecycle.stopSignal;
   if (signal === undefined) return;
@@ -45,7 +51,7 @@ export function validateLifecycle(problems: Problems, field: string, lifecycle: 
   else if (!stopSignals.test(signal)) notSupported(problems, `${field}.stopSignal`, signal, ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGQUIT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2']);
 }
 
-function validateHandler(problems: Problems, field: string, handler: AnyHandler, kinds: readonly HandlerName[]): void {
+function validateHandler(problems: Problems, field: string, handler: AnyHandler, kinds: readonly HandlerName[], gracePeriodSeconds = 0): void {
   const [first, ...others] = kinds.filter((kind) => handler[kind] !== undefined);
   if (first === undefined) {
     required(problems, field, 'must specify a handler type');
@@ -67,8 +73,14 @@ function validateHandler(problems: Problems, field: string, handler: AnyHandler,
       invalidFor(problems, `${at}.port`, handler.grpc?.port ?? 0, portRangeProblems(handler.grpc?.port ?? 0));
       return;
     case 'sleep':
-      if ((handler.sleep?.seconds ?? 0) < 0) invalid(problems, at, handler.sleep?.seconds, 'must be greater than or equal to 0');
+      validateSleep(problems, at, handler.sleep?.seconds ?? 0, gracePeriodSeconds);
   }
+}
+
+/** The whole grace may be slept away, whatever the text says. */
+function validateSleep(problems: Problems, field: string, seconds: number, gracePeriodSeconds: number): void {
+  if (seconds >= 0 && seconds <= gracePeriodSeconds) return;
+  invalid(problems, field, seconds, `must be non-negative and less than terminationGracePeriodSeconds (${gracePeriodSeconds})`);
 }
 
 function validateHttpGet(problems: Problems, field: string, action: HTTPGetAction): void {

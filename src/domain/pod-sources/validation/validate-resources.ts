@@ -1,7 +1,9 @@
 // Create validation of resource requirements: names, amounts, requests against limits.
 import type { ResourceList, ResourceRequirements } from '../../../ports/model/container.js';
+import type { Pod } from '../../../ports/model/pod.js';
+import { isPodLevelResource, parsedList, podRequests } from '../../qos/pod-resources.js';
 import { qualifiedNameProblems } from '../../values/dns-names.js';
-import { compareQuantities, mustParseQuantity, parseQuantity, type Quantity, quantityMilliValue, quantitySign, quantityText } from '../../values/quantity.js';
+import { compareQuantities, mustParseQuantity, parseQuantity, type Quantity, quantityMilliValue, quantitySign, quantityText, zeroQuantity } from '../../values/quantity.js';
 import { hugePagesPrefix, isExtendedResource, isHugePageResource, isNativeResource } from '../../values/resource-name.js';
 import { duplicate, forbidden, invalid, invalidFor, notFound, type Problems, required } from './field-problem.js';
 
@@ -28,6 +30,29 @@ export function validateRequirements(problems: Problems, field: string, resource
   const names = [...limits.keys(), ...requests.keys()];
   if (names.some(isHugePageResource) && !names.includes('cpu') && !names.includes('memory')) forbidden(problems, field, 'HugePages require cpu or memory');
   validateClaims(problems, `${field}.claims`, resources, claimNames);
+}
+
+/** What is given to the pod as a whole must hold what its containers ask for together, and what each of them may have. */
+export function validatePodLevelResources(problems: Problems, pod: Pod): void {
+  const { resources } = pod.spec;
+  if (resources === undefined) return;
+  const field = 'spec.resources';
+  if (resources.claims !== undefined) forbidden(problems, `${field}.claims`, 'claims cannot be set for Resources at pod-level');
+  validateRequirements(problems, field, { ...(resources.limits && { limits: resources.limits }), ...(resources.requests && { requests: resources.requests }) }, new Set());
+  const requests = parsedList(resources.requests);
+  for (const [name, together] of podRequests(pod, { skipPodLevel: true, excludeOverhead: true })) {
+    const given = requests.get(name) ?? zeroQuantity;
+    if (!isPodLevelResource(name) || compareQuantities(together, given) <= 0) continue;
+    invalid(problems, `${field}.requests[${name}]`, quantityText(given), `must be greater than or equal to aggregate container requests of ${quantityText(together)}`);
+  }
+  const limits = parsedList(resources.limits);
+  for (const [i, container] of pod.spec.containers.entries()) {
+    for (const [name, limit] of parsedList(container.resources?.limits)) {
+      const whole = limits.get(name);
+      if (whole === undefined || compareQuantities(limit, whole) <= 0) continue;
+      invalid(problems, `${field}.containers[${i}][${name}].limits`, quantityText(limit), `must be less than or equal to pod limits of ${quantityText(whole)}`);
+    }
+  }
 }
 
 export function validateAmounts(problems: Problems, field: string, amounts: ResourceList): Map<string, Quantity> {
