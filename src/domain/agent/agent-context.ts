@@ -49,8 +49,8 @@ export interface ApiParts {
 }
 
 export class AgentContext implements SyncContext, ImageContext, VolumeContext {
-  /** Pods whose runs may go on, since an image that they wait for has come; seen to at the end of the step. */
-  readonly podsWithImages = new Set<string>();
+  /** In this step; `mayWorkOn` counts them. */
+  podsWorkedOn = 0;
   /** Pods whose volumes have changed; seen to at the end of the step. */
   readonly podsWithVolumes = new Set<string>();
   readonly settings: SyncSettings;
@@ -83,6 +83,7 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
 
   begin(turn: Turn<AgentOperations>): void {
     this.current = turn;
+    this.podsWorkedOn = 0;
   }
 
   get configs(): RuntimeConfigs {
@@ -152,7 +153,7 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   }
 
   imageReady(podUid: string): void {
-    this.podsWithImages.add(podUid);
+    this.state.backlog.woken.add(podUid);
   }
 
   pullSecret(namespace: string, name: string): Secret | null {

@@ -45,11 +45,19 @@ import { newPodIndex, type PodIndex } from './pod-index.js';
 import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
 import type { AgentSettings } from './settings.js';
 
-/** What waits while the runtime can't be worked with. Deliveries keep their order; syncs are a set. */
+/** What waits while the runtime can't be worked with, or for its turn. Deliveries keep their order; the others are sets. */
 export interface LoopBacklog {
-  readonly deliveries: PodDelivery[];
+  readonly deliveries: WaitingDelivery[];
   readonly syncs: Set<string>;
-  housekeeping: boolean;
+  /** Pods whose runs and volumes may go on, since something that they wait for has come. */
+  readonly woken: Set<string>;
+  /** Of the workers that wait for a status some may go on. */
+  statusesCame: boolean;
+}
+
+export interface WaitingDelivery extends PodDelivery {
+  /** Its pods are in the order in which they are handled. */
+  readonly inOrder: boolean;
 }
 
 /** What a look at one pod found; null: the runtime has nothing of it. */
@@ -182,7 +190,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     crashLoop: newCrashLoopBackoff(settings.maxContainerRestartPeriod),
     images: newImageManagerState(settings.images),
     pullSecrets: new Map(),
-    backlog: { deliveries: [], syncs: new Set(), housekeeping: false },
+    backlog: { deliveries: [], syncs: new Set(), woken: new Set(), statusesCame: false },
     housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, lastAt: 0 },
     orphans: new Set(),
     volumes: newVolumeManager(),

@@ -42,13 +42,14 @@ import { beginPlugins, pluginSocketsChanged, takePluginReply, takePluginWake } f
 import { admissionReplied, takeMadeRoom } from './pod-admission.js';
 import { certificateStepReplied, certificateWoken, podCertificateMachine } from './pod-certificates.js';
 import { operationHookReplied, operationReplied, operationWoken } from './pod-operations.js';
+import { syncLoopAddress } from './pod-pace.js';
 import { tellConnected } from './pod-statuses.js';
 import { probeReplied, probeWoken } from './probing.js';
 import { relistReplied } from './relist.js';
 import { withRuntimeFacts } from './runtime-facts.js';
 import { pollStatus, runtimeReplied } from './runtime-poll.js';
 import { planStatusWrites, statusWriteReplied, statusWriteWoken } from './status-writes.js';
-import { admitAgain, deliver, drain, syncLoopAddress, syncPods } from './sync-loop.js';
+import { admitAgain, deliver, drain, goOn, syncPods } from './sync-loop.js';
 import { settleVolumes, takeVolumeReply } from './volumes.js';
 import { withEffects } from './worker-effects.js';
 
@@ -62,7 +63,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       assert(given === state, 'an agent is stepped with a state that is not its own');
       context.begin(turn);
       take(context, input);
-      resumePodsWithImages(context);
+      goOn(context);
       settleVolumes(context);
       for (const pod of takeMadeRoom(context)) admitAgain(context, pod);
       planHousekeeping(context);
@@ -120,14 +121,6 @@ function take(context: AgentContext, input: AgentInput): void {
       syncPods(context, context.state.pods.pods.keys());
       return;
     }
-  }
-}
-
-/** Each may begin with the next image, and have it at once. */
-function resumePodsWithImages(context: AgentContext): void {
-  for (const uid of context.podsWithImages) {
-    context.podsWithImages.delete(uid);
-    withEffects(context, (effects) => operationWoken(context, uid, effects));
   }
 }
 

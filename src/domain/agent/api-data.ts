@@ -13,6 +13,7 @@ import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
+import { isSameJson } from '../api-cache/strategic-merge-patch.js';
 import type { ApiData, TrustBundlesAnswer } from '../api-data/api-data.js';
 import { defaultObjectTtl, isShown, lookUpObject, type ObjectReading, objectFetched, podsOf, registerPod, releaseIdle, unregisterPod } from '../api-data/object-manager.js';
 import { lookUpServiceAccount, serviceAccountRead } from '../api-data/service-accounts.js';
@@ -113,9 +114,19 @@ export function volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, ou
   context.turn.wakeAt({ machine: tokenRefreshMachine, key: uid }, look === null ? next : next === null ? look : Math.min(look, next));
 }
 
-export function objectChanged(context: AgentContext, { name: key }: ReflectorState, changes: readonly ObjectChange[]): void {
+export function objectChanged(context: AgentContext, { name: key }: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
   const { api } = context.state;
-  if (api !== null) tellPods(context, api, podsOf(api.objects, key), changes.length > 0 && isShown(api.objects, key));
+  if (api === null) return;
+  const saysOther = changes.some(isOtherContent);
+  if (saysOther || replaced) tellPods(context, api, podsOf(api.objects, key), saysOther && isShown(api.objects, key));
+}
+
+/** Nobody shows labels and what else is in the metadata of a secret or config map. */
+function isOtherContent(change: ObjectChange): boolean {
+  if (change.type === 'delete' || change.previous === null) return true;
+  const { metadata: _, ...content } = change.object;
+  const { metadata: __, ...before } = change.previous;
+  return !isSameJson(content, before);
 }
 
 export function objectReplied(context: AgentContext, key: string, { outcome }: Reply<AgentOperations>): void {

@@ -1,31 +1,27 @@
 // What happens to pods when their configuration, the runtime or a clock says something. Everything passes one gate: while the runtime
 // can't be worked with, nothing is dispatched; what came meanwhile is kept in order and dispatched when it can.
-import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { featuresNeededByUpdate } from '../admission/needed-features.js';
 import { missingFeatures } from '../admission/node-support.js';
 import { evictedReason } from '../eviction/eviction.js';
-import type { Address } from '../kernel/machine.js';
 import { plegProblem } from '../pleg/pleg.js';
-import { areAllSourcesReady, markHandled, type PodDelivery } from '../pod-sources/pod-config.js';
+import { areAllSourcesReady, type DeliveryOp, markHandled, type PodDelivery } from '../pod-sources/pod-config.js';
 import type { PodUpdateType } from '../pod-workers/pod-worker-record.js';
 import { isPodTerminationRequested } from '../pod-workers/queries.js';
 import { isTerminalPhase } from '../status/phase.js';
 import { needsReadinessReconcile } from '../status/status-manager.js';
 import { isMirrorPod } from '../values/pod-kind.js';
 import { byCodeUnits } from '../values/text-order.js';
+import { volumeDataArrived } from '../volume-manager/volume-operations.js';
 import type { AgentContext } from './agent-context.js';
+import type { WaitingDelivery } from './agent-state.js';
 import { removeDeadContainers } from './dead-containers.js';
 import { forgetAdmission, isAdmitted, isWaiting } from './pod-admission.js';
 import { podAndMirror, putPod, removePod, uidOf } from './pod-index.js';
+import { operationWoken } from './pod-operations.js';
+import { mayWorkOn } from './pod-pace.js';
 import { runtimeProblems } from './runtime-readiness.js';
-import { dispatchUpdate } from './worker-effects.js';
-
-export const syncLoopAddress: Address = { machine: 'sync-loop', key: '' };
-/** New pods that are begun in one step: each costs up to a millisecond, and nothing else is done meanwhile. */
-const maxAdded = 8;
-/** Until the next of them: whoever runs the agent does other things in between. */
-const sliceGap: Micros = 1_000;
+import { dispatchUpdate, resumeAwaiting, withEffects } from './worker-effects.js';
 
 /** Why nothing is dispatched; null: the loop runs. */
 export function loopProblem(context: AgentContext): string | null {
@@ -34,7 +30,7 @@ export function loopProblem(context: AgentContext): string | null {
 }
 
 export function deliver(context: AgentContext, deliveries: readonly PodDelivery[]): void {
-  context.state.backlog.deliveries.push(...deliveries);
+  for (const { op, source, pods } of deliveries) context.state.backlog.deliveries.push({ op, source, pods, inOrder: op !== 'ADD' });
   drain(context);
 }
 
@@ -44,8 +40,9 @@ export function syncPods(context: AgentContext, uids: Iterable<string>): void {
   drain(context);
 }
 
-/** Dispatches what waits, if the gate is open. */
+/** Does what waits: runs go on; what is new is dispatched, if the gate is open. */
 export function drain(context: AgentContext): void {
+  goOn(context);
   const { backlog } = context.state;
   if (backlog.deliveries.length === 0 && backlog.syncs.size === 0) return;
   const problem = loopProblem(context);
@@ -57,40 +54,62 @@ export function drain(context: AgentContext): void {
   for (let delivery = backlog.deliveries.shift(); delivery !== undefined; delivery = backlog.deliveries.shift()) {
     const rest = handle(context, delivery);
     if (rest.length > 0) {
-      backlog.deliveries.unshift({ source: delivery.source, op: delivery.op, pods: rest });
-      context.turn.wakeAt(syncLoopAddress, context.turn.now + sliceGap);
+      backlog.deliveries.unshift({ source: delivery.source, op: delivery.op, pods: rest, inOrder: true });
       return;
     }
     // Only now: before its pods are known to the workers, a source that counts as seen would let housekeeping kill them.
     markHandled(context.state.config, delivery.source);
     context.state.housekeeping.dirty = true;
   }
-  const syncs = [...backlog.syncs];
-  backlog.syncs.clear();
-  for (const uid of syncs) {
+  for (const uid of backlog.syncs) {
     const pod = context.state.pods.pods.get(uid);
+    if (pod !== undefined && !mayWorkOn(context)) return;
+    backlog.syncs.delete(uid);
     if (pod !== undefined && !isWaiting(context, pod)) update(context, 'sync', pod);
   }
 }
 
+/** Lets runs and volumes go on that waited for what has come: an image, data, a status. */
+export function goOn(context: AgentContext): void {
+  const { backlog, volumes } = context.state;
+  // Each may begin with the next image, and have it at once.
+  for (const uid of backlog.woken) {
+    if (!mayWorkOn(context)) return;
+    backlog.woken.delete(uid);
+    volumeDataArrived(volumes, uid, context);
+    withEffects(context, (effects) => operationWoken(context, uid, effects));
+  }
+  if (!backlog.statusesCame) return;
+  backlog.statusesCame = false;
+  resumeAwaiting(context, null);
+}
+
 /** Returns the pods that are left for the next step. */
-function handle(context: AgentContext, delivery: PodDelivery): readonly Pod[] {
-  switch (delivery.op) {
-    case 'ADD': {
-      const pods = inOrderOfAdmission(context, delivery.pods);
-      for (const pod of pods.slice(0, maxAdded)) add(context, pod);
-      return pods.slice(maxAdded);
-    }
+function handle(context: AgentContext, delivery: WaitingDelivery): readonly Pod[] {
+  const pods = delivery.inOrder ? delivery.pods : inOrderOfAdmission(context, delivery.pods);
+  for (const [i, pod] of pods.entries()) {
+    // What says nothing but a status costs next to nothing.
+    if (delivery.op !== 'RECONCILE' && !mayWorkOn(context)) return pods.slice(i);
+    handleOne(context, delivery.op, pod);
+  }
+  return [];
+}
+
+function handleOne(context: AgentContext, op: DeliveryOp, pod: Pod): void {
+  switch (op) {
+    case 'ADD':
+      add(context, pod);
+      return;
     case 'UPDATE':
     case 'DELETE':
-      for (const pod of delivery.pods) change(context, pod);
-      return [];
+      change(context, pod);
+      return;
     case 'REMOVE':
-      for (const pod of delivery.pods) remove(context, pod);
-      return [];
+      remove(context, pod);
+      return;
     case 'RECONCILE':
-      for (const pod of delivery.pods) reconcile(context, pod);
-      return [];
+      reconcile(context, pod);
+      return;
   }
 }
 
@@ -149,8 +168,10 @@ function update(context: AgentContext, type: PodUpdateType, given: Pod): void {
 
 /** What runs comes before what wants to: after a restart nothing that runs is refused for a newcomer. */
 function inOrderOfAdmission({ state: { pleg } }: AgentContext, pods: readonly Pod[]): Pod[] {
-  const runs = (pod: Pod): number => (pleg.records.get(uidOf(pod))?.listed?.containers.some(({ state }) => state === 'running') === true ? 0 : 1);
-  return [...pods].sort((a, b) => runs(a) - runs(b) || byCreation(a, b));
+  const runs = (pod: Pod): boolean => pleg.records.get(uidOf(pod))?.listed?.containers.some(({ state }) => state === 'running') === true;
+  const [running, others]: [Pod[], Pod[]] = [[], []];
+  for (const pod of pods) (runs(pod) ? running : others).push(pod);
+  return [...running.sort(byCreation), ...others.sort(byCreation)];
 }
 
 function byCreation(a: Pod, b: Pod): number {

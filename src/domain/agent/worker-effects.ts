@@ -9,6 +9,7 @@ import { updatePod } from '../pod-workers/update-pod.js';
 import type { AgentContext } from './agent-context.js';
 import { requestPodRelist } from './looks.js';
 import { beginOperation, cancelOperation } from './pod-operations.js';
+import { mayWorkOn } from './pod-pace.js';
 
 /** The address whose wake-ups are the work queue: one time a pod, a new one replaces the old. */
 export function syncAddress(uid: string): { readonly machine: 'sync'; readonly key: string } {
@@ -83,9 +84,9 @@ function awaitStatus(context: AgentContext, uid: string, newerThan: Micros, effe
   runStatusRead(context.state.workers, uid, cached.kind === 'failed' ? cached.error.message : null, context.turn.now, effects);
 }
 
-/** Workers that waited and need not any more; null: look at all of them. */
+/** Workers that waited and need not any more; null: look at all of them. Those that are too many for this step go on in the next. */
 export function resumeAwaiting(context: AgentContext, uids: readonly string[] | null): void {
-  const { awaitingStatus } = context.state;
+  const { awaitingStatus, backlog } = context.state;
   if (awaitingStatus.size === 0) return;
   const effects: PodWorkerEffect[] = [];
   for (const uid of uids ?? [...awaitingStatus.keys()]) {
@@ -93,6 +94,10 @@ export function resumeAwaiting(context: AgentContext, uids: readonly string[] | 
     if (newerThan === undefined) continue;
     const cached = readPodCacheIfNewer(context.state.cache, uid, newerThan);
     if (cached === null) continue;
+    if (!mayWorkOn(context)) {
+      backlog.statusesCame = true;
+      break;
+    }
     awaitingStatus.delete(uid);
     runStatusRead(context.state.workers, uid, cached.kind === 'failed' ? cached.error.message : null, context.turn.now, effects);
   }
