@@ -5,11 +5,16 @@ import { isTerminalPhase } from '../status/phase.js';
 import type { AgentState } from './agent-state.js';
 import { uidOf } from './pod-index.js';
 
-export function activePods({ pods, workers, statuses, admission }: AgentState): Pod[] {
-  return [...pods.pods.values()].filter((pod) => {
-    const uid = uidOf(pod);
-    if (admission.rejected.has(uid) || workers.records.get(uid)?.terminatedAt != null) return false;
-    const ended = isTerminalPhase(pod.status?.phase) || isTerminalPhase(statuses.get(uid)?.status.phase);
-    return !ended || isPodTerminationRequested(workers, uid);
-  });
+/** @param except the uid of a pod that is left out, since it is asked about; null: all */
+export function activePods(state: AgentState, except: string | null = null): Pod[] {
+  const active: Pod[] = [];
+  for (const [uid, pod] of state.pods.pods) if (uid !== except && isActive(state, pod)) active.push(pod);
+  return active;
+}
+
+export function isActive({ workers, statuses, admission }: AgentState, pod: Pod): boolean {
+  const uid = uidOf(pod);
+  if (admission.rejected.has(uid) || workers.records.get(uid)?.terminatedAt != null) return false;
+  const ended = isTerminalPhase(pod.status?.phase) || isTerminalPhase(statuses.get(uid)?.status.phase);
+  return !ended || isPodTerminationRequested(workers, uid);
 }

@@ -86,6 +86,10 @@ export interface HousekeepingState {
   directories: readonly string[] | null;
   /** Something changed that may leave something to clean up. */
   dirty: boolean;
+  /** When a pass is due though nothing is known to be left; null: nothing has gone since the last one. */
+  passAt: Micros | null;
+  /** Pods whose workers are done and that their source has no more. */
+  readonly ended: Set<string>;
   lastAt: Micros;
 }
 
@@ -191,7 +195,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     images: newImageManagerState(settings.images),
     pullSecrets: new Map(),
     backlog: { deliveries: [], syncs: new Set(), woken: new Set(), statusesCame: false },
-    housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, lastAt: 0 },
+    housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, passAt: null, ended: new Set(), lastAt: 0 },
     orphans: new Set(),
     volumes: newVolumeManager(),
     plugins: newPluginManager(),

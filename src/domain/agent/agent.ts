@@ -31,6 +31,7 @@ import { apiParts } from './api-owners.js';
 import { beginCgroupLook, cgroupLookReplied, planCgroupLook } from './cgroup-look.js';
 import { beginCollection, collectionReplied, planCollection } from './collection.js';
 import { deletorReplied } from './dead-containers.js';
+import { letEndedGo } from './ended-pods.js';
 import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
 import { beginImageCollection, imageCollectionAddress, imageCollectionReplied, planImageCollection } from './image-collection.js';
 import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotation } from './log-rotation.js';
@@ -64,6 +65,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       context.begin(turn);
       take(context, input);
       goOn(context);
+      letEndedGo(context);
       settleVolumes(context);
       for (const pod of takeMadeRoom(context)) admitAgain(context, pod);
       planHousekeeping(context);

@@ -2,6 +2,7 @@
 //
 //   idle -> snapshots (pod cgroups, pod directories) -> workers against wanted pods -> running (a fresh look at the runtime) -> idle
 //
+// A pod that ended as it should is let go of by itself (`ended-pods`), without a pass.
 // Invariants: nothing is cleaned up before every source has reported; the snapshots are older than the pod index they are compared
 // with, so a pod that is new can't look orphaned. A pass runs when something changed, not by a clock, and again while orphans remain.
 import type { Micros } from '../../ports/micros.js';
@@ -14,27 +15,27 @@ import { areAllSourcesReady } from '../pod-sources/pod-config.js';
 import { type KnownPod, syncKnownPods } from '../pod-workers/known-pods.js';
 import { isTerminalPhase } from '../status/phase.js';
 import { podFullName } from '../values/pod-references.js';
-import { activePods } from './active-pods.js';
+import { isActive } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
+import { letGo } from './ended-pods.js';
 import { orphanGraceSeconds } from './inherited-pods.js';
 import { deleteOrphanMirrors } from './mirror-pods.js';
 import { removeOrphanDirectory } from './orphan-directories.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { forgetUnknown } from './pod-statuses.js';
-import { removeProbes } from './probe-workers.js';
 import { forgetStatusWrites, queueStatusWrite } from './status-writes.js';
 import { loopProblem } from './sync-loop.js';
 import { releaseOrphanRanges } from './user-namespace-ranges.js';
-import { dispatchUpdate, syncAddress, withEffects } from './worker-effects.js';
+import { dispatchUpdate, withEffects } from './worker-effects.js';
 
 export const housekeepingAddress = { machine: 'housekeeping', key: '' } as const;
 const period: Micros = 2_000_000;
 
 /** Plans the next pass if something asks for one. */
 export function planHousekeeping(context: AgentContext): void {
-  const { housekeeping } = context.state;
-  if (housekeeping.phase !== 'idle' || !housekeeping.dirty) return;
-  context.turn.wakeAt(housekeepingAddress, Math.max(housekeeping.lastAt + period, context.turn.now));
+  const { phase, dirty, lastAt, passAt } = context.state.housekeeping;
+  if (phase !== 'idle' || (!dirty && passAt === null)) return;
+  context.turn.wakeAt(housekeepingAddress, Math.max(lastAt + period, dirty ? 0 : (passAt ?? 0), context.turn.now));
 }
 
 export function beginHousekeeping(context: AgentContext): void {
@@ -46,6 +47,7 @@ export function beginHousekeeping(context: AgentContext): void {
   if (['cgroups', 'directories'].some((slot) => turn.inFlight(housekeepingAddress, slot))) return;
   if (!areAllSourcesReady(state.config) || loopProblem(context) !== null) return;
   housekeeping.dirty = false;
+  housekeeping.passAt = null;
   housekeeping.phase = 'snapshots';
   housekeeping.cgroups = null;
   housekeeping.directories = null;
@@ -97,8 +99,8 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   removeDirectories(context, known, runningUids);
   releaseOrphanRanges(state, known, runningUids);
   deleteOrphanMirrors(context);
-  for (const pod of activePods(state)) {
-    if (known.has(uidOf(pod)) || state.admission.pending.has(uidOf(pod))) continue;
+  for (const pod of state.pods.pods.values()) {
+    if (known.has(uidOf(pod)) || state.admission.pending.has(uidOf(pod)) || !isActive(state, pod)) continue;
     const { mirror } = podAndMirror(state.pods, pod);
     dispatchUpdate(context, { type: 'create', pod, mirrorPod: mirror, runningPod: null, killOptions: null, startTime: turn.now });
   }
@@ -145,14 +147,6 @@ function removeCgroups(context: AgentContext, known: ReadonlyMap<string, KnownPo
     if (mayRun || state.runs.has(uid) || turn.inFlight(housekeepingAddress, `cgroup/${uid}`)) continue;
     turn.ask('podCgroups.destroy', housekeepingAddress, `cgroup/${uid}`, { name });
   }
-}
-
-function letGo(context: AgentContext, uid: string): void {
-  // Nothing more will happen to it in the runtime, and only now may its containers go.
-  context.state.collection.dirty = true;
-  context.turn.end(syncAddress(uid));
-  context.state.awaitingStatus.delete(uid);
-  removeProbes(context, uid);
 }
 
 function isRunning(pod: ListedPod): boolean {

@@ -35,7 +35,7 @@ export function isAdmitted(context: AgentContext, pod: Pod): boolean {
   state.admission.pending.delete(uid);
   const sysctls = admitSysctls(pod, allowlistOf(state.settings));
   if (sysctls.kind === 'rejected') return reject(context, pod, sysctls);
-  const otherPods = activePods(state).filter((other) => uidOf(other) !== uid);
+  const otherPods = activePods(state, uid);
   // Without an API there is no newer node than our own.
   const freshNode = state.api === null ? null : pending?.freshNode;
   const result = admitByPredicates({ pod, otherPods, node: admissionNode(context), ...(freshNode === undefined ? {} : { freshNode }) });

@@ -20,6 +20,7 @@ import { isStaticPod } from '../values/pod-kind.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { forgetRelease } from '../volume-manager/release-volumes.js';
 import type { AgentContext } from './agent-context.js';
+import { noteRunEnded } from './ended-pods.js';
 import { endPredecessors } from './inherited-pods.js';
 import { reconcileMirror } from './mirror-pods.js';
 import { computeStatus, refreshStatus, setStatus, showEnded, showStartFailures, terminateStatus, withTermination } from './pod-statuses.js';
@@ -156,8 +157,8 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   const { state, turn } = context;
   state.runs.delete(run.uid);
   turn.wakeAt({ machine: 'pod', key: run.uid }, null);
-  if (run.operation.op !== 'syncPod') state.housekeeping.dirty = true;
   runFinished(state.workers, run.uid, conclude(context, run), turn.now, effects);
+  if (run.operation.op !== 'syncPod') noteRunEnded(context, run.uid);
   // What was held back while containers could run may be told now.
   if (run.operation.op !== 'syncPod') {
     queueStatusWrite(state, run.uid);

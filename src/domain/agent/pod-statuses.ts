@@ -181,7 +181,17 @@ function beginsAnew(pod: Pod, mirrored: PodStatus | undefined, change: StatusCha
   return mirrored !== undefined && change.kind === 'set' && illegalTransition(pod, mirrored, change.status) !== null;
 }
 
-/** Drops what is kept for pods that nobody has heard of any more. */
+/** Drops what is kept for a pod that nobody has heard of any more. */
+export function forgetPod(state: AgentState, uid: string): void {
+  state.statuses.delete(uid);
+  setUnprepared(state, uid);
+  state.computed.delete(uid);
+  state.startFailures.delete(uid);
+  state.toldMissing.delete(uid);
+  if (!state.pleg.records.has(uid)) deleteFromPodCache(state.cache, uid);
+}
+
+/** The same for all of them. */
 export function forgetUnknown(state: AgentState, isKnown: (uid: string) => boolean): void {
   for (const uid of state.statuses.keys()) if (!isKnown(uid)) state.statuses.delete(uid);
   for (const uid of state.prepared.pods.keys()) if (!isKnown(uid)) setUnprepared(state, uid);

@@ -6,7 +6,7 @@
 //
 // Invariant: answers are taken in in the order in which the runtime was asked; what is older never replaces what is newer.
 import type { Micros } from '../../ports/micros.js';
-import type { ListedPod, RuntimeListing } from '../../ports/model/runtime-listing.js';
+import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply, ReplyFor } from '../kernel/machine.js';
@@ -76,7 +76,6 @@ function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
   }
   const listing = reply.outcome.value;
   if (relist.newest === null) inheritPods(context, listing.pods);
-  if (isOtherSet(relist.newest, listing)) state.housekeeping.dirty = true;
   relist.newest = listing;
   take(context, relisted(pleg, cache, listing.pods, listing.observedAt));
 }
@@ -112,7 +111,8 @@ function dispatchEvents(context: AgentContext): void {
     if (event.type !== 'ContainerRemoved' && state.pods.pods.has(event.uid)) changed.add(event.uid);
     const successor = successorOf(context, event.uid);
     if (successor !== null) changed.add(successor);
-    if (!state.workers.records.has(event.uid)) state.housekeeping.dirty = true;
+    // Something of a pod that nobody leads to its end; what is removed of it leaves nothing to do.
+    if (event.type !== 'ContainerRemoved' && !state.workers.records.has(event.uid)) state.housekeeping.dirty = true;
     state.collection.dirty = true;
   }
   if (changed.size > 0) syncPods(context, changed);
@@ -120,8 +120,4 @@ function dispatchEvents(context: AgentContext): void {
 
 function listingOf({ uid, name, namespace, sandboxes, containers }: PodRuntimeStatus): ListedPod {
   return { uid, name, namespace, sandboxes, containers };
-}
-
-function isOtherSet(before: RuntimeListing | null, after: RuntimeListing): boolean {
-  return before === null || (before !== after && (before.pods.length !== after.pods.length || before.pods.some((pod, i) => pod.uid !== after.pods[i]?.uid)));
 }

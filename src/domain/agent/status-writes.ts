@@ -14,7 +14,7 @@ import type { Address, Reply } from '../kernel/machine.js';
 import { configHashAnnotation } from '../pod-sources/static-pod-defaults.js';
 import { couldHaveRunningContainers } from '../pod-workers/queries.js';
 import { markSent, mayDeleteFromApi, needsReconcile, type StatusRecord } from '../status/status-manager.js';
-import { aim, heldToApi, newestPod, newStatusWrite, nextWriteStep, type StatusWrite, type WriteStep } from '../status/status-write.js';
+import { aim, heldToApi, newestPod, newStatusWrite, nextWriteStep, type StatusWrite, type StatusWrites, type WriteStep } from '../status/status-write.js';
 import { configMirrorAnnotation, isMirrorPod, isStaticPod } from '../values/pod-kind.js';
 import { podFullNameOf } from '../values/pod-references.js';
 import type { AgentContext } from './agent-context.js';
@@ -105,10 +105,16 @@ function ask({ turn }: AgentContext, uid: string, step: Exclude<WriteStep, { do:
 }
 
 export function statusWriteReplied(context: AgentContext, uid: string, reply: Reply<AgentOperations>): void {
-  const { state, turn } = context;
-  const writes = state.api?.statusWrites;
+  const { statuses, api } = context.state;
+  const writes = api?.statusWrites;
   const write = writes?.pods.get(uid);
   if (writes === undefined || write === undefined) return;
+  answered(context, uid, reply, writes, write);
+  if (!statuses.has(uid)) forgetStatusWrite(context, uid);
+}
+
+function answered(context: AgentContext, uid: string, reply: Reply<AgentOperations>, writes: StatusWrites, write: StatusWrite): void {
+  const { state, turn } = context;
   const version = write.sending ?? 0;
   writes.active--;
   write.sending = null;
@@ -187,13 +193,15 @@ function watchedPod({ api, statuses, pods, workers }: AgentState, uid: string): 
 }
 
 /** Drops what is kept for pods that nobody has heard of any more. */
-export function forgetStatusWrites({ state, turn }: AgentContext, isKnown: (uid: string) => boolean): void {
+export function forgetStatusWrites(context: AgentContext, isKnown: (uid: string) => boolean): void {
+  for (const uid of context.state.api?.statusWrites.pods.keys() ?? []) if (!isKnown(uid)) forgetStatusWrite(context, uid);
+}
+
+/** What is being sent goes with its answer. */
+export function forgetStatusWrite({ state, turn }: AgentContext, uid: string): void {
   const writes = state.api?.statusWrites;
-  if (writes === undefined) return;
-  for (const [uid, { sending }] of writes.pods) {
-    if (isKnown(uid) || sending !== null) continue;
-    writes.pods.delete(uid);
-    writes.queue.delete(uid);
-    turn.wakeAt(podAddress(uid), null);
-  }
+  if (writes === undefined || (writes.pods.get(uid)?.sending ?? null) !== null) return;
+  writes.pods.delete(uid);
+  writes.queue.delete(uid);
+  turn.wakeAt(podAddress(uid), null);
 }

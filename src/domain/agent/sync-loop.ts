@@ -16,6 +16,7 @@ import { volumeDataArrived } from '../volume-manager/volume-operations.js';
 import type { AgentContext } from './agent-context.js';
 import type { WaitingDelivery } from './agent-state.js';
 import { removeDeadContainers } from './dead-containers.js';
+import { noteDelivered } from './ended-pods.js';
 import { forgetAdmission, isAdmitted, isWaiting } from './pod-admission.js';
 import { podAndMirror, putPod, removePod, uidOf } from './pod-index.js';
 import { operationWoken } from './pod-operations.js';
@@ -59,7 +60,6 @@ export function drain(context: AgentContext): void {
     }
     // Only now: before its pods are known to the workers, a source that counts as seen would let housekeeping kill them.
     markHandled(context.state.config, delivery.source);
-    context.state.housekeeping.dirty = true;
   }
   for (const uid of backlog.syncs) {
     const pod = context.state.pods.pods.get(uid);
@@ -91,6 +91,7 @@ function handle(context: AgentContext, delivery: WaitingDelivery): readonly Pod[
     // What says nothing but a status costs next to nothing.
     if (delivery.op !== 'RECONCILE' && !mayWorkOn(context)) return pods.slice(i);
     handleOne(context, delivery.op, pod);
+    noteDelivered(context, delivery.op, pod);
   }
   return [];
 }

@@ -1,0 +1,102 @@
+// A pod that ended as it should goes by itself: nothing of the others is listed or looked at for it. A pass over everything is for what
+// nobody knows, and comes some minutes later all the same.
+import t from 'tap';
+import type { KubeletState } from '../../src/domain/agent/kubelet.js';
+import { kubeletMachine, SimCluster } from '../../src/sim/index.js';
+import { ApiWorld } from './api-world.js';
+import { minute, second } from './sim-pods.js';
+
+class EndedRun {
+  readonly world: ApiWorld;
+  private state: KubeletState | null = null;
+  private before = new Map<string, number>();
+
+  constructor(tap: { ok(holds: boolean, what: string): unknown }, runtimeTellsChanges: boolean) {
+    const agent = (state: KubeletState) => {
+      this.state = state;
+      return kubeletMachine(state);
+    };
+    this.world = new ApiWorld(new SimCluster({ seed: 1, apiserver: {}, node: {}, runtimeTellsChanges, agent }), tap);
+    this.world.run(5 * second);
+    for (let i = 0; i < 10; i++) this.world.create(`other-${i}`);
+    for (let i = 0; i < 10; i++) this.world.untilReady(`other-${i}`);
+    // What the agent began with is done.
+    this.world.run(6 * minute);
+    this.mark();
+  }
+
+  mark(): void {
+    this.before = new Map(this.world.node.model.performed);
+  }
+
+  passes(): number {
+    return (this.world.node.model.performed.get('podDirectories.list') ?? 0) - (this.before.get('podDirectories.list') ?? 0);
+  }
+
+  /** Where anything of the pod is kept or left. */
+  left(uid: string): string[] {
+    const agent = this.state?.agent;
+    const kept: Record<string, boolean | undefined> = {
+      worker: agent?.workers.records.has(uid),
+      status: agent?.statuses.has(uid),
+      computed: agent?.computed.has(uid),
+      prepared: agent?.prepared.pods.has(uid),
+      write: agent?.api?.statusWrites.pods.has(uid),
+      orphan: agent?.orphans.has(uid),
+      directory: this.world.node.host.state.podDirectories.has(uid),
+    };
+    return Object.keys(kept).filter((where) => kept[where] !== false);
+  }
+}
+
+for (const tells of [true, false]) {
+  t.test(tells ? 'with a runtime that tells of changes' : 'with a runtime that is listed each second', async (t) => {
+    const run = new EndedRun(t, tells);
+    const { world } = run;
+    world.patch('other-3', { metadata: { labels: { turn: '1' } } });
+    world.run(10 * second);
+    t.equal(run.passes(), 0, 'a label');
+    const uids: string[] = [];
+    for (const [name, grace] of [
+      ['a', 1],
+      ['b', 30],
+    ] as const) {
+      uids.push(world.create(name, { grace }).metadata.uid as string);
+      world.untilReady(name);
+      world.remove(name);
+      world.untilGone(name);
+    }
+    world.run(10 * second);
+    for (const uid of uids) t.strictSame(run.left(uid), [], 'nothing is left');
+    t.equal(run.passes(), 0, 'and nothing was looked for');
+    world.run(90 * second);
+    t.strictSame(world.node.containers(uids[0]), [], 'its containers are collected');
+    t.equal(run.passes(), 0);
+    world.run(5 * minute);
+    t.equal(run.passes(), 1, 'a pass comes later all the same');
+    world.run(30 * minute);
+    t.equal(run.passes(), 1, 'and none after that');
+    t.strictSame(world.cluster.violations, []);
+  });
+}
+
+t.test('what did not end as it should is found by a pass', async (t) => {
+  const run = new EndedRun(t, true);
+  const { world } = run;
+  const forced = world.create('forced', { grace: 30 }).metadata.uid as string;
+  world.untilReady('forced');
+  world.remove('forced', 0);
+  world.run(minute);
+  t.strictSame(run.left(forced), [], 'a pod that went from the API while it ran');
+  t.ok(run.passes() >= 1);
+  const killed = world.create('killed', { grace: 1 }).metadata.uid as string;
+  world.untilReady('killed');
+  world.node.kill();
+  world.remove('killed', 0);
+  world.run(minute);
+  world.node.start();
+  world.run(3 * minute);
+  t.strictSame(run.left(killed), [], 'a pod that went while the agent was away');
+  t.equal(world.running(killed), 0);
+  t.strictSame(world.cluster.violations, []);
+});
