@@ -80,6 +80,30 @@ for (const tells of [true, false]) {
   });
 }
 
+t.test('what many pods have left is collected some at a time', async (t) => {
+  const inFlight: number[] = [];
+  const agent = (state: KubeletState) => {
+    const machine = kubeletMachine(state);
+    return {
+      step: (...[current, input, turn]: Parameters<typeof machine.step>): void => {
+        machine.step(current, input, turn);
+        inFlight.push(current.agent.collection.outstanding);
+      },
+    };
+  };
+  const world = new ApiWorld(new SimCluster({ seed: 1, apiserver: {}, node: {}, runtimeTellsChanges: true, agent }), t);
+  world.run(5 * second);
+  const names = Array.from({ length: 40 }, (_, i) => `p${i}`);
+  for (const name of names) world.create(name, { grace: 1 });
+  world.untilReady(...names);
+  for (const name of names) world.remove(name);
+  world.until('all of them are gone', () => world.pods.length === 0);
+  t.equal(world.node.sandboxes().length, names.length, 'their sandboxes are there');
+  world.until('and are collected', () => world.node.sandboxes().length === 0);
+  t.equal(Math.max(...inFlight), 16, 'that many at most side by side');
+  t.strictSame(world.cluster.violations, []);
+});
+
 t.test('what did not end as it should is found by a pass', async (t) => {
   const run = new EndedRun(t, true);
   const { world } = run;

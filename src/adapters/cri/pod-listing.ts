@@ -32,20 +32,23 @@ export class PodListing {
   private containerBytes: Buffer | null = null;
   private sandboxes = new Map<string, Entry<ListedSandbox>>();
   private containers = new Map<string, Entry<ListedContainer>>();
-  private byUid = new Map<string, ListedPod>();
+  private readonly byUid = new Map<string, ListedPod>();
   pods: readonly ListedPod[] = [];
   foreign = 0;
 
   /** Takes the bytes of a ListPodSandboxResponse and a ListContainersResponse. Throws on malformed bytes, and is then as before. */
   update(sandboxBytes: Buffer, containerBytes: Buffer): void {
     if (this.sandboxBytes?.equals(sandboxBytes) === true && this.containerBytes?.equals(containerBytes) === true) return;
+    const changed = new Set<string>();
     const sandboxes = nextEntries(
       this.sandboxes,
+      changed,
       (visit) => walkItems(sandboxBytes, sandboxLayout, visit),
       (start, end) => decodeSandbox(sandboxBytes.subarray(start, end)),
     );
     const containers = nextEntries(
       this.containers,
+      changed,
       (visit) => walkItems(containerBytes, containerLayout, visit),
       (start, end) => decodeContainer(containerBytes.subarray(start, end)),
     );
@@ -54,50 +57,85 @@ export class PodListing {
     if (sandboxes === null && containers === null) return;
     this.sandboxes = sandboxes ?? this.sandboxes;
     this.containers = containers ?? this.containers;
-    this.regroup();
+    this.regroup(changed);
   }
 
   pod(uid: string): ListedPod | null {
     return this.byUid.get(uid) ?? null;
   }
 
-  private regroup(): void {
+  /** @param changed uids of the pods that something of has come, changed or gone: the others are neither grouped nor sorted anew */
+  private regroup(changed: ReadonlySet<string>): void {
     const groups = new Map<string, Group>();
     let foreign = 0;
     for (const { pod, item } of this.sandboxes.values()) {
       if (pod === null) foreign++;
-      else groupOf(groups, pod).sandboxes.push(item);
+      else if (changed.has(pod.uid)) groupOf(groups, pod).sandboxes.push(item);
     }
     for (const { pod, item } of this.containers.values()) {
       if (pod === null) foreign++;
-      else groupOf(groups, pod).containers.push(item);
+      else if (changed.has(pod.uid)) groupOf(groups, pod).containers.push(item);
     }
-    const byUid = new Map<string, ListedPod>();
-    for (const [uid, group] of groups) byUid.set(uid, podOf(group, this.byUid.get(uid)));
-    this.byUid = byUid;
-    this.pods = [...byUid.values()].sort((a, b) => compareText(a.uid, b.uid));
+    const fresh: ListedPod[] = [];
+    for (const uid of changed) {
+      const group = groups.get(uid);
+      if (group === undefined) {
+        this.byUid.delete(uid);
+        continue;
+      }
+      const pod = podOf(group, this.byUid.get(uid));
+      this.byUid.set(uid, pod);
+      fresh.push(pod);
+    }
+    this.pods = merged(
+      this.pods.filter(({ uid }) => !changed.has(uid)),
+      fresh.sort((a, b) => compareText(a.uid, b.uid)),
+    );
     this.foreign = foreign;
   }
 }
 
-/** The entries of an answer, or null when every one is as before. */
+/** Two lists in the order of uids, as one. */
+function merged(kept: readonly ListedPod[], fresh: readonly ListedPod[]): ListedPod[] {
+  const pods: ListedPod[] = [];
+  let next = 0;
+  for (const pod of kept) {
+    for (let other = fresh[next]; other !== undefined && compareText(other.uid, pod.uid) < 0; other = fresh[++next]) pods.push(other);
+    pods.push(pod);
+  }
+  pods.push(...fresh.slice(next));
+  return pods;
+}
+
+/** The entries of an answer, or null when every one is as before. Adds to `changedPods` whose have changed. */
 function nextEntries<Item>(
   before: ReadonlyMap<string, Entry<Item>>,
+  changedPods: Set<string>,
   walk: (visit: (id: string, state: number, start: number, end: number) => void) => void,
   decode: (start: number, end: number) => Entry<Item>,
 ): Map<string, Entry<Item>> | null {
   const after = new Map<string, Entry<Item>>();
+  let kept = 0;
   let changed = false;
+  const note = (entry: Entry<Item> | undefined): void => {
+    if (entry?.pod != null) changedPods.add(entry.pod.uid);
+  };
   walk((id, state, start, end) => {
     const known = before.get(id);
     if (known !== undefined && known.wireState === state) {
+      kept++;
       after.set(id, known);
       return;
     }
     changed = true;
-    after.set(id, decode(start, end));
+    const entry = decode(start, end);
+    note(known);
+    note(entry);
+    after.set(id, entry);
   });
-  return changed || after.size !== before.size ? after : null;
+  if (!changed && after.size === before.size) return null;
+  if (kept < before.size) for (const [id, entry] of before) if (!after.has(id)) note(entry);
+  return after;
 }
 
 function decodeSandbox(bytes: Buffer): Entry<ListedSandbox> {

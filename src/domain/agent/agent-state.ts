@@ -93,9 +93,15 @@ export interface HousekeepingState {
   lastAt: Micros;
 }
 
+export type CollectedItem =
+  | { readonly kind: 'container'; readonly id: string; readonly podUid: string; readonly stopFirst: boolean }
+  | { readonly kind: 'sandbox'; readonly id: string };
+
 export interface CollectionState {
   phase: 'idle' | 'listContainers' | 'removeContainers' | 'listSandboxes' | 'removeSandboxes' | 'logs';
   outstanding: number;
+  /** Containers and sandboxes that are to go and wait for their turn. */
+  readonly waiting: CollectedItem[];
   /** A round has its time. */
   planned: boolean;
   dirty: boolean;
@@ -200,7 +206,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     volumes: newVolumeManager(),
     plugins: newPluginManager(),
     userNamespaces: newUserNamespaces(settings.userNamespaces),
-    collection: { phase: 'idle', outstanding: 0, planned: false, dirty: false },
+    collection: { phase: 'idle', outstanding: 0, waiting: [], planned: false, dirty: false },
     imageCollection: newImageCollection(),
     logRotation: newLogRotation(),
     deleting: new Set(),

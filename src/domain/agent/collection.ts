@@ -18,6 +18,8 @@ import { loopProblem } from './sync-loop.js';
 
 export const collectionAddress = { machine: 'collection', key: '' } as const;
 const period: Micros = 60_000_000;
+/** Containers or sandboxes that go side by side; more wait. */
+const maxRemovals = 16;
 
 /** Plans the next round if something asks for one. */
 export function planCollection(context: AgentContext): void {
@@ -54,8 +56,9 @@ export function collectionReplied(context: AgentContext, reply: Reply<AgentOpera
       ask(context, () => context.turn.ask('podLogs.removeDirectory', collectionAddress, `logs/${name}`, { name }));
   }
   if (reply.op === 'sandboxes.stop' && reply.outcome.ok) removeSandbox(context, reply.slot.slice('stop/'.length));
-  if (reply.op === 'containers.stop' && reply.outcome.ok) removeLogs(context, reply.slot.slice('stop/'.length));
+  if (reply.op === 'containers.stop' && reply.outcome.ok) removeLogs(context, reply.slot.slice('stop/'.length), null);
   if (reply.op === 'podLogs.removeContainerLogs' && reply.outcome.ok) removeContainer(context, reply.slot.slice('files/'.length));
+  beginRemovals(context);
   if (collection.outstanding === 0) advance(context);
 }
 
@@ -86,31 +89,44 @@ function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
   const { pods } = reply.outcome.value;
   if (collection.phase === 'listContainers') removeContainers(context, pods);
   else removeSandboxes(context, pods);
+  beginRemovals(context);
   if (collection.outstanding === 0) advance(context);
 }
 
 function removeContainers(context: AgentContext, pods: readonly ListedPod[]): void {
   const { state, turn } = context;
-  state.collection.phase = 'removeContainers';
-  for (const { id, stopFirst } of containersToCollect(pods, state.settings.containerGc, gcContext(context), turn.now)) {
-    if (stopFirst)
-      ask(context, () => turn.ask('containers.stop', collectionAddress, `stop/${id}`, { containerId: id, gracePeriodSeconds: 2 }, state.settings.runtimeRequestTimeout));
-    else removeLogs(context, id);
-  }
+  const { collection } = state;
+  collection.phase = 'removeContainers';
+  const collected = containersToCollect(pods, state.settings.containerGc, gcContext(context), turn.now);
+  if (collected.length === 0) return;
+  const podUids = new Map(pods.flatMap(({ uid, containers }) => containers.map(({ id }) => [id, uid] as const)));
+  for (const { id, stopFirst } of collected) collection.waiting.push({ kind: 'container', id, podUid: podUids.get(id) ?? '', stopFirst });
 }
 
 function removeSandboxes(context: AgentContext, pods: readonly ListedPod[]): void {
+  const { collection } = context.state;
+  collection.phase = 'removeSandboxes';
+  for (const id of sandboxesToCollect(pods, gcContext(context))) collection.waiting.push({ kind: 'sandbox', id });
+}
+
+/** Hundreds may go at once: some at a time, so that what is to run need not wait for them. */
+function beginRemovals(context: AgentContext): void {
   const { state, turn } = context;
-  state.collection.phase = 'removeSandboxes';
-  for (const sandboxId of sandboxesToCollect(pods, gcContext(context))) {
-    ask(context, () => turn.ask('sandboxes.stop', collectionAddress, `stop/${sandboxId}`, { sandboxId }, state.settings.runtimeRequestTimeout));
+  const { collection, settings } = state;
+  while (collection.outstanding < maxRemovals) {
+    const item = collection.waiting.shift();
+    if (item === undefined) return;
+    const { id } = item;
+    if (item.kind === 'sandbox') ask(context, () => turn.ask('sandboxes.stop', collectionAddress, `stop/${id}`, { sandboxId: id }, settings.runtimeRequestTimeout));
+    else if (!item.stopFirst) removeLogs(context, id, item.podUid);
+    else ask(context, () => turn.ask('containers.stop', collectionAddress, `stop/${id}`, { containerId: id, gracePeriodSeconds: 2 }, settings.runtimeRequestTimeout));
   }
 }
 
-/** The logs go first, and a container whose logs can't go stays: without it they would be nobody's. */
-function removeLogs(context: AgentContext, containerId: string): void {
+/** The logs go first, and a container whose logs can't go stays: without it they would be nobody's. @param podUid null: has to be looked for */
+function removeLogs(context: AgentContext, containerId: string, podUid: string | null): void {
   const { state, turn } = context;
-  const files = isBeingRotated(context, containerId) ? null : logFiles(context, containerId);
+  const files = isBeingRotated(context, containerId) ? null : logFiles(context, containerId, podUid);
   if (files === null) {
     state.collection.dirty = true;
     return;
@@ -119,10 +135,11 @@ function removeLogs(context: AgentContext, containerId: string): void {
 }
 
 /** null: which log is the container's is not known yet. */
-function logFiles({ state }: AgentContext, containerId: string) {
-  for (const { cached } of state.cache.entries.values()) {
-    const container = cached.kind === 'status' ? cached.status.containers.find(({ id }) => id === containerId) : undefined;
-    if (cached.kind === 'status' && container !== undefined) return logFilesOf(state.settings, cached.status, container);
+function logFiles({ state: { cache, settings } }: AgentContext, containerId: string, podUid: string | null) {
+  for (const uid of podUid === null ? cache.entries.keys() : [podUid]) {
+    const cached = cache.entries.get(uid)?.cached;
+    const container = cached?.kind === 'status' ? cached.status.containers.find(({ id }) => id === containerId) : undefined;
+    if (cached?.kind === 'status' && container !== undefined) return logFilesOf(settings, cached.status, container);
   }
   return null;
 }

@@ -188,16 +188,19 @@ function usedImages({ state }: AgentContext, images: readonly RuntimeImage[]): s
   const names = new Set<string>();
   for (const { cached } of state.cache.entries.values())
     if (cached.kind === 'status') for (const { imageId, imageRef } of cached.status.containers) names.add(imageId).add(imageRef);
-  for (const pod of state.pods.pods.values()) addNames(pod, names);
-  for (const { pod } of state.runs.values()) addNames(pod, names);
-  for (const { active, pending } of state.workers.records.values()) for (const update of [active, pending]) if (update !== null && update.pod !== null) addNames(update.pod, names);
-  for (const { request } of state.images.runs.values()) addName(request.image, names);
+  // Many pods have the same image, and most are met more than once.
+  const asked = new Set<string>();
+  for (const pod of state.pods.pods.values()) addNames(pod, asked);
+  for (const { pod } of state.runs.values()) addNames(pod, asked);
+  for (const { active, pending } of state.workers.records.values()) for (const update of [active, pending]) if (update !== null && update.pod !== null) addNames(update.pod, asked);
+  for (const { request } of state.images.runs.values()) asked.add(request.image);
+  for (const image of asked) addName(image, names);
   return images.flatMap(({ id, repoTags, repoDigests }) => ([id, ...repoTags, ...repoDigests].some((name) => names.has(name)) ? [id] : []));
 }
 
 function addNames({ spec }: Pod, names: Set<string>): void {
-  for (const { image } of [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])]) addName(image ?? '', names);
-  for (const { image } of spec.volumes ?? []) if (image !== undefined) addName(image.reference ?? '', names);
+  for (const containers of [spec.initContainers, spec.containers, spec.ephemeralContainers]) for (const { image } of containers ?? []) names.add(image ?? '');
+  for (const { image } of spec.volumes ?? []) if (image !== undefined) names.add(image.reference ?? '');
 }
 
 /** In the full form, which is the runtime's; an image's id is one as it is. */
