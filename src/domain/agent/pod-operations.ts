@@ -20,7 +20,7 @@ import { isStaticPod } from '../values/pod-kind.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { forgetRelease } from '../volume-manager/release-volumes.js';
 import type { AgentContext } from './agent-context.js';
-import { noteRunEnded } from './ended-pods.js';
+import { noteRunEnded } from './clean-up-needs.js';
 import { endPredecessors } from './inherited-pods.js';
 import { reconcileMirror } from './mirror-pods.js';
 import { computeStatus, refreshStatus, setStatus, showEnded, showStartFailures, terminateStatus, withTermination } from './pod-statuses.js';
