@@ -2,10 +2,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { GrpcChannel, GrpcFailure } from '../../src/adapters/grpc/index.js';
+import type { KubeletRoute } from '../../src/adapters/http-server/index.js';
 import { apiRequestTrace, type FinishedSpan, grpcCallTrace, headersOf, remoteContext, requestTrace, type SpanContext, Tracer } from '../../src/adapters/tracing/index.js';
 import { ApiPeer, answer, calling, failureOf, nodes } from './api-peer.js';
+import { ask, serve } from './kubelet-server-peer.js';
 
 function recording(samplingRatePerMillion = 1_000_000): { readonly tracer: Tracer; readonly ended: FinishedSpan[] } {
   const ended: FinishedSpan[] = [];
@@ -112,4 +115,25 @@ t.test('requests that are answered', async (t) => {
   const all = recording();
   requestTrace(all.tracer, true)(asked).served(200);
   t.match(all.ended, [{ parent: null, failure: null, links: [{ spanId: remote.spanId }] }]);
+});
+
+t.test('a stream is made for its request until its end', async (t) => {
+  const { tracer, ended } = recording(0);
+  const current = (): string => `${tracer.current?.context.traceId ?? 'none'}\n`;
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(current());
+    await nextTurn();
+    yield Buffer.from(current());
+    // More than a socket takes at once: what comes after has waited for the client.
+    yield Buffer.alloc(4_000_000, '\n');
+    yield Buffer.from(current());
+  }
+  const route: KubeletRoute = { pattern: '/containerLogs/', methods: ['GET'], produces: null, answer: () => ({ kind: 'stream', status: 200, headers: {}, chunks: chunks() }) };
+  const { server } = await serve(t, { anonymous: true, routes: [route], trace: requestTrace(tracer, false) });
+  const { body } = await ask(server.port, '/containerLogs/ns/pod/c', { headers: headersOf(remote) });
+  t.strictSame(
+    body.split('\n').filter((line) => line !== ''),
+    Array.from({ length: 3 }, () => remote.traceId),
+  );
+  t.equal(ended.length, 1, 'and ends once');
 });

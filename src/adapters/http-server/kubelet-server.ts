@@ -204,7 +204,8 @@ export class KubeletServer {
     this.underWay.add(cancel);
     try {
       const answer = await this.answer(request, question);
-      await writeAnswer(response, request.method ?? '', 'target' in answer ? strictText(500, 'Upgrade request required') : answer, (error) => this.failed(error, request));
+      const shown = 'target' in answer ? strictText(500, 'Upgrade request required') : answer;
+      await this.within(request, () => writeAnswer(response, request.method ?? '', shown, (error) => this.failed(error, request)));
       // Whoever doesn't read keeps it in memory; those who wait for more of a stream may take their time.
       if (!('chunks' in answer) && !response.writableFinished) request.socket.setTimeout(this.limits.unreadMillis);
       // Whoever still sends a body that has been answered gets a moment to come to its end.
@@ -251,7 +252,8 @@ export class KubeletServer {
       socket.end();
       this.endSoon(socket, socket);
     });
-    await writeAnswer(response, request.method ?? '', answer, (error) => this.failed(error, request));
+    const shown = answer;
+    await this.within(request, () => writeAnswer(response, request.method ?? '', shown, (error) => this.failed(error, request)));
     this.served(request, response.statusCode, startedMillis);
   }
 
@@ -323,6 +325,12 @@ export class KubeletServer {
     const trace = begin({ method, pattern, scheme: tls === null ? 'http' : 'https', headers });
     this.traces.set(request, trace);
     return trace.within(answer);
+  }
+
+  /** What a stream asks of others while it is written is for this request, too. */
+  private within<T>(request: IncomingMessage, write: () => T): T {
+    const trace = this.traces.get(request);
+    return trace === undefined ? write() : trace.within(write);
   }
 
   private begun(request: IncomingMessage): number {
