@@ -81,7 +81,11 @@ export async function serve(
       return Promise.resolve(name === undefined ? null : { username: name, uid: '', groups: ['people'], extra: {} });
     },
   };
-  const authenticator = new Authenticator({ certificates, tokens: { reviews, cacheMillis: 120_000 }, anonymous, nowMillis: () => Date.now() });
+  const remainingMillis: number[] = [];
+  const authenticator = new Authenticator({
+    ...{ certificates, tokens: { reviews, cacheMillis: 120_000 }, anonymous, nowMillis: () => Date.now() },
+    onCertificate: (millis) => remainingMillis.push(millis),
+  });
   const errors: string[] = [];
   const server = await KubeletServer.listen({
     address: '127.0.0.1',
@@ -94,7 +98,7 @@ export async function serve(
     ...options,
   });
   t.teardown(() => server.close(0));
-  return { server, certificates, reviews, errors };
+  return { server, certificates, reviews, errors, remainingMillis };
 }
 
 export type Checks = Parameters<Parameters<typeof t.test>[0]>[0];

@@ -16,7 +16,7 @@ t.test('who is let in', async (t) => {
       return Promise.resolve('allow');
     },
   };
-  const { server, reviews } = await serve(t, { authorizer, owners: { secret: 'jane' } });
+  const { server, reviews, remainingMillis } = await serve(t, { authorizer, owners: { secret: 'jane' } });
   const now = Date.now();
   const rows: readonly (readonly [what: string, options: RequestOptions, status: number, asked: string | null])[] = [
     ['a client certificate', ca.sign('admin', ['system:masters'], 'client'), 200, 'admin [system:masters system:authenticated] get nodes/node-1/pods'],
@@ -43,6 +43,11 @@ t.test('who is let in', async (t) => {
     t.strictSame(asked, expected === null ? [] : [expected], what);
   }
   t.equal(reviews.asked, 3, 'each token was looked up once');
+  t.equal(remainingMillis.length, 2, 'of the certificates those count that let somebody in');
+  t.ok(
+    remainingMillis.every((millis) => millis > 0 && millis <= hour),
+    'by how long they are valid for yet',
+  );
 });
 
 t.test('anonymous, where it is allowed, and never after something was wrong', async (t) => {

@@ -95,3 +95,34 @@ t.test('calls of CSI drivers by driver, method and code; volumes that were left 
     `csi_operations_seconds_count{driver_name="csi.example.com",grpc_status_code="${code}",method_name="/csi.v1.Node/NodePublishVolume",migrated="false"} 1`;
   t.strictSame(lines.sort(), [of('DeadlineExceeded'), of('OK'), 'reconstruct_volume_operations_errors_total 2', 'reconstruct_volume_operations_total 3']);
 });
+
+t.test('images that are volumes, and hooks that fell back to HTTP', async (t) => {
+  const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 1 });
+  t.teardown(() => metrics.close());
+  const run = (containerName: string | null) => ({ request: { containerName, pullPolicy: 'Always' }, image: null, tookMicros: 0, credentials: null, attempt: 0, failures: [] });
+  const runs = new Map([
+    [1, run(null)],
+    [2, run('c')],
+    [3, run(null)],
+  ]);
+  const state = { agent: { images: { runs }, admission: { rejected: new Set() } } };
+  const images = new ObservedImages({ metrics, state } as never);
+  images.stepped();
+  images.stepped();
+  const volume = { containerPath: '/v', image: { image: 'data:1' } };
+  const created = (mounts: readonly object[] | undefined, ok: boolean) =>
+    images.answered(2, { at: 1, command: { op: 'containers.create', request: { config: { mounts } } } } as never, { op: 'containers.create', outcome: { ok } } as never);
+  created([volume, { hostPath: '/h' }, volume], true);
+  created([volume], false);
+  created(undefined, false);
+  const operations = new ObservedOperations({ metrics, state } as never);
+  for (const reason of ['LifecycleHTTPFallback', 'Created'])
+    operations.begun(1, { op: 'events.record', address: { machine: 'm', key: 'u' }, request: { involvedObject: { uid: 'u' }, type: 'Warning', reason } } as never);
+  const lines = (await metrics.text()).split('\n').filter((line) => /^kubelet_(image_volume|lifecycle)/.test(line));
+  t.strictSame(lines.sort(), [
+    'kubelet_image_volume_mounted_errors_total 1',
+    'kubelet_image_volume_mounted_succeed_total 2',
+    'kubelet_image_volume_requested_total 2',
+    'kubelet_lifecycle_handler_http_fallbacks_total 1',
+  ]);
+});

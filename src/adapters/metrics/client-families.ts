@@ -4,10 +4,13 @@ import { counter, gauge, histogram } from './family-kinds.js';
 
 const clientSeconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 const bodyBytes = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216];
+/** What is left to a certificate that somebody shows: from none over half an hour to a year. */
+const remainingSeconds = [0, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000];
 const lifeSeconds = [60, 3600, 14400, 86400, 604800, 2592000, 7776000, 15552000, 31104000, 124416000];
 const labels = ['host', 'verb'] as const;
 
 export const clientFamilies = {
+  apiserver_client_certificate_expiration_seconds: histogram('Seconds that the certificates of clients of this port are valid for yet, at each request.', remainingSeconds),
   kubelet_certificate_manager_client_expiration_renew_errors: counter('Attempts to renew the client certificate that failed.'),
   kubelet_certificate_manager_client_ttl_seconds: gauge('Seconds until the client certificate expires, below 0 since then; +Inf: there is none.'),
   kubelet_certificate_manager_server_rotation_seconds: histogram('How long a serving certificate had been valid when the next one took its place.', lifeSeconds),

@@ -18,6 +18,9 @@ import { containerOf } from './container-of.js';
 import type { LifecycleHook } from './lifecycle-hook-state.js';
 import type { SyncContext } from './sync-context.js';
 
+/** Reason of the event that tells of a hook over HTTPS that was answered over HTTP. */
+export const httpFallbackReason = 'LifecycleHTTPFallback';
+
 export type BegunHook = { readonly kind: 'begun'; readonly hook: LifecycleHook } | { readonly kind: 'failed'; readonly message: string };
 export type HookEnd = { readonly kind: 'succeeded' | 'again' } | { readonly kind: 'failed'; readonly message: string };
 
@@ -79,7 +82,7 @@ export function hookAnswered(hook: LifecycleHook, reply: Reply<AgentOperations>,
   const withoutTls = hook.http?.url.startsWith('http:') === true && hook.handler.httpGet?.scheme?.toLowerCase() === 'https';
   if (answer.kind === 'answered') {
     // Whatever it says, it was reached.
-    if (withoutTls) context.event(hook.pod, null, 'Warning', 'LifecycleHTTPFallback', fallbackText(hook.http?.url ?? ''));
+    if (withoutTls) context.event(hook.pod, null, 'Warning', httpFallbackReason, fallbackText(hook.http?.url ?? ''));
     return { kind: 'succeeded' };
   }
   if (!answer.plainHttp || hook.http === null || withoutTls) return { kind: 'failed', message: failureText(hook, answer.error, '') };

@@ -21,6 +21,8 @@ export interface AuthenticationOptions {
   readonly anonymous: boolean;
   readonly nowMillis: () => number;
   readonly retries?: RetryTimes;
+  /** Told, of each request that a certificate lets in, how long that one is valid for yet. */
+  readonly onCertificate?: (remainingMillis: number) => void;
 }
 
 const anonymousUser: UserInfo = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'], extra: {} };
@@ -42,11 +44,14 @@ export class Authenticator {
 
   /** null: 401. */
   async authenticate({ headers, certificate }: Credentials): Promise<UserInfo | null> {
-    const { certificates, tokens, anonymous } = this.options;
+    const { certificates, tokens, anonymous, nowMillis, onCertificate } = this.options;
     let failed = false;
     if (certificates !== null && certificate !== null) {
       const user = certificates.userOf(certificate);
-      if (user !== null && user !== 'invalid') return withGroup(user);
+      if (user !== null && user !== 'invalid') {
+        onCertificate?.(certificate.validToMillis - nowMillis());
+        return withGroup(user);
+      }
       failed ||= user === 'invalid';
     }
     if (tokens !== null) {

@@ -54,7 +54,6 @@ export async function openKubeletApi(
   if (!configuration.enableServer) return { port: null };
   const certificates = clientCertificates(context);
   const tls = servingTls(context, certificates, nodeName, startup);
-  const access = accessRules(context, resolver, certificates);
   const startedMillis = Date.now();
   const common = {
     address: apiAddress ?? configuration.address,
@@ -64,6 +63,7 @@ export async function openKubeletApi(
   const port = apiPort ?? configuration.port;
   const stats = await nodeNumbers();
   const own = await openOwnMetrics(context, resolver, teardown, { nodeName, startedMillis, diskUsage: stats.diskUsage });
+  const access = accessRules(context, resolver, certificates, own.certificateShown);
   const numbers = [...own.routes, ...stats.routes];
   const { tracing } = resolver.get(tokens.tracing);
   const traced = (serverType: 'readwrite' | 'readonly') => (tracing === null ? {} : { trace: tracing.request(serverType) });
@@ -123,14 +123,19 @@ function servingPair(context: DaemonContext, nodeName: string): ServingPair | nu
   return ownServingPair(certificateDirectory(loaded.options), nodeName, Date.now());
 }
 
-function accessRules({ loaded, logger }: DaemonContext, resolver: Resolver, certificates: ClientCertificates | null): AccessRules {
+function accessRules(
+  { loaded, logger }: DaemonContext,
+  resolver: Resolver,
+  certificates: ClientCertificates | null,
+  onCertificate: (remainingMillis: number) => void,
+): AccessRules {
   const { authentication, authorization } = loaded.configuration;
   const nowMillis = () => Date.now();
   const reviews = new ApiAccessReviews(resolver.get(tokens.apiWriter));
   const { webhook, anonymous } = authentication;
   if (certificates === null && !webhook.enabled && !anonymous.enabled) throw new StartRefusal('failed to run Kubelet: no authentication method configured');
   const tokensBy = webhook.enabled ? { reviews, cacheMillis: webhook.cacheTTL / nanosPerMillisecond } : null;
-  const authenticator = new Authenticator({ certificates, tokens: tokensBy, anonymous: anonymous.enabled, nowMillis });
+  const authenticator = new Authenticator({ certificates, tokens: tokensBy, anonymous: anonymous.enabled, nowMillis, onCertificate });
   if (authorization.mode !== 'Webhook') return { authenticator, authorizer: alwaysAllow };
   const { cacheAuthorizedTTL, cacheUnauthorizedTTL } = authorization.webhook;
   const onError = (error: unknown) => logger.log('error', 'Authorization error', { err: error instanceof Error ? error.message : String(error) });

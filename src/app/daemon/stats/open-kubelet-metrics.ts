@@ -17,6 +17,8 @@ type ServerType = 'readonly' | 'readwrite';
 
 export interface OwnMetrics {
   readonly routes: readonly KubeletRoute[];
+  /** Counts how long a client's certificate is valid for yet. */
+  readonly certificateShown: (remainingMillis: number) => void;
   readonly watching: (serverType: ServerType) => { readonly onBegun: (begun: BegunRequest) => void; readonly onServed: (served: ServedRequest) => void };
 }
 
@@ -70,6 +72,7 @@ export async function openOwnMetrics(context: DaemonContext, resolver: Resolver,
         },
       },
     ],
+    certificateShown: (remainingMillis) => metrics.observe('apiserver_client_certificate_expiration_seconds', {}, remainingMillis / 1000),
     watching: (serverType) => ({
       onBegun: (begun) => inFlight.change(labelsOf(begun, serverType), 1),
       onServed: (served) => {

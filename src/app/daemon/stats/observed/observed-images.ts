@@ -1,10 +1,12 @@
 // Images that containers needed, how long pulls took, images that were removed since nothing used them, and runs of credential provider plugins.
+// Images that are volumes.
 // Invariant: a run is counted once, when it has ended; a removal when the runtime has said that it is done.
 
 import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
 import type { ImageRun } from '../../../../domain/images/image-manager-state.js';
 import type { Command, Reply } from '../../../../domain/kernel/machine.js';
 import type { Micros } from '../../../../ports/micros.js';
+import type { ContainerConfig } from '../../../../ports/model/container-config.js';
 import type { PluginRun } from '../../../../ports/outbound/registry-credentials.js';
 import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 
@@ -42,6 +44,7 @@ export class ObservedImages implements ObservedPart {
   answered(now: Micros, begun: Begun | null, { op, outcome }: Reply<KubeletOperations>): void {
     if (begun === null) return;
     const { metrics } = this.watched;
+    if (op === 'containers.create') this.mounted((begun.command.request as { readonly config: ContainerConfig }).config, outcome.ok);
     if (op === 'images.remove' && outcome.ok) metrics.count('kubelet_image_garbage_collected_total', { reason: this.reason });
     if (op !== 'registryCredentials.runPlugin') return;
     const plugin = { plugin_name: (begun.command.request as PluginRun).name };
@@ -49,12 +52,21 @@ export class ObservedImages implements ObservedPart {
     if (!outcome.ok) metrics.count('kubelet_credential_provider_plugin_errors_total', plugin);
   }
 
+  private mounted({ mounts }: ContainerConfig, made: boolean): void {
+    const images = mounts?.filter(({ image }) => image !== undefined).length ?? 0;
+    if (images > 0) this.watched.metrics.count(made ? 'kubelet_image_volume_mounted_succeed_total' : 'kubelet_image_volume_mounted_errors_total', {}, images);
+  }
+
   stepped(): void {
     const { runs } = this.watched.state.agent.images;
     if (runs.size === 0 && this.runs.size === 0) return;
     for (const [id, run] of runs) {
       const known = this.runs.get(id);
-      if (known === undefined) this.runs.set(id, { run, wasPresent: run.image !== null });
+      if (known === undefined) {
+        this.runs.set(id, { run, wasPresent: run.image !== null });
+        // The events of an image that is a volume are no container's.
+        if (run.request.containerName === null) this.watched.metrics.count('kubelet_image_volume_requested_total', {});
+      }
       // Before a pull the image that is known is the one that was there.
       else if (run.image !== null && run.tookMicros === 0) known.wasPresent = true;
     }

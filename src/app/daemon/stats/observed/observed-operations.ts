@@ -2,6 +2,7 @@
 import { rejectionMetricLabel } from '../../../../domain/admission/admission-result.js';
 import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
 import type { Command, Reply } from '../../../../domain/kernel/machine.js';
+import { httpFallbackReason } from '../../../../domain/pod-sync/lifecycle-hook.js';
 import { preemptingReason } from '../../../../domain/preemption/preemption.js';
 import type { Micros } from '../../../../ports/micros.js';
 import type { SandboxConfig } from '../../../../ports/model/sandbox-config.js';
@@ -66,6 +67,7 @@ export class ObservedOperations implements ObservedPart {
   private said({ involvedObject, type, reason }: EventRecord): void {
     const { metrics, state } = this.watched;
     const uid = involvedObject.uid ?? '';
+    if (reason === httpFallbackReason) metrics.count('kubelet_lifecycle_handler_http_fallbacks_total', {});
     if (reason === preemptingReason) metrics.count('kubelet_preemptions', { preemption_signal: state.agent.admission.preempted.get(uid) ?? '' });
     if (type !== 'Warning' || !state.agent.admission.rejected.has(uid) || this.refused.has(uid)) return;
     this.refused.add(uid);
