@@ -25,6 +25,7 @@ import { PodLives } from './daemon/page/pod-lives.js';
 import { performer } from './daemon/performer.js';
 import { RuntimeNotices } from './daemon/runtime-notices.js';
 import { AgentObserver } from './daemon/stats/agent-observer.js';
+import { withPod } from './shell/pod-fields.js';
 import { Shell } from './shell/shell.js';
 import { tokens } from './tokens.js';
 import { bindVolumes } from './volume-modules.js';
@@ -207,7 +208,7 @@ const agentModule = module((bind) => {
       return new Shell<KubeletState, KubeletEvent, KubeletOperations>(kernel, {
         perform: tracing === null ? perform : tracing.around(perform),
         now: () => clock.now(),
-        log: (level, message, fields) => own.log(level, message, fields),
+        log: (level, message, fields) => own.log(level, message, withPod(kernel.state.agent, fields)),
         record: (now, input, output) => {
           recorder?.record(now, input, output);
           observer.step(now, input, output);

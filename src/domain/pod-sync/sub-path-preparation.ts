@@ -96,7 +96,7 @@ export function applySubPathReply({ subPaths, container }: ContainerStart, reply
   if (use === undefined) return null;
   if (!reply.outcome.ok) {
     const text = subPaths.phase === 'mount' ? subPathMountFailure : subPathDirectoryFailure;
-    return tell(reply.outcome.error.message, text(use.volumeName, container.name), context);
+    return tell(reply.outcome.error.message, text(use.volumeName, container.name), { podUID: reply.address.key, containerName: container.name }, context);
   }
   if (reply.op === 'subPaths.look') {
     if (subPaths.phase === 'directory' && subPaths.rootMode === null) subPaths.rootMode = reply.outcome.value.mode;
@@ -134,12 +134,12 @@ function next(preparation: SubPathPreparation): 'go on' {
   return 'go on';
 }
 
-function refused(reason: string, failure: string, { context }: Scene): { readonly failure: string } {
-  return { failure: tell(reason, failure, context) };
+function refused(reason: string, failure: string, { uid, containerName, context }: Scene): { readonly failure: string } {
+  return { failure: tell(reason, failure, { podUID: uid, containerName }, context) };
 }
 
 /** The reason is for the log alone: what is in the volume may not be the user's to know. */
-function tell(reason: string, failure: string, { turn }: SyncContext): string {
-  turn.log('warn', failure, { err: reason });
+function tell(reason: string, failure: string, of: { readonly podUID: string; readonly containerName: string }, { turn }: SyncContext): string {
+  turn.log('warn', failure, { err: reason, podUID: of.podUID, containerName: of.containerName });
   return failure;
 }
