@@ -34,7 +34,7 @@ class Manager {
   readonly worked: string[] = [];
   node: Node | null = null;
   apiData: ApiData | null = null;
-  csi: CsiView = { driver: () => null, driverObject: () => ({ synced: true, object: null }) };
+  csi: CsiView = { driver: () => null, updateAllocatable: () => false, driverObject: () => ({ synced: true, object: null }) };
   readonly run: MachineRun<VolumeManager, Do, AgentOperations>;
   /** Operations that fail, with their message. */
   readonly failing = new Map<string, string>();
@@ -192,7 +192,7 @@ const awaited: readonly (readonly [what: string, volume: Volume, comes: (manager
     driven,
     (manager) => {
       let synced = false;
-      manager.csi = { driver: () => record, driverObject: () => ({ synced, object: null }) };
+      manager.csi = { driver: () => record, updateAllocatable: () => false, driverObject: () => ({ synced, object: null }) };
       return (state, context) => {
         synced = true;
         csiDriversChanged(state, context);

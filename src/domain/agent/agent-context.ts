@@ -51,6 +51,8 @@ export interface ApiParts {
 export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   /** In this step; `mayWorkOn` counts them. */
   podsWorkedOn = 0;
+  /** Pods whose runs have found that they can't run here; they are ended after this step. */
+  readonly refusals = new Map<string, { readonly pod: Pod; readonly reason: string; readonly message: string }>();
   /** Pods whose volumes have changed; seen to at the end of the step. */
   readonly podsWithVolumes = new Set<string>();
   readonly settings: SyncSettings;
@@ -154,6 +156,10 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
 
   imageReady(podUid: string): void {
     this.state.backlog.woken.add(podUid);
+  }
+
+  refuse({ uid, pod }: SyncRun, reason: string, message: string): void {
+    this.refusals.set(uid, { pod, reason, message });
   }
 
   pullSecret(namespace: string, name: string): Secret | null {

@@ -40,7 +40,7 @@ import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
 import { warnOfNode } from './node-warnings.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
 import { beginPlugins, pluginSocketsChanged, takePluginReply, takePluginWake } from './plugins.js';
-import { admissionReplied, takeMadeRoom } from './pod-admission.js';
+import { admissionReplied, endRefused, takeMadeRoom } from './pod-admission.js';
 import { certificateStepReplied, certificateWoken, podCertificateMachine } from './pod-certificates.js';
 import { operationHookReplied, operationReplied, operationWoken } from './pod-operations.js';
 import { syncLoopAddress } from './pod-pace.js';
@@ -67,6 +67,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       goOn(context);
       letEndedGo(context);
       settleVolumes(context);
+      endRefused(context);
       for (const pod of takeMadeRoom(context)) admitAgain(context, pod);
       planHousekeeping(context);
       planCollection(context);

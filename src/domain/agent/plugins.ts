@@ -2,8 +2,10 @@
 import type { CSIDriver } from '../../ports/model/storage.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Address, Reply } from '../kernel/machine.js';
+import { planAllocatables, updateAllocatable } from '../plugins/csi-allocatable.js';
 import type { CsiView } from '../plugins/csi-view.js';
 import { ensureCsiNode, type PluginContext, pluginsReplied, pluginsWoken, scanPlugins } from '../plugins/plugin-manager.js';
+import { allocatableUpdated } from '../volume-manager/attach-limits.js';
 import { csiDriverChanged, csiDriversChanged } from '../volume-manager/csi-volumes.js';
 import type { AgentContext } from './agent-context.js';
 import { watchObjects } from './api-objects.js';
@@ -41,6 +43,7 @@ export function csiViewOf(context: AgentContext): CsiView {
   const { plugins } = context.state;
   return {
     driver: (name) => plugins.drivers.get(name) ?? null,
+    updateAllocatable: (name) => updateAllocatable(plugins, name, contextOf(context)),
     driverObject: (name) => {
       const { api } = context.state;
       if (api === null) return { synced: true, object: null };
@@ -52,6 +55,7 @@ export function csiViewOf(context: AgentContext): CsiView {
 
 export function csiDriverObjectsChanged(context: AgentContext): void {
   csiDriversChanged(context.state.volumes, context);
+  planAllocatables(context.state.plugins, contextOf(context));
 }
 
 function contextOf(context: AgentContext): PluginContext {
@@ -59,6 +63,8 @@ function contextOf(context: AgentContext): PluginContext {
     turn: context.turn,
     nodeName: context.nodeName,
     hasApi: context.state.api !== null,
+    allocatablePeriod: (name) => csiViewOf(context).driverObject(name).object?.spec.nodeAllocatableUpdatePeriodSeconds ?? null,
+    allocatableUpdated: (name) => allocatableUpdated(context.state.volumes, name, context),
     driverChanged: (name) => csiDriverChanged(context.state.volumes, name, context),
   };
 }

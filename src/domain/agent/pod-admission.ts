@@ -9,7 +9,7 @@
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import { type Admission, type Rejection, rejectionMetricLabel, rejectionStatusMessage } from '../admission/admission-result.js';
+import { type Admission, type Rejection, rejected, rejectionMetricLabel, rejectionStatusMessage } from '../admission/admission-result.js';
 import { admitAppArmor, admitDeclaredFeatures, admitPodLevelResources } from '../admission/node-support.js';
 import { admitByPredicates } from '../admission/predicates.js';
 import { admitSysctls, parseSysctlAllowlist, type SysctlAllowlist } from '../admission/sysctl-gate.js';
@@ -102,6 +102,19 @@ function reject(context: AgentContext, pod: Pod, rejection: Rejection): false {
   context.event(pod, null, 'Warning', reason, message);
   setStatus(context, pod, { phase: 'Failed', reason, message: rejectionStatusMessage(rejection), qosClass: podQosClass(pod) });
   return false;
+}
+
+/** Pods that were admitted, and can't run here after all. */
+export function endRefused(context: AgentContext): void {
+  const { refusals, turn } = context;
+  for (const [uid, { pod, reason, message }] of refusals) {
+    refusals.delete(uid);
+    turn.log('info', 'Pod rejected', { podUID: uid, reason: rejectionMetricLabel(reason), message });
+    context.event(pod, null, 'Warning', reason, message);
+    const statusChange = { reason, message: rejectionStatusMessage(rejected(reason, message)), disruptionReason: null, disruptionMessage: null };
+    const killOptions = { evict: true, gracePeriodOverride: null, statusChange, completion: null };
+    dispatchUpdate(context, { type: 'kill', pod, mirrorPod: null, runningPod: null, killOptions, startTime: turn.now });
+  }
 }
 
 function readNode({ state, turn }: AgentContext, uid: string): void {

@@ -3,12 +3,13 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
 import type { VolumesOfPods } from '../pod-sync/sync-context.js';
+import { attachmentLimitOf, limitReplied } from '../volume-manager/attach-limits.js';
 import { claimReplied, refreshVolumes, wantVolumes } from '../volume-manager/desired-volumes.js';
 import { nodeSeen, surveyReplied } from '../volume-manager/found-volumes.js';
 import { reconcileVolumes } from '../volume-manager/reconcile-volumes.js';
 import { releaseReplied, releaseVolumes, settleRelease } from '../volume-manager/release-volumes.js';
 import { volumeGroups } from '../volume-manager/volume-groups.js';
-import { claimMachine, releaseMachine, surveyMachine, volumeMachine } from '../volume-manager/volume-manager-state.js';
+import { claimMachine, limitMachine, releaseMachine, surveyMachine, volumeMachine } from '../volume-manager/volume-manager-state.js';
 import { volumeReplied } from '../volume-manager/volume-operations.js';
 import { blockVolumesOf, mountedVolumesOf, releaseState, volumesState } from '../volume-manager/volume-waiting.js';
 import type { AgentContext } from './agent-context.js';
@@ -21,6 +22,7 @@ export function volumesOfPods(context: AgentContext): VolumesOfPods {
   return {
     want: (uid: string, pod: Pod) => wantVolumes(volumes, uid, pod, context),
     state: (uid, waited) => volumesState(volumes, uid, waited),
+    attachmentLimit: (uid) => attachmentLimitOf(volumes, uid, context),
     refresh: (uid) => refreshVolumes(volumes, uid, context),
     mounted: (uid) => mountedVolumesOf(volumes, uid, context.nodeFacts.rootDirectory),
     devices: (uid) => blockVolumesOf(volumes, uid, context.nodeFacts.rootDirectory),
@@ -37,6 +39,7 @@ export function takeVolumeReply(context: AgentContext, reply: Reply<AgentOperati
   if (machine === volumeMachine) volumeReplied(volumes, key, reply, context);
   else if (machine === claimMachine) claimReplied(volumes, key, reply, context);
   else if (machine === releaseMachine) releaseReplied(volumes, key, reply, context);
+  else if (machine === limitMachine) limitReplied(volumes, key, reply, context);
   else if (machine === surveyMachine) surveyReplied(volumes, reply, context);
   else return false;
   return true;

@@ -44,7 +44,7 @@ export interface CsiNodeEntry {
 export interface CsiNodeJob {
   /** '': no driver; the CSINode is to be there, and to name the plugins that are drivers' by now. */
   readonly driver: string;
-  /** The registration that waits for it; null: nobody. */
+  /** The registration that waits for it; null: it is of a driver's count, or of no driver. */
   readonly socket: string | null;
   /** null: nothing is to be said of it any more. */
   readonly entry: CsiNodeEntry | null;
@@ -60,6 +60,8 @@ export interface PluginManager {
   readonly drivers: Map<string, CsiDriverRecord>;
   /** The first is being worked on. */
   readonly jobs: CsiNodeJob[];
+  /** Drivers whose count of volumes is being read anew. */
+  readonly counting: Set<string>;
   /** Whether the API is known to have a CSINode; it is made before the first driver comes. */
   csiNode: 'unknown' | 'asked' | 'there';
   /** It is asked again for from then on. */
@@ -69,7 +71,7 @@ export interface PluginManager {
 }
 
 export function newPluginManager(): PluginManager {
-  return { sockets: new Map(), drivers: new Map(), jobs: [], csiNode: 'unknown', csiNodeNotBefore: 0, scanAgain: false };
+  return { sockets: new Map(), drivers: new Map(), jobs: [], counting: new Set(), csiNode: 'unknown', csiNodeNotBefore: 0, scanAgain: false };
 }
 
 export const pluginScanAddress = { machine: 'plugin-scan', key: '' } as const;

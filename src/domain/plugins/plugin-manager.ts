@@ -18,6 +18,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { PluginInfo } from '../../ports/outbound/plugin-sockets.js';
 import type { Reply } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
+import { type AllocatableContext, allocatableEnded, allocatableRead, allocatableSlot, planAllocatable, updateAllocatable } from './csi-allocatable.js';
 import { addCsiNodeJob, csiNodeReplied, type KeeperContext } from './csi-node-keeper.js';
 import { csiVersionOf } from './csi-versions.js';
 import { type CsiNodeJob, csiNodeAddress, type PluginManager, type PluginRecord, pluginMachine, pluginScanAddress } from './plugin-manager-state.js';
@@ -35,7 +36,7 @@ const scanPeriod: Micros = microsPerSecond;
 const watchedScanPeriod: Micros = 300 * microsPerSecond;
 const csiType = 'CSIPlugin';
 
-export interface PluginContext extends Omit<KeeperContext, 'jobEnded'> {
+export interface PluginContext extends AllocatableContext {
   /** A CSI driver can be called from now on, or can't any more. */
   driverChanged(name: string): void;
 }
@@ -52,7 +53,8 @@ export function pluginsReplied(manager: PluginManager, reply: Reply<AgentOperati
   else if (machine === csiNodeAddress.machine) csiNodeReplied(manager, reply, keeping(manager, context));
   else if (machine === pluginMachine) {
     const record = manager.sockets.get(key);
-    if (record !== undefined) replied(manager, record, reply, context);
+    if (reply.slot === allocatableSlot) counted(manager, record, key, reply, context);
+    else if (record !== undefined) replied(manager, record, reply, context);
   } else return false;
   return true;
 }
@@ -63,6 +65,10 @@ export function pluginsWoken(manager: PluginManager, { machine, key }: { readonl
   else if (machine === pluginMachine) {
     const record = manager.sockets.get(key);
     if (record?.phase === 'refused') begin(record, context);
+    else if (record?.phase === 'registered') {
+      updateAllocatable(manager, record.info?.name ?? '', context);
+      planAllocatable(record, context);
+    }
   } else return false;
   return true;
 }
@@ -143,6 +149,12 @@ function replied(manager: PluginManager, record: PluginRecord, { op, outcome }: 
   }
 }
 
+/** An answer to how many volumes fit; of a socket that is gone it says nothing. */
+function counted(manager: PluginManager, record: PluginRecord | undefined, path: string, { outcome }: Reply<AgentOperations>, context: PluginContext): void {
+  if (record !== undefined) allocatableRead(manager, record, outcome as Parameters<typeof allocatableRead>[2], keeping(manager, context), context);
+  else for (const name of [...manager.counting]) if (manager.drivers.get(name)?.socket !== path) allocatableEnded(manager, name, null, context);
+}
+
 function known(manager: PluginManager, record: PluginRecord, info: PluginInfo | null, context: PluginContext): void {
   record.info = info;
   const { type = '', name = '', endpoint = '', supportedVersions = [] } = info ?? {};
@@ -192,7 +204,11 @@ function jobEnded(manager: PluginManager, { socket, driver }: CsiNodeJob, error:
     if (error !== null) context.turn.log('error', 'Failed to initialize CSINode', { err: error });
     return;
   }
-  const record = socket === null ? undefined : manager.sockets.get(socket);
+  if (socket === null) {
+    allocatableEnded(manager, driver, error, context);
+    return;
+  }
+  const record = manager.sockets.get(socket);
   if (record?.phase === 'leaving') {
     if (error !== null) context.turn.log('error', 'Failed to remove the CSI driver from the objects of the node', { driver, err: error });
     left(manager, record, context);
@@ -224,6 +240,7 @@ function notified(manager: PluginManager, record: PluginRecord, failure: string 
   }
   record.phase = 'registered';
   record.delay = 0;
+  planAllocatable(record, context);
   context.turn.log('info', 'Register new plugin', { driver: name, endpoint: manager.drivers.get(name)?.endpoint ?? '' });
   context.driverChanged(name);
   settle(manager, record, context);

@@ -15,6 +15,7 @@ import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.j
 import type { Turn } from '../kernel/machine.js';
 import type { ProbeResult } from '../status/probe-state.js';
 import type { RangeOfPod } from '../user-namespaces/user-namespaces.js';
+import type { AttachmentLimit } from '../volume-manager/attach-limits.js';
 import type { ReleaseState, VolumesState } from '../volume-manager/volume-waiting.js';
 import type { ActuatedResources } from './container-resize.js';
 import type { SyncRun } from './sync-run.js';
@@ -35,6 +36,8 @@ export interface VolumesOfPods {
   want(uid: string, pod: Pod): void;
   /** @param waited for how long the run has waited for them */
   state(uid: string, waited: Micros): VolumesState;
+  /** Whether volumes can't be attached since the node is full; `looking`: the run goes on when that is known. */
+  attachmentLimit(uid: string): AttachmentLimit;
   /** Those that show data are to show what is so now. */
   refresh(uid: string): void;
   /** By their names in the pod, as containers see them. */
@@ -86,6 +89,8 @@ export interface SyncContext {
   leaveImage(id: number): void;
   /** Records an event about the pod, or about one of its containers. */
   event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void;
+  /** The pod can't run here after all: it ends as one that was refused. */
+  refuse(run: SyncRun, reason: string, message: string): void;
   /** Records a warning about the node itself. */
   nodeWarning(reason: string, message: string): void;
   /** Remembers why a container could not be started (its waiting reason), or, with null, that it was. */

@@ -1,4 +1,5 @@
 // A run's waits for the volume manager: until its volumes are mounted, and until nothing is left of them.
+import { attachmentLimitReason } from '../volume-manager/attach-limits.js';
 import { volumePatience } from '../volume-manager/volume-waiting.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { StepOutcome, SyncRun } from './sync-run.js';
@@ -21,6 +22,16 @@ export function awaitVolumes(wait: VolumeWait, run: SyncRun, context: SyncContex
       turn.wakeAt(podAddress(run.uid), wait.since + volumePatience);
       return 'waiting';
     case 'failed':
+      switch (volumes.attachmentLimit(run.uid)) {
+        case 'looking':
+          return 'waiting';
+        case 'exceeded':
+          run.failure = state.message;
+          context.refuse(run, attachmentLimitReason, `Node has reached its volume attachment limit, rejecting pod. ${state.message}`);
+          return 'ended';
+        case 'none':
+          break;
+      }
       run.failure = state.message;
       if (state.told) context.event(run.pod, null, 'Warning', 'FailedMount', `Unable to attach or mount volumes: ${state.message}`);
       return 'ended';

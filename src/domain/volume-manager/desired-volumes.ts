@@ -25,6 +25,7 @@ const protection = 'kubernetes.io/pvc-protection';
 export function wantVolumes(manager: VolumeManager, uid: string, pod: Pod, context: VolumeContext): void {
   // Whatever was left over of an earlier life: what is wanted is not taken down.
   manager.releases.delete(uid);
+  manager.limitLooks.delete(uid);
   let wanted = manager.pods.get(uid);
   if (wanted === undefined) {
     wanted = { uid, pod, resolving: new Map(), names: new Map(), errors: new Map() };
@@ -72,6 +73,7 @@ export function unwantVolumes(manager: VolumeManager, uid: string): void {
     manager.dirty.add(name);
   }
   manager.pods.delete(uid);
+  manager.limitLooks.delete(uid);
 }
 
 /** Whoever can grow a volume looks again at whether it has grown, as often as the pod is seen to. */

@@ -118,6 +118,15 @@ export interface VolumeRelease {
   readonly failures: string[];
 }
 
+/** Whether volumes of a pod can't be attached since the node is full. */
+export interface LimitLook {
+  phase: 'attachments' | 'updating' | 'over';
+  /** Attachments that are being read, with their drivers. */
+  readonly waiting: Map<string, string>;
+  /** The one that is full; null: none is. */
+  driver: string | null;
+}
+
 export interface VolumeManager {
   readonly pods: Map<string, PodVolumes>;
   readonly desired: Map<string, DesiredVolume>;
@@ -126,6 +135,8 @@ export interface VolumeManager {
   /** By volume; an unmount's by volume and pod. */
   readonly backoffs: Map<string, VolumeBackoff>;
   readonly releases: Map<string, VolumeRelease>;
+  /** By pod. */
+  readonly limitLooks: Map<string, LimitLook>;
   /** By pod: the volumes that it has or may have, and those that are being mounted for it. */
   readonly held: Map<string, Set<string>>;
   /** Whether what earlier agents left is known. */
@@ -136,7 +147,7 @@ export interface VolumeManager {
 
 export function newVolumeManager(): VolumeManager {
   const maps = { pods: new Map(), desired: new Map(), actual: new Map(), operations: new Map(), backoffs: new Map(), releases: new Map(), held: new Map() };
-  return { ...maps, survey: 'none', dirty: new Set() };
+  return { ...maps, limitLooks: new Map(), survey: 'none', dirty: new Set() };
 }
 
 /** The pod has the volume from here on, or may have it. */
@@ -156,6 +167,7 @@ export function letVolumeGo({ held }: VolumeManager, uid: string, volumeName: st
 export const volumeMachine = 'volume';
 export const claimMachine = 'volume-claim';
 export const releaseMachine = 'volume-release';
+export const limitMachine = 'volume-limit';
 export const surveyMachine = 'volume-survey';
 
 export function volumeAddressOf(volumeName: string): { readonly machine: string; readonly key: string } {

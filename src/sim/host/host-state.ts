@@ -57,7 +57,7 @@ export interface SimPlugin {
   readonly name: string;
   readonly supportedVersions: readonly string[];
   readonly nodeId: string;
-  readonly maxVolumes: bigint;
+  maxVolumes: bigint;
   readonly topology: Readonly<Record<string, string>>;
   readonly capabilities: readonly string[];
   /** By volume: the bytes that it was last grown to. */
