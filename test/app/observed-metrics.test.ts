@@ -82,18 +82,33 @@ t.test('calls of CSI drivers by driver, method and code; volumes that were left 
   const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 1 });
   t.teardown(() => metrics.close());
   const drivers = new Map([['csi.example.com', { name: 'csi.example.com', endpoint: '/d.sock' }]]);
-  const observed = new ObservedVolumes({ metrics, state: { agent: { plugins: { drivers } } } } as never);
+  const spec = { kind: 'persistent', persistentVolume: { metadata: { name: 'pv' }, spec: { csi: { driver: 'csi.example.com', volumeHandle: 'h' } } } };
+  const volumes = { actual: new Map([['v1', { plugin: 'kubernetes.io/csi', spec }]]) };
+  const observed = new ObservedVolumes({ metrics, state: { agent: { plugins: { drivers }, volumes } } } as never);
   const answer = (op: string, outcome: object) =>
-    observed.answered(2_000_000, { at: 1_700_000, command: { op, request: { endpoint: '/d.sock' } } } as never, { op, outcome } as never);
+    observed.answered(
+      2_000_000,
+      { at: 1_700_000, command: { op, address: { machine: 'volume', key: 'v1' }, request: { endpoint: '/d.sock' } } } as never,
+      { op, outcome } as never,
+    );
   answer('csiNode.publish', { ok: true });
   answer('csiNode.publish', { ok: false, error: { kind: 'deadline-exceeded' } });
   answer('podVolumes.setUp', { ok: true });
+  answer('volumeMounts.setOwnership', { ok: true });
   const left = (plugin: string, data: string | null = null) => ({ plugin, volume: 'v', data, isDevice: false });
   answer('volumeMounts.survey', { ok: true, value: [{ uid: 'u', volumes: [left('kubernetes.io~empty-dir'), left('vendor~x'), left('kubernetes.io~csi', 'spoiled')] }] });
-  const lines = (await metrics.text()).split('\n').filter((line) => /^(csi_operations_seconds_count|reconstruct_volume)/.test(line));
+  const lines = (await metrics.text()).split('\n').filter((line) => /^(csi_operations_seconds_count|reconstruct_volume|storage_operation_duration_seconds_(count|sum))/.test(line));
   const of = (code: string) =>
     `csi_operations_seconds_count{driver_name="csi.example.com",grpc_status_code="${code}",method_name="/csi.v1.Node/NodePublishVolume",migrated="false"} 1`;
-  t.strictSame(lines.sort(), [of('DeadlineExceeded'), of('OK'), 'reconstruct_volume_operations_errors_total 2', 'reconstruct_volume_operations_total 3']);
+  const access = '{migrated="false",operation_name="volume_apply_access_control",status="success",volume_plugin="kubernetes.io/csi:csi.example.com"}';
+  t.strictSame(lines.sort(), [
+    of('DeadlineExceeded'),
+    of('OK'),
+    'reconstruct_volume_operations_errors_total 2',
+    'reconstruct_volume_operations_total 3',
+    `storage_operation_duration_seconds_count${access} 1`,
+    `storage_operation_duration_seconds_sum${access} 0.3`,
+  ]);
 });
 
 t.test('images that are volumes, and hooks that fell back to HTTP', async (t) => {

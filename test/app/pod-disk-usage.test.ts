@@ -111,7 +111,18 @@ t.test('a driver over its socket is asked only if it can tell; one that is away,
   };
   const [able, unable] = [await made('able', ['GET_VOLUME_STATS']), await made('unable', [])];
   const volume = (name: string): MeasuredVolume => ({ name: 'v', path: '/v', how: 'driver', driver: { name, volumeId: 'h1' }, isEphemeral: false, claimName: null });
-  const ask = (name: string) => driverUsage(new GrpcCsiNode(), (driver) => ({ able: able.socket, unable: unable.socket, away: join(base, 'none') })[driver] ?? null, volume(name));
+  const sick = await made('sick', ['GET_VOLUME_STATS', 'VOLUME_CONDITION']);
+  const sockets: Readonly<Record<string, string>> = { able: able.socket, unable: unable.socket, sick: sick.socket, away: join(base, 'none') };
+  const ask = (name: string, tellsHealth = false) => driverUsage(new GrpcCsiNode(), (driver) => sockets[driver] ?? null, volume(name), tellsHealth);
+  for (const abnormal of [true, false]) {
+    sick.condition = { abnormal, message: 'm' };
+    t.strictSame((await ask('sick', true))?.volumeHealthStats, { abnormal });
+  }
+  t.equal((await ask('sick'))?.volumeHealthStats, undefined, 'only with the gate');
+  sick.condition = null;
+  t.equal((await ask('sick', true))?.volumeHealthStats, undefined, 'a driver that says nothing');
+  able.condition = { abnormal: true, message: 'm' };
+  t.equal((await ask('able', true))?.volumeHealthStats, undefined, 'one that doesn’t say that it can tell');
   const told = await ask('able');
   t.ok(told !== null && told.capacityBytes > 0 && told.capacityBytes >= told.usedBytes && told.usedBytes > 0, JSON.stringify(told));
   t.match(able.calls.at(-1), { method: 'NodeGetVolumeStats', request: { volumeId: 'h1', volumePath: '/v' } });

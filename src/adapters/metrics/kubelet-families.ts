@@ -81,6 +81,7 @@ export const kubeletFamilies = {
   kubelet_volume_metric_collection_duration_seconds: histogram('Duration of looks at what a volume takes on disk.', seconds, ['metric_source']),
   kubelet_volume_stats_available_bytes: gauge('Bytes that are left of a claim.', claimLabels),
   kubelet_volume_stats_capacity_bytes: gauge('Bytes of a claim.', claimLabels),
+  kubelet_volume_stats_health_status_abnormal: gauge('Whether the driver of a claim says that it is not well.', claimLabels),
   kubelet_volume_stats_inodes: gauge('Inodes of a claim.', claimLabels),
   kubelet_volume_stats_inodes_free: gauge('Inodes that are left of a claim.', claimLabels),
   kubelet_volume_stats_inodes_used: gauge('Inodes that are used of a claim.', claimLabels),

@@ -76,6 +76,8 @@ export class MockCsiDriver {
   readonly faults: MockCsiFault[] = [];
   /** What kubelets said of the registration, the latest last. */
   readonly told: { readonly registered: boolean; readonly error: string }[] = [];
+  /** What it says of each volume's health; null: nothing. */
+  condition: { readonly abnormal: boolean; readonly message: string } | null = null;
   readonly socket: string;
   private server: Server | null = null;
   private readonly timers = new Set<NodeJS.Timeout>();
@@ -146,7 +148,7 @@ export class MockCsiDriver {
         const found = statfsSync(this.options.mounts === null ? this.made(text(volumeId)) : text(volumePath), { bigint: true });
         const bytes = { unit: Unit.BYTES, available: found.bavail * found.bsize, total: found.blocks * found.bsize, used: (found.blocks - found.bfree) * found.bsize };
         const inodes = { unit: Unit.INODES, available: found.ffree, total: found.files, used: found.files - found.ffree };
-        return { usage: [bytes, inodes], volumeCondition: undefined };
+        return { usage: [bytes, inodes], volumeCondition: this.condition ?? undefined };
       }),
     };
   }

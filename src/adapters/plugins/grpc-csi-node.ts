@@ -59,8 +59,9 @@ export class GrpcCsiNode implements PortOf<CsiNodeOperations> {
   }
 
   async stats({ endpoint, ...request }: CsiNodeOperations['stats']['request'], call: Call): Promise<CsiVolumeStats> {
-    const { usage } = await ask('stats', NodeService.nodeGetVolumeStats, endpoint, request, call);
-    return { usage: usage.map(({ unit, available, total, used }) => ({ unit: Unit[unit] ?? 'UNKNOWN', available, total, used })) };
+    const { usage, volumeCondition } = await ask('stats', NodeService.nodeGetVolumeStats, endpoint, request, call);
+    const condition = volumeCondition === undefined ? null : { abnormal: volumeCondition.abnormal, message: volumeCondition.message };
+    return { usage: usage.map(({ unit, available, total, used }) => ({ unit: Unit[unit] ?? 'UNKNOWN', available, total, used })), condition };
   }
 }
 

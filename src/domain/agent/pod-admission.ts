@@ -109,6 +109,7 @@ export function endRefused(context: AgentContext): void {
   const { refusals, turn } = context;
   for (const [uid, { pod, reason, message }] of refusals) {
     refusals.delete(uid);
+    context.state.admission.rejected.add(uid);
     turn.log('info', 'Pod rejected', { podUID: uid, reason: rejectionMetricLabel(reason), message });
     context.event(pod, null, 'Warning', reason, message);
     const statusChange = { reason, message: rejectionStatusMessage(rejected(reason, message)), disruptionReason: null, disruptionMessage: null };

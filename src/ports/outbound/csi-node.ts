@@ -39,6 +39,8 @@ export interface CsiNodeInfo {
 export interface CsiVolumeStats {
   /** `BYTES` and `INODES`, as far as the driver tells. */
   readonly usage: readonly { readonly unit: string; readonly available: bigint; readonly total: bigint; readonly used: bigint }[];
+  /** Whether the volume is well; null: the driver doesn't say. */
+  readonly condition: { readonly abnormal: boolean; readonly message: string } | null;
 }
 
 /** A request to the driver whose socket has this absolute path. */

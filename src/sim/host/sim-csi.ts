@@ -101,7 +101,7 @@ export class SimCsi {
 
   stats({ endpoint }: CsiNodeOperations['stats']['request']): CsiNodeOperations['stats']['reply'] {
     this.called(endpoint, 'stats');
-    return { usage: [{ unit: 'BYTES', available: 1n, total: 2n, used: 1n }] };
+    return { usage: [{ unit: 'BYTES', available: 1n, total: 2n, used: 1n }], condition: null };
   }
 
   prepare({ place, makesPlace, data }: CsiFileOperations['prepare']['request']): null {

@@ -5,17 +5,28 @@ import type { Call, PortOf } from '../../../ports/operation.js';
 import type { CsiNodeOperations } from '../../../ports/outbound/csi-node.js';
 import type { DriverUsage } from './pod-disk-usage.js';
 
-const capability = 'GET_VOLUME_STATS';
+const statsCapability = 'GET_VOLUME_STATS';
+const conditionCapability = 'VOLUME_CONDITION';
 const unlimited: Call = { signal: new AbortController().signal, timeoutMicros: null };
 
-/** @param endpointOf of a driver that can be called; null: it isn't registered */
-export async function driverUsage(node: PortOf<CsiNodeOperations>, endpointOf: (driver: string) => string | null, { driver, path }: MeasuredVolume): Promise<DriverUsage | null> {
+/**
+ * @param endpointOf of a driver that can be called; null: it isn't registered
+ * @param tellsHealth whether the volume's condition counts (`CSIVolumeHealth`)
+ */
+export async function driverUsage(
+  node: PortOf<CsiNodeOperations>,
+  endpointOf: (driver: string) => string | null,
+  { driver, path }: MeasuredVolume,
+  tellsHealth = false,
+): Promise<DriverUsage | null> {
   const endpoint = driver === null ? null : endpointOf(driver.name);
   if (driver === null || endpoint === null) return null;
   try {
-    if (!(await node.capabilities({ endpoint }, unlimited)).includes(capability)) return null;
-    const { usage } = await node.stats({ endpoint, volumeId: driver.volumeId, volumePath: path, stagingTargetPath: '' }, unlimited);
+    const capabilities = await node.capabilities({ endpoint }, unlimited);
+    if (!capabilities.includes(statsCapability)) return null;
+    const { usage, condition } = await node.stats({ endpoint, volumeId: driver.volumeId, volumePath: path, stagingTargetPath: '' }, unlimited);
     if (usage.length === 0) return null;
+    const hasCondition = tellsHealth && condition !== null && capabilities.includes(conditionCapability);
     const of = (unit: string) => usage.find((one) => one.unit === unit);
     const [bytes, inodes] = [of('BYTES'), of('INODES')];
     return {
@@ -25,6 +36,7 @@ export async function driverUsage(node: PortOf<CsiNodeOperations>, endpointOf: (
       inodes: Number(inodes?.total ?? 0n),
       inodesFree: Number(inodes?.available ?? 0n),
       inodesUsed: Number(inodes?.used ?? 0n),
+      ...(hasCondition ? { volumeHealthStats: { abnormal: condition.abnormal } } : {}),
     };
   } catch {
     return null;

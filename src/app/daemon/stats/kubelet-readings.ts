@@ -8,6 +8,8 @@ import type { KubeletState } from '../../../domain/agent/kubelet.js';
 import { podCertificateStates } from '../../../domain/pod-certificates/pod-certificates.js';
 import type { PodWorkerRecord } from '../../../domain/pod-workers/pod-worker-record.js';
 import { stateOf } from '../../../domain/pod-workers/pod-worker-record.js';
+import { metricPluginName } from '../../../domain/volume-manager/metric-plugin-name.js';
+import type { VolumeSpec } from '../../../domain/volumes/volume-spec.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { AgentObserver } from './agent-observer.js';
@@ -103,9 +105,14 @@ function containerReadings({ cache, pods }: AgentState): readonly KubeletReading
 }
 
 function volumeReadings({ volumes }: AgentState): readonly KubeletReading[] {
-  const count = (state: string, of: Iterable<{ readonly plugin: string; readonly pods: ReadonlyMap<string, unknown> }>): readonly KubeletReading[] => {
+  type Counted = { readonly plugin: string; readonly pods: ReadonlyMap<string, { readonly spec: VolumeSpec }> };
+  const count = (state: string, of: Iterable<Counted>): readonly KubeletReading[] => {
     const plugins = new Map<string, number>();
-    for (const { plugin, pods } of of) plugins.set(plugin, (plugins.get(plugin) ?? 0) + pods.size);
+    for (const { plugin, pods } of of) {
+      const [first] = pods.values();
+      const name = metricPluginName(plugin, first?.spec ?? null);
+      plugins.set(name, (plugins.get(name) ?? 0) + pods.size);
+    }
     return [...plugins].map(([plugin, total]) => ['volume_manager_total_volumes', { plugin_name: plugin, state }, total]);
   };
   return [...count('actual_state_of_world', volumes.actual.values()), ...count('desired_state_of_world', volumes.desired.values())];
@@ -125,7 +132,7 @@ function diskReadings(pods: readonly Pod[], diskUsage: PodDiskUsage): readonly K
     for (const [container, { usedBytes }] of usage?.containerLogs ?? []) {
       readings.push(['kubelet_container_log_filesystem_used_bytes', { container, namespace, pod, uid }, usedBytes ?? 0]);
     }
-    for (const { pvcRef, capacityBytes = 0, availableBytes = 0, usedBytes = 0, inodes = 0, inodesFree = 0, inodesUsed = 0 } of usage?.persistent ?? []) {
+    for (const { pvcRef, volumeHealthStats, capacityBytes = 0, availableBytes = 0, usedBytes = 0, inodes = 0, inodesFree = 0, inodesUsed = 0 } of usage?.persistent ?? []) {
       const key = `${pvcRef?.namespace}/${pvcRef?.name}`;
       // Of a claim that several pods use one speaks.
       if (pvcRef === undefined || claims.has(key)) continue;
@@ -134,6 +141,7 @@ function diskReadings(pods: readonly Pod[], diskUsage: PodDiskUsage): readonly K
       readings.push(['kubelet_volume_stats_capacity_bytes', labels, capacityBytes], ['kubelet_volume_stats_available_bytes', labels, availableBytes]);
       readings.push(['kubelet_volume_stats_used_bytes', labels, usedBytes], ['kubelet_volume_stats_inodes', labels, inodes]);
       readings.push(['kubelet_volume_stats_inodes_free', labels, inodesFree], ['kubelet_volume_stats_inodes_used', labels, inodesUsed]);
+      if (volumeHealthStats !== undefined) readings.push(['kubelet_volume_stats_health_status_abnormal', labels, volumeHealthStats.abnormal ? 1 : 0]);
     }
   }
   return readings;

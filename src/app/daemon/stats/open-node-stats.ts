@@ -19,6 +19,7 @@ import {
 import { type CadvisorFilesystem, type CadvisorMachine, familyTexts, metricsContentType, resourceFamilies } from '../../../adapters/metrics/index.js';
 import { parseMountinfo } from '../../../adapters/native-linux/index.js';
 import { nodeAllocatableCgroup } from '../../../domain/cgroups/pod-cgroup-name.js';
+import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
 import type { Part } from '../../../domain/stats/node-summary.js';
 import { parseCpuSet } from '../../../domain/values/cpu-set.js';
 import { measuredVolumes } from '../../../domain/volume-manager/measured-volumes.js';
@@ -141,14 +142,16 @@ function ownCgroup(): string {
 }
 
 function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolver): PodDiskUsage {
-  const { configuration, options } = loaded;
+  const { configuration, options, gates } = loaded;
+  const tellsHealth = featureEnabled(gates, 'CSIVolumeHealth');
+  const endpointOf = (name: string) => resolver.get(tokens.kernel).state.agent.plugins.drivers.get(name)?.endpoint ?? null;
   return new PodDiskUsage({
     walks: {
       files: directFilesUsage,
       tree: treeUsage,
       volume: (path) => native.trees.usage(path, treeEntriesMax).catch(() => null),
       filesystem: (path) => filesystemOf(native.filesystemUsage, path),
-      driver: (volume) => driverUsage(resolver.get(tokens.csiNode), (name) => resolver.get(tokens.kernel).state.agent.plugins.drivers.get(name)?.endpoint ?? null, volume),
+      driver: (volume) => driverUsage(resolver.get(tokens.csiNode), endpointOf, volume, tellsHealth),
     },
     volumes: ({ metadata: { uid = '' } }) => measuredVolumes(resolver.get(tokens.kernel).state.agent.volumes, uid, options.rootDir),
     rootDirectory: options.rootDir,

@@ -17,6 +17,8 @@ export interface DriverUsage {
   readonly inodes: number;
   readonly inodesFree: number;
   readonly inodesUsed: number;
+  /** Absent: the driver doesn't say, or isn't to be asked. */
+  readonly volumeHealthStats?: { readonly abnormal: boolean };
 }
 
 export interface DiskWalks {

@@ -2,7 +2,8 @@
 import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
 import type { Reply } from '../../../../domain/kernel/machine.js';
 import { reconstructedSpec } from '../../../../domain/volume-manager/found-volumes.js';
-import type { VolumeOperation, VolumeOperationKind } from '../../../../domain/volume-manager/volume-manager-state.js';
+import { metricPluginName } from '../../../../domain/volume-manager/metric-plugin-name.js';
+import type { ActualVolume, VolumeOperation, VolumeOperationKind } from '../../../../domain/volume-manager/volume-manager-state.js';
 import { unescapeName } from '../../../../domain/volumes/volume-spec.js';
 import type { Micros } from '../../../../ports/micros.js';
 import type { PortErrorKind } from '../../../../ports/port-error.js';
@@ -65,12 +66,20 @@ export class ObservedVolumes implements ObservedPart {
 
   answered(now: Micros, begun: Begun | null, reply: Reply<KubeletOperations>): void {
     if (reply.op === 'volumeMounts.survey' && reply.outcome.ok) this.surveyed(reply.outcome.value as KubeletOperations['volumeMounts.survey']['reply']);
+    if (begun !== null && reply.op === 'volumeMounts.setOwnership') this.ownershipSet(secondsBetween(begun.at, now), begun, reply.outcome.ok);
     if (begun === null || !isCsiCall(reply.op)) return;
     const { endpoint } = begun.command.request as { readonly endpoint: string };
     const driver = [...this.watched.state.agent.plugins.drivers.values()].find((one) => one.endpoint === endpoint);
     const code = reply.outcome.ok ? 'OK' : grpcCodes[reply.outcome.error.kind];
     const labels = { driver_name: driver?.name ?? '', grpc_status_code: code, method_name: `/csi.v1.Node/${csiMethods[reply.op]}`, migrated: 'false' };
     this.watched.metrics.observe('csi_operations_seconds', labels, secondsBetween(begun.at, now));
+  }
+
+  /** A walk that gave a volume to the pod's group. */
+  private ownershipSet(seconds: number, { command }: Begun, worked: boolean): void {
+    const actual = this.watched.state.agent.volumes.actual.get(command.address.key);
+    const labels = { migrated: 'false', operation_name: 'volume_apply_access_control', status: worked ? 'success' : 'fail-unknown' };
+    this.watched.metrics.observe('storage_operation_duration_seconds', { ...labels, volume_plugin: pluginOf(actual) }, seconds);
   }
 
   private surveyed(found: KubeletOperations['volumeMounts.survey']['reply']): void {
@@ -88,7 +97,7 @@ export class ObservedVolumes implements ObservedPart {
     if (operations.size === 0 && this.operations.size === 0) return;
     for (const operation of operations.values()) {
       if (this.operations.has(operation)) continue;
-      this.operations.set(operation, { at: now, operation, plugin: actual.get(operation.volumeName)?.plugin ?? '' });
+      this.operations.set(operation, { at: now, operation, plugin: pluginOf(actual.get(operation.volumeName)) });
       const key = keyOf(operation);
       if (!this.since.has(key)) this.since.set(key, { at: now, volumeName: operation.volumeName });
     }
@@ -116,6 +125,10 @@ export class ObservedVolumes implements ObservedPart {
     this.since.delete(keyOf(operation));
     metrics.observe('volume_operation_total_seconds', { operation_name: `overall_${name}`, plugin_name: plugin }, secondsBetween(first, now));
   }
+}
+
+function pluginOf(actual: ActualVolume | undefined): string {
+  return actual === undefined ? '' : metricPluginName(actual.plugin, actual.spec);
 }
 
 function keyOf({ volumeName, uid, kind }: VolumeOperation): string {
