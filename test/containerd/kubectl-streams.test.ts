@@ -1,13 +1,13 @@
 // kubectl against a node of a cluster on a real containerd: logs, commands, terminals, copies and ports, through the mock apiserver and the
 // kubelet's own port, which lets in whom the apiserver vouches for.
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { get } from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { skipWithoutKubectl } from './kubectl.js';
-import { freePort, nodeName } from './kubelet-process.js';
+import { freePort, manifest, nodeName, scripted } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';
 import { type Cluster, running, testCluster } from './stream-cluster.js';
 
@@ -37,7 +37,7 @@ async function exec(t: Test, cluster: Cluster): Promise<void> {
   t.match(await run(['exec', '-i', 'works', '--', 'cat'], 'hello'), { code: 0, text: /^hello$/ });
   const large = randomBytes(6_000_000).toString('base64');
   const counted = await run(['exec', '-i', 'works', '--', 'sh', '-c', 'md5sum | cut -c1-8; echo done'], large);
-  t.match(counted, { code: 0, text: /^[0-9a-f]{8}\ndone\n$/ }, 'eight megabytes of input arrive');
+  t.match(counted, { code: 0, text: `${createHash('md5').update(large).digest('hex').slice(0, 8)}\ndone\n` }, 'eight megabytes of input arrive, each byte');
   t.match(await run(['exec', 'works', '--', '/none']), { text: /no such file or directory/ });
   const written = join(cluster.containerd.directory, 'copied');
   writeFileSync(`${written}.in`, large);
@@ -59,31 +59,50 @@ async function attach(t: Test, cluster: Cluster): Promise<void> {
   t.pass('what is typed arrives, what it says comes back');
 }
 
-async function portForward(t: Test, cluster: Cluster): Promise<void> {
-  await running(cluster, 'serves', 'while :; do echo "GET heard" | nc -l -p 8080 >/dev/null; done');
-  const local = await freePort();
-  const child = spawn('kubectl', ['--kubeconfig', cluster.kubeconfig, 'port-forward', 'pod/serves', `${local}:8080`], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let said = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    said += chunk.toString();
-  });
-  await cluster.kubelet.until('the port is there', async () => said.includes('Forwarding from'));
-  for (let i = 0; i < 5; i++) {
-    const answer = await new Promise<string>((resolve) => {
-      let text = '';
-      const socket = connect(local, '127.0.0.1', () => socket.end('ask\n'));
-      socket.on('data', (chunk: Buffer) => {
-        text += chunk.toString();
+/** The body of what is at a path of a forwarded port; why there is none. */
+function fetched(port: number, path: string): Promise<string> {
+  return new Promise((resolve) => {
+    const asked = get({ host: '127.0.0.1', port, path, agent: false }, (response) => {
+      let body = '';
+      response.setEncoding('latin1');
+      response.on('data', (chunk: string) => {
+        body += chunk;
       });
-      socket.once('close', () => resolve(text));
-      socket.once('error', () => resolve(text));
+      response.once('error', (error) => resolve(String(error)));
+      response.once('end', () => resolve(body));
     });
-    if (answer.includes('GET heard')) {
-      t.pass('a connection reaches the container');
-      break;
-    }
-    if (i === 4) t.fail(`no answer: ${answer}`);
-  }
+    asked.once('error', (error) => resolve(String(error)));
+  });
+}
+
+/** In a network of its own, so that its port is its own. */
+async function portForward(t: Test, cluster: Cluster): Promise<void> {
+  const { run, containerd, kubeconfig, kubelet } = cluster;
+  const connections = 40;
+  const script = `mkdir /www; for i in $(seq ${connections}); do seq $i 60000 > /www/$i; done; exec httpd -f -p 8080 -h /www`;
+  const containers = [scripted(containerd, 'main', script)];
+  await run(['apply', '-f', '-'], JSON.stringify(manifest('serves', { hostNetwork: false, automountServiceAccountToken: false, containers })));
+  await run(['wait', 'pod/serves', '--for=condition=Ready', '--timeout=60s']);
+  // Before the port is forwarded: kubectl gives up with the first connection that is refused.
+  await kubelet.until('it serves', async () => (await run(['exec', 'serves', '--', 'wget', '-q', '-O', '-', `http://127.0.0.1:8080/${connections}`])).text.endsWith('\n60000\n'));
+  const [local, shut] = [await freePort(), await freePort()];
+  const child = spawn('kubectl', ['--kubeconfig', kubeconfig, 'port-forward', 'pod/serves', `${local}:8080`, `${shut}:9`], { stdio: ['ignore', 'pipe', 'pipe'] });
+  t.teardown(() => child.kill('SIGKILL'));
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+  await kubelet.until('the ports are there', async () => said.split('Forwarding from').length > 2);
+  const wanted = (from: number) => Array.from({ length: 60_001 - from }, (_, i) => `${from + i}\n`).join('');
+  const bodies = await Promise.all(Array.from({ length: connections }, (_, i) => fetched(local, `/${i + 1}`)));
+  t.strictSame(
+    bodies.flatMap((body, i) => (body === wanted(i + 1) ? [] : [`connection ${i + 1}: ${body.length} bytes, ${body.slice(0, 80)}`])),
+    [],
+    'many at once, each with its own bytes',
+  );
+  t.match(await fetched(shut, '/'), /Error/, 'a port that nobody listens on');
+  await kubelet.until('it is told why', async () => /error forwarding port 9 to pod .*connection refused/.test(said));
   child.kill();
 }
 

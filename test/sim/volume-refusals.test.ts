@@ -68,6 +68,51 @@ for (const [sentence, volume, message, faults = []] of rows) {
   });
 }
 
+/** Every source that the API knows, and that this kubelet neither has nor leaves to a CSI driver. */
+const sourcesOfOthers: Readonly<Record<string, object>> = {
+  cephfs: { monitors: ['m'] },
+  flexVolume: { driver: 'example.com/x' },
+  flocker: { datasetName: 'd' },
+  gitRepo: { repository: 'https://example.com/r' },
+  glusterfs: { endpoints: 'e', path: 'p' },
+  photonPersistentDisk: { pdID: 'p' },
+  quobyte: { registry: 'r', volume: 'v' },
+  rbd: { monitors: ['m'], image: 'i' },
+  scaleIO: { gateway: 'g', system: 's', volumeName: 'v', secretRef: { name: 'x' } },
+  storageos: { volumeName: 'v' },
+};
+const sourcesOfDrivers: Readonly<Record<string, readonly [source: object, driver: string]>> = {
+  awsElasticBlockStore: [{ volumeID: 'v' }, 'ebs.csi.aws.com'],
+  azureDisk: [{ diskName: 'd', diskURI: '/u', kind: 'Managed' }, 'disk.csi.azure.com'],
+  azureFile: [{ secretName: 's', shareName: 'h' }, 'file.csi.azure.com'],
+  cinder: [{ volumeID: 'v' }, 'cinder.csi.openstack.org'],
+  gcePersistentDisk: [{ pdName: 'p' }, 'pd.csi.storage.gke.io'],
+  portworxVolume: [{ volumeID: 'v' }, 'pxd.portworx.com'],
+  vsphereVolume: [{ volumePath: '[ds] v' }, 'csi.vsphere.vmware.com'],
+};
+t.test('volumes of the old in-tree plugins: an event says that there is none, or a CSI driver has them', async (t) => {
+  for (const [source, fields] of Object.entries(sourcesOfOthers)) {
+    const run = new VolumeRun();
+    run.pod('bad', [{ name: 'v', [source]: fields } as Volume]);
+    run.pod('good', [{ name: 'work', emptyDir: {} }]);
+    run.until('it says so', () => run.said('bad').length > 0);
+    const cause = `(no volume plugin matched|this kubelet does not have the plugin kubernetes\\.io/[a-z-]+) \\(${source}\\)$`;
+    t.match(run.said('bad')[0], new RegExp(`^Unable to attach or mount volumes: unmounted volumes=\\[v\\].*${cause}`), source);
+    t.equal(run.phase('bad'), 'Pending', source);
+    run.until('others run', () => run.phase('good') === 'Running', 10_000_000);
+  }
+  for (const [source, [fields, driver]] of Object.entries(sourcesOfDrivers)) {
+    const run = new VolumeRun();
+    run.pod('bad', [{ name: 'v', [source]: fields } as Volume]);
+    const inUse = () => String((run.admin.get('nodes', 'n1', null).body.status as { readonly volumesInUse?: readonly string[] }).volumesInUse);
+    t.ok(
+      run.until('it waits for its driver’s volume to be attached', () => inUse().startsWith(`kubernetes.io/csi/${driver}^`)),
+      `${source}: ${inUse()}`,
+    );
+    t.equal(run.phase('bad'), 'Pending', source);
+  }
+});
+
 const escapes = ['../out', 'a/../../out', '/etc/passwd', '..data'];
 t.test('paths that lead out of their volume are refused by the API, or by the node', async (t) => {
   for (const path of escapes) {
