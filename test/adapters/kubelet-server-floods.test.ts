@@ -1,5 +1,6 @@
 // What one client, or many together, can make the kubelet's port do before it is known who they are, or without reading answers: a bounded amount.
 import { createServer } from 'node:http';
+import { Agent } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import t from 'tap';
@@ -45,6 +46,19 @@ t.test('requests of one connection are answered one after the other', async (t) 
   await rawly(t, server.port, request.repeat(400)).ended;
   t.ok(seen.all <= 2, `a flood ends its connection: ${seen.all} were answered`);
   t.equal((await ask(server.port, '/configz', bearer('secret'))).status, 200, 'and the server goes on');
+});
+
+t.test('a connection that is kept for many requests gathers nothing', async (t) => {
+  const { server } = await serve(t, { owners: { secret: 'jane' } });
+  const warnings: string[] = [];
+  const warned = ({ message }: Error) => warnings.push(message);
+  process.on('warning', warned);
+  t.teardown(() => process.off('warning', warned));
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.teardown(() => agent.destroy());
+  for (let i = 0; i < 50; i++) t.equal((await ask(server.port, '/pods', { ...bearer('secret'), agent })).status, 200);
+  t.equal(await server.connections(), 1);
+  t.strictSame(warnings, [], 'Node warns of the eleventh listener of a kind');
 });
 
 t.test('a request that waits when its client goes is not worked on', async (t) => {

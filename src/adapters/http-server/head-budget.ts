@@ -9,6 +9,7 @@ const lookMillis = 250;
 export class HeadBudget {
   /** Connections that wait for a head, and what they had sent in all when that began. */
   private readonly waiting = new Map<Socket, number>();
+  private readonly known = new WeakSet<Socket>();
   private readonly connectionsUnseen: number;
   private looking: NodeJS.Timeout | null = null;
 
@@ -22,7 +23,8 @@ export class HeadBudget {
 
   /** From now on the connection waits for a head. */
   begin(socket: Socket): void {
-    if (!this.waiting.has(socket)) socket.once('close', () => this.end(socket));
+    if (!this.known.has(socket)) socket.once('close', () => this.end(socket));
+    this.known.add(socket);
     this.waiting.set(socket, socket.bytesRead);
     if (this.looking === null && this.waiting.size > this.connectionsUnseen) this.looking = setInterval(() => this.look(), lookMillis).unref();
   }
