@@ -171,6 +171,30 @@ t.test('an agent that starts anew asks anew, and the container runs on', async (
   t.equal(run.cluster.node().containers(uid).length, 1);
 });
 
+const failing: readonly (readonly [what: string, operation: string])[] = [
+  ['the service account', 'apiReader.get'],
+  ['the key', 'podCertificateKeys.generate'],
+  ['the request', 'apiWriter.create'],
+];
+for (const [what, operation] of failing) {
+  t.test(`${what} can’t be had for a while: it is tried again, ever more rarely, and comes about in the end`, async (t) => {
+    const run = new VolumeRun({
+      ...gate,
+      faults: [{ operation, trigger: { fromMicros: 6 * second, untilMicros: 5 * minute }, action: { kind: 'error', moment: 'before', error: 'unavailable', message: 'not now' } }],
+    });
+    run.run(2 * second);
+    run.pod('a', [volumeOf()]);
+    const tries = (): number => [...(run.cluster.node().agent.api?.podCertificates.values() ?? [])][0]?.failures ?? 0;
+    run.run(4 * minute);
+    t.ok(tries() >= 6 && tries() <= 10, `${tries()} tries in four minutes`);
+    t.strictSame(unanswered(run), []);
+    run.until('it is asked for in the end', () => unanswered(run).length === 1, 3 * minute);
+    issue(run, 'QUFB');
+    run.until('it runs', () => run.phase('a') === 'Running');
+    t.strictSame(run.cluster.violations, []);
+  });
+}
+
 const bad: readonly (readonly [sentence: string, status: object, expected: RegExp])[] = [
   ['a verdict that there isn’t', { conditions: [{ type: 'Maybe', status: 'True' }] }, /must be one of Issued, Denied, Failed/],
   ['issued without a certificate', { conditions: [{ type: 'Issued', status: 'True' }] }, /status.certificateChain: Required value/],
