@@ -8,7 +8,7 @@ import { createGzip } from 'node:zlib';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { ContainerLogOperations } from '../../ports/outbound/container-logs.js';
 import { checkName, DirectoryHandle, walking } from './directory-handle.js';
-import { allSteps, carryOut, errnoName, FileRefusal } from './file-errors.js';
+import { allSteps, carryOut, errnoName, FileRefusal, inSlices } from './file-errors.js';
 import { elementsBelow } from './log-places.js';
 
 const directoryMode = 0o755;
@@ -38,9 +38,13 @@ export class FileContainerLogs implements PortOf<ContainerLogOperations> {
 
   /** A look at one path costs one call of the kernel: there may be hundreds, at every interval. */
   measure({ paths }: ContainerLogOperations['measure']['request'], call: Call): Promise<ContainerLogOperations['measure']['reply']> {
-    return carryOut('containerLogs.measure', paths[0] ?? '', call, () => {
-      const places = paths.map((path) => this.placeOf(path) && path);
-      return { sizeBytes: places.map((path) => sizeOf(path)) };
+    return carryOut('containerLogs.measure', paths[0] ?? '', call, async () => {
+      for (const path of paths) this.placeOf(path);
+      const sizeBytes: (number | null)[] = [];
+      await inSlices('containerLogs.measure', paths[0] ?? '', call, paths, (path) => {
+        sizeBytes.push(sizeOf(path));
+      });
+      return { sizeBytes };
     });
   }
 

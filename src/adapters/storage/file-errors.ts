@@ -2,6 +2,7 @@
 // Invariant: whatever leaves `carryOut` is a PortError that names the port's operation.
 import type { Call } from '../../ports/operation.js';
 import { PortError, type PortErrorKind } from '../../ports/port-error.js';
+import { LoopShare } from '../time/index.js';
 
 const kinds: Readonly<Record<string, PortErrorKind>> = {
   ENOENT: 'not-found',
@@ -60,6 +61,22 @@ export async function carryOut<T>(operation: string, subject: string, call: Call
     return await work();
   } catch (error) {
     throw fileError(error, operation, subject);
+  }
+}
+
+/**
+ * Work on many files, which may be slow ones, in slices: others have their turn between two pieces, and may change what the later ones find.
+ * Stops between two pieces when the call is cancelled.
+ */
+export async function inSlices<T>(operation: string, subject: string, call: Call, items: readonly T[], work: (item: T) => void): Promise<void> {
+  const share = new LoopShare();
+  for (const item of items) {
+    const wait = share.pause();
+    if (wait !== null) {
+      await wait;
+      if (call.signal.aborted) throw new PortError({ kind: 'cancelled', message: 'context canceled', operation, subject });
+    }
+    work(item);
   }
 }
 

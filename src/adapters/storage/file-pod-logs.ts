@@ -6,7 +6,7 @@ import { restartCountOfLogDirectory } from '../../domain/values/log-paths.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { PodLogOperations } from '../../ports/outbound/pod-files.js';
 import { checkName, DirectoryHandle, walking } from './directory-handle.js';
-import { allSteps, carryOut, errnoName, FileRefusal } from './file-errors.js';
+import { allSteps, carryOut, errnoName, FileRefusal, inSlices } from './file-errors.js';
 import { elementsBelow } from './log-places.js';
 import { mountAtOrBelow, removeEverything, removeTree } from './remove-tree.js';
 
@@ -87,13 +87,16 @@ export class FilePodLogs implements PortOf<PodLogOperations> {
   }
 
   removeDeadLinks(_request: null, call: Call): Promise<number> {
-    return carryOut('podLogs.removeDeadLinks', this.paths.linksDirectory, call, () => {
+    const { linksDirectory } = this.paths;
+    return carryOut('podLogs.removeDeadLinks', linksDirectory, call, async () => {
       let removed = 0;
-      for (const entry of this.links.entries()) {
-        if (!entry.isSymbolicLink() || !entry.name.endsWith(logSuffix) || !this.isDead(entry.name)) continue;
-        this.links.unlink(entry.name);
+      const names = this.links.entries().flatMap((entry) => (entry.isSymbolicLink() && entry.name.endsWith(logSuffix) ? [entry.name] : []));
+      await inSlices('podLogs.removeDeadLinks', linksDirectory, call, names, (name) => {
+        // Since they were listed it may have gone, or have become something else.
+        if (this.links.look(name)?.isSymbolicLink() !== true || !this.isDead(name)) return;
+        this.links.unlink(name);
         removed++;
-      }
+      });
       return removed;
     });
   }
