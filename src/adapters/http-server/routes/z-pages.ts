@@ -1,5 +1,6 @@
 // /flagz, /statusz and /debug/flags/v (spec/config-and-api.md, 10.2): what the process was started with, how it is, and how much it logs.
 import { goQuote } from '../../../domain/values/go-text.js';
+import { formatYaml } from '../../yaml/index.js';
 import type { HttpAnswer } from '../http-answer.js';
 import type { KubeletQuestion, KubeletRoute } from '../kubelet-routes.js';
 
@@ -85,7 +86,13 @@ const notAcceptable = {
   code: 406,
 };
 
-/** Text for people, JSON for those who name kind and version; plain JSON would have no version that could be kept to. */
+/** How what is for programs is written. */
+const written: Readonly<Record<string, (value: object) => string>> = {
+  'application/json': (value) => JSON.stringify(value, null, 2),
+  'application/yaml': formatYaml,
+};
+
+/** Text for people, JSON or YAML for those who name kind and version; without that it would have no version that could be kept to. */
 function zPage({ headers }: KubeletQuestion, kind: string, plain: () => string, structured: () => object): HttpAnswer {
   const accept = headers.accept ?? '';
   for (const part of accept === '' ? ['text/plain'] : accept.split(',')) {
@@ -93,12 +100,13 @@ function zPage({ headers }: KubeletQuestion, kind: string, plain: () => string, 
     if (type === 'text/plain' || type === '*/*' || type === 'text/*') return { status: 200, headers: text, body: plain() };
     const named = new Map(parameters.map((parameter) => parameter.split('=', 2) as [string, string]));
     const version = named.get('v') === 'v1alpha1' ? oldApiVersion : named.get('v') === 'v1beta1' ? apiVersion : null;
-    if (type !== 'application/json' || named.get('g') !== 'config.k8s.io' || named.get('as') !== kind || version === null) continue;
+    const write = Object.hasOwn(written, type) ? written[type] : undefined;
+    if (write === undefined || named.get('g') !== 'config.k8s.io' || named.get('as') !== kind || version === null) continue;
     const deprecation = version === oldApiVersion ? { Warning: `299 - "${version} ${kind} is deprecated, use ${apiVersion}"` } : {};
     return {
       status: 200,
-      headers: { 'Content-Type': `application/json;g=config.k8s.io;v=${named.get('v')};as=${kind}`, ...deprecation },
-      body: JSON.stringify({ kind, apiVersion: version, metadata: { name: 'kubelet' }, ...structured() }, null, 2),
+      headers: { 'Content-Type': `${type};g=config.k8s.io;v=${named.get('v')};as=${kind}`, ...deprecation },
+      body: write({ kind, apiVersion: version, metadata: { name: 'kubelet' }, ...structured() }),
     };
   }
   return { status: 406, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(notAcceptable, null, 2) };
