@@ -220,6 +220,26 @@ scene('a critical pod makes itself room', (world, t) => {
   t.equal(world.node.state.agent.admission.preempted.size, 0, 'which is forgotten with the pod');
 });
 
+const slowEnds = [
+  ['ends within its grace', 'run=forever', false],
+  ['does not end for a minute', 'run=forever,ignore-term', true],
+] as const;
+for (const [sentence, behaviour, overdue] of slowEnds) {
+  scene(`a pod that is killed for a critical one, and ${sentence}`, (world, t) => {
+    world.create('low', { grace: 20, containers: { c: behaviour }, spec: { containers: quantities('3') } });
+    world.untilReady('low');
+    // The runtime takes far longer to kill than it may.
+    if (overdue) world.node.setFaults([{ operation: 'containers.stop', trigger: {}, action: { kind: 'delay', moment: 'before', micros: 40_000_000 } }]);
+    world.create('critical', { spec: { containers: quantities('3'), priorityClassName: 'system-node-critical' } });
+    world.untilReady('critical');
+    const told = world.node.events('low').filter(({ record }) => record.reason === 'ExceededGracePeriod');
+    t.equal(told.length, overdue ? 1 : 0);
+    if (overdue) t.match(told[0]?.record, { type: 'Warning', message: 'Container runtime did not kill the pod within specified grace period.' });
+    world.run(2 * minute);
+    t.match(world.status('low'), { phase: 'Failed', reason: 'Preempting' });
+  });
+}
+
 scene('services in the environment; none of the pods starts before they are known', (world, t) => {
   const body = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'db' }, spec: { clusterIP: '10.96.0.7', ports: [{ port: 5432, name: 'sql' }] } };
   const { code } = world.ask('create', { resource: { group: '', version: 'v1', plural: 'services' }, body });

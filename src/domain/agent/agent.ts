@@ -39,6 +39,7 @@ import { beginRelist, requestPodRelist } from './looks.js';
 import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
 import { warnOfNode } from './node-warnings.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
+import { endOverdue, overdueKillMachine } from './overdue-kills.js';
 import { beginPlugins, pluginSocketsChanged, takePluginReply, takePluginWake } from './plugins.js';
 import { admissionReplied, endRefused, takeMadeRoom } from './pod-admission.js';
 import { certificateStepReplied, certificateWoken, podCertificateMachine } from './pod-certificates.js';
@@ -267,6 +268,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case tokenRefreshMachine:
       tokenDue(context, address.key);
+      return;
+    case overdueKillMachine:
+      endOverdue(context, address.key);
       return;
     case podCertificateMachine:
       certificateWoken(context, address.key);

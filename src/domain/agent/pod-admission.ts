@@ -20,6 +20,7 @@ import { derived } from '../values/derived.js';
 import { activePods } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
 import { ownNode } from './api-state.js';
+import { expectEnd } from './overdue-kills.js';
 import { uidOf } from './pod-index.js';
 import { setStatus } from './pod-statuses.js';
 import type { AgentSettings } from './settings.js';
@@ -137,6 +138,7 @@ function preempt(context: AgentContext, pod: Pod, victims: readonly Pod[], lacki
     context.event(victim, null, 'Warning', preemptingReason, preemptingMessage);
     const killOptions = { evict: true, gracePeriodOverride: null, statusChange, completion: `${machine}/${uid}` };
     dispatchUpdate(context, { type: 'kill', pod: victim, mirrorPod: null, runningPod: null, killOptions, startTime: turn.now });
+    expectEnd(context, victim, null);
   }
 }
 

@@ -1,0 +1,26 @@
+// Pods that the node itself kills, and that are still there when they should have ended long ago: their events say so, the kill goes on.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { isPodKnownTerminated } from '../pod-workers/queries.js';
+import { microsPerSecond } from '../values/time.js';
+import type { AgentContext } from './agent-context.js';
+import { uidOf } from './pod-index.js';
+
+export const overdueKillMachine = 'overdue-kill';
+/** The reference's: half as long again as the pod has, and ten seconds at least. */
+const leastWait: Micros = 10 * microsPerSecond;
+const patience = 1.5;
+
+/** @param gracePeriodSeconds what the killer grants; null: the pod's own */
+export function expectEnd({ turn }: AgentContext, pod: Pod, gracePeriodSeconds: number | null): void {
+  const grace = gracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
+  turn.wakeAt({ machine: overdueKillMachine, key: uidOf(pod) }, turn.now + Math.max(leastWait, Math.floor(grace * patience * microsPerSecond)));
+}
+
+export function endOverdue(context: AgentContext, uid: string): void {
+  const { pods, workers } = context.state;
+  const pod = pods.pods.get(uid);
+  context.turn.end({ machine: overdueKillMachine, key: uid });
+  if (pod === undefined || isPodKnownTerminated(workers, uid)) return;
+  context.event(pod, null, 'Warning', 'ExceededGracePeriod', 'Container runtime did not kill the pod within specified grace period.');
+}
