@@ -12,6 +12,7 @@ import type { Address, Reply } from '../kernel/machine.js';
 import { mirrorPlan, mirrorPod } from '../pod-sources/mirror-pod.js';
 import type { PodWorkerRecord } from '../pod-workers/pod-worker-record.js';
 import { isPodForMirrorPodTerminatingByFullName } from '../pod-workers/queries.js';
+import { illegalTransition } from '../status/status-manager.js';
 import { isMirrorPod, isStaticPod } from '../values/pod-kind.js';
 import { podFullNameOf } from '../values/pod-references.js';
 import { isNewerVersion } from '../values/resource-version.js';
@@ -56,12 +57,18 @@ export function reconcileMirror(context: AgentContext, pod: Pod): void {
   const mirror = shownMirror(context, fullName);
   const node = ownNode(api);
   const plan = mirrorPlan(pod, mirror, node);
-  if (plan === 'delete' && mirror !== null) deleteMirror(context, mirror);
+  if (mirror !== null && (plan === 'delete' || showsEarlierLife(context, pod, mirror))) deleteMirror(context, mirror);
   if (plan !== 'create' || node === null) return;
   turn.log('info', 'Creating a mirror pod for static pod', { pod: fullName });
   const { namespace = '' } = pod.metadata;
   const object = mirrorPod(pod, node);
   turn.ask('apiWriter.create', addressOf(fullName), request, { ...pods, namespace, name: null, subresource: null, object }, timeout);
+}
+
+/** The pod runs again under its uid, and what its mirror says of its containers can't be taken back. */
+function showsEarlierLife({ state }: AgentContext, pod: Pod, mirror: Pod): boolean {
+  const status = state.statuses.get(uidOf(pod))?.status;
+  return status !== undefined && illegalTransition(pod, mirror.status ?? {}, status) !== null;
 }
 
 /** Until it has ended its mirror is left as it is; one that has ended is shown as that. */

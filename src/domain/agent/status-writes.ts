@@ -13,7 +13,7 @@ import type { PortFailure } from '../../ports/port-error.js';
 import type { Address, Reply } from '../kernel/machine.js';
 import { configHashAnnotation } from '../pod-sources/static-pod-defaults.js';
 import { couldHaveRunningContainers } from '../pod-workers/queries.js';
-import { markSent, mayDeleteFromApi, needsReconcile, type StatusRecord } from '../status/status-manager.js';
+import { illegalTransition, markSent, mayDeleteFromApi, needsReconcile, type StatusRecord } from '../status/status-manager.js';
 import { aim, heldToApi, newestPod, newStatusWrite, nextWriteStep, type StatusWrite, type StatusWrites, type WriteStep } from '../status/status-write.js';
 import { configMirrorAnnotation, isMirrorPod, isStaticPod } from '../values/pod-kind.js';
 import { podFullNameOf } from '../values/pod-references.js';
@@ -189,7 +189,8 @@ function watchedPod({ api, statuses, pods, workers }: AgentState, uid: string): 
   const { annotations } = pod?.metadata ?? {};
   // A mirror of an earlier or later self of the pod shows that one.
   const isItsMirror = pod !== null && isStaticPod(pod) && found.metadata.annotations?.[configMirrorAnnotation] === annotations?.[configHashAnnotation];
-  return isItsMirror ? found : null;
+  // One that shows an end which the pod has not come to is replaced (see mirror-pods): no server lets a status leave its end.
+  return isItsMirror && illegalTransition(pod, found.status ?? {}, record.status) === null ? found : null;
 }
 
 /** Drops what is kept for pods that nobody has heard of any more. */
