@@ -242,14 +242,44 @@ const validationRows: readonly (readonly [what: string, spec: Record<string, unk
   ['gates', { schedulingGates: [{ name: 'a' }] }, ['spec.nodeName Forbidden']],
 ];
 
+function fields(spec: Record<string, unknown>, metadata: Record<string, unknown> = {}): string[] {
+  const result = decodeManifest(podValue('a', spec, metadata), inFile);
+  if (result.ok) return [];
+  return result.rejection.kind === 'invalid' ? result.rejection.problems.map(({ field, type }) => `${field} ${type.slice('FieldValue'.length)}`) : [result.rejection.message];
+}
+
 t.test('validation beyond the vectors', async (t) => {
-  const fields = (spec: Record<string, unknown>, metadata: Record<string, unknown> = {}): string[] => {
-    const result = decodeManifest(podValue('a', spec, metadata), inFile);
-    if (result.ok) return [];
-    return result.rejection.kind === 'invalid' ? result.rejection.problems.map(({ field, type }) => `${field} ${type.slice('FieldValue'.length)}`) : [result.rejection.message];
-  };
   for (const [what, spec, want] of validationRows) t.strictSame(fields(spec), want, what);
   t.strictSame(fields({}, { annotations: { a: 'x'.repeat(300_000) } }), ['metadata.annotations TooLong']);
+});
+
+const confined = (type: string, localhostProfile?: string): Record<string, unknown> => ({
+  securityContext: { appArmorProfile: { type, ...(localhostProfile === undefined ? {} : { localhostProfile }) } },
+});
+const typeAt = 'spec.containers[0].securityContext.appArmorProfile.type';
+const nameAt = 'spec.securityContext.appArmorProfile.localhostProfile';
+const annotationAt = 'metadata.annotations[container.apparmor.security.beta.kubernetes.io/c]';
+const apparmorRows: readonly (readonly [what: string, spec: Record<string, unknown>, annotation: string | null, fields: readonly string[]])[] = [
+  ['a name that looks like a path', confined('Localhost', '/usr/bin/../c'), null, []],
+  ['no name', confined('Localhost'), null, [`${nameAt} Required`]],
+  ['an empty name', confined('Localhost', ''), null, [`${nameAt} Required`]],
+  ['spaces around it', confined('Localhost', ' c'), null, [`${nameAt} Invalid`]],
+  ['too long a name', confined('Localhost', 'c'.repeat(4096)), null, [`${nameAt} TooLong`]],
+  ['a name without need', confined('RuntimeDefault', 'c'), null, [`${nameAt} Invalid`]],
+  ['no such type', confined('localhost', 'c'), null, ['spec.securityContext.appArmorProfile.type NotSupported']],
+  ['an annotation', {}, 'localhost/c', []],
+  ['an annotation that is none', {}, 'c', [`${annotationAt} Invalid`]],
+  ['an annotation of no container', container({ name: 'd' }), 'unconfined', [`${annotationAt} Invalid`]],
+  ['both, alike', confined('Localhost', 'c'), 'localhost/c', []],
+  ['both, of other types', confined('Unconfined'), 'runtime/default', [`${typeAt} Forbidden`]],
+  ['both, of other names', confined('Localhost', 'c'), 'localhost/d', ['spec.containers[0].securityContext.appArmorProfile.localhostProfile Forbidden']],
+];
+
+t.test('AppArmor profiles are validated by field and by annotation', async (t) => {
+  for (const [what, spec, annotation, want] of apparmorRows) {
+    const metadata = annotation === null ? {} : { annotations: { 'container.apparmor.security.beta.kubernetes.io/c': annotation } };
+    t.strictSame(fields(spec, metadata), want, what);
+  }
 });
 
 t.test('defaults beyond the vectors', async (t) => {

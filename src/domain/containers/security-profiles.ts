@@ -8,7 +8,7 @@ import { joinPath } from '../values/slash-paths.js';
 import type { Resolved } from './namespaces.js';
 
 /** `container.apparmor.security.beta.kubernetes.io/<container>`, from before there was a field. */
-const apparmorAnnotationPrefix = 'container.apparmor.security.beta.kubernetes.io/';
+export const apparmorAnnotationPrefix = 'container.apparmor.security.beta.kubernetes.io/';
 const localhostPrefix = 'localhost/';
 
 /** @param profilesDirectory where localhost profiles are, on the node */

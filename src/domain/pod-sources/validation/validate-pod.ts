@@ -4,6 +4,7 @@ import type { Pod, PodSpec } from '../../../ports/model/pod.js';
 import { dns1123LabelProblems, dns1123SubdomainProblems, qualifiedNameProblems } from '../../values/dns-names.js';
 import { parseIp } from '../../values/ip-address.js';
 import { duplicate, type FieldProblem, forbidden, invalid, invalidFor, notSupported, oneOf, type Problems, required } from './field-problem.js';
+import { validateAppArmorAgreement, validateAppArmorAnnotations } from './validate-apparmor.js';
 import { validateContainers } from './validate-container.js';
 import { validateLabels, validateMetadata } from './validate-metadata.js';
 import { validateAmounts, validatePodLevelResources } from './validate-resources.js';
@@ -20,6 +21,7 @@ export function validatePod(pod: Pod): FieldProblem[] {
   const problems: Problems = [];
   const { spec } = pod;
   validateMetadata(problems, pod.metadata);
+  validateAppArmorAnnotations(problems, pod);
   const volumes = validateVolumes(problems, spec);
   validateContainers(problems, pod, volumes);
   oneOf(problems, 'spec.restartPolicy', spec.restartPolicy, ['Always', 'Never', 'OnFailure']);
@@ -42,6 +44,7 @@ export function validatePod(pod: Pod): FieldProblem[] {
   const { preemptionPolicy: policy } = spec;
   const policies = ['Never', 'PreemptLowerPriority'];
   if (policy !== undefined && !policies.includes(policy)) notSupported(problems, 'spec.preemptionPolicy', policy, policies);
+  validateAppArmorAgreement(problems, pod);
   return problems;
 }
 

@@ -1,7 +1,8 @@
 // Create validation of security contexts, of the pod and of containers.
-import type { AppArmorProfile, SeccompProfile, SecurityContext } from '../../../ports/model/container.js';
+import type { SeccompProfile, SecurityContext } from '../../../ports/model/container.js';
 import type { PodSecurityContext, PodSpec } from '../../../ports/model/pod.js';
 import { duplicate, forbidden, invalid, notSupported, oneOf, type Problems, required } from './field-problem.js';
+import { validateAppArmorProfile } from './validate-apparmor.js';
 
 const maxId = 2 ** 31 - 1;
 const idRange = `must be between 0 and ${maxId}, inclusive`;
@@ -13,15 +14,15 @@ function validateId(problems: Problems, field: string, id: number | undefined): 
 }
 
 /** A path below the kubelet's profile directory: relative, and staying there. */
-function validateLocalProfile(problems: Problems, field: string, profile: SeccompProfile | AppArmorProfile, what: string): void {
+function validateSeccompProfile(problems: Problems, field: string, profile: SeccompProfile): void {
   oneOf(problems, `${field}.type`, profile.type, ['Localhost', 'RuntimeDefault', 'Unconfined']);
   const path = profile.localhostProfile;
   const at = `${field}.localhostProfile`;
   if (profile.type !== 'Localhost') {
-    if (path !== undefined) invalid(problems, at, path, `can only be set when ${what} type is Localhost`);
+    if (path !== undefined) invalid(problems, at, path, 'can only be set when seccomp type is Localhost');
     return;
   }
-  if (path === undefined || path === '') required(problems, at, `must be set when ${what} type is Localhost`);
+  if (path === undefined || path === '') required(problems, at, 'must be set when seccomp type is Localhost');
   else if (path.startsWith('/') || path.split('/').includes('..')) invalid(problems, at, path, "must be a relative path without '..'");
 }
 
@@ -40,8 +41,8 @@ export function validatePodSecurity(problems: Problems, spec: PodSpec): void {
     const value = context[name];
     if (value !== undefined && !supported.includes(value)) notSupported(problems, `${field}.${name}`, value, supported);
   }
-  if (context.seccompProfile !== undefined) validateLocalProfile(problems, `${field}.seccompProfile`, context.seccompProfile, 'seccomp');
-  if (context.appArmorProfile !== undefined) validateLocalProfile(problems, `${field}.appArmorProfile`, context.appArmorProfile, 'AppArmor');
+  if (context.seccompProfile !== undefined) validateSeccompProfile(problems, `${field}.seccompProfile`, context.seccompProfile);
+  if (context.appArmorProfile !== undefined) validateAppArmorProfile(problems, `${field}.appArmorProfile`, context.appArmorProfile);
   if (spec.hostUsers !== false) return;
   if (spec.hostPID === true) forbidden(problems, 'spec.hostPID', 'when hostUsers is false');
   if (spec.hostIPC === true) forbidden(problems, 'spec.hostIPC', 'when hostUsers is false');
@@ -64,8 +65,8 @@ function validateSysctls(problems: Problems, field: string, spec: PodSpec): void
     if (seen.has(name)) duplicate(problems, at, name);
     seen.add(name);
     const dotted = name.replaceAll('/', '.');
-    if (spec.hostNetwork === true && dotted.startsWith('net.')) invalid(problems, at, name, "may not be set with 'hostNetwork' enabled");
-    if (spec.hostIPC === true && ipcSysctl.test(dotted)) invalid(problems, at, name, "may not be set with 'hostIPC' enabled");
+    if (spec.hostNetwork === true && dotted.startsWith('net.')) invalid(problems, at, name, "may not be specified when 'hostNetwork' is true");
+    if (spec.hostIPC === true && ipcSysctl.test(dotted)) invalid(problems, at, name, "may not be specified when 'hostIPC' is true");
   }
 }
 
@@ -77,8 +78,8 @@ export function validateContainerSecurity(problems: Problems, field: string, con
     if (!['Default', 'Unmasked'].includes(context.procMount)) notSupported(problems, `${field}.procMount`, context.procMount, ['Default', 'Unmasked']);
     else if (context.procMount === 'Unmasked' && hostUsers) invalid(problems, `${field}.procMount`, context.procMount, '`hostUsers` must be false to use `Unmasked`');
   }
-  if (context.seccompProfile !== undefined) validateLocalProfile(problems, `${field}.seccompProfile`, context.seccompProfile, 'seccomp');
-  if (context.appArmorProfile !== undefined) validateLocalProfile(problems, `${field}.appArmorProfile`, context.appArmorProfile, 'AppArmor');
+  if (context.seccompProfile !== undefined) validateSeccompProfile(problems, `${field}.seccompProfile`, context.seccompProfile);
+  if (context.appArmorProfile !== undefined) validateAppArmorProfile(problems, `${field}.appArmorProfile`, context.appArmorProfile);
   if (context.allowPrivilegeEscalation !== false) return;
   if (context.privileged === true) invalid(problems, field, 'privileged', 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true');
   if ((context.capabilities?.add ?? []).includes('CAP_SYS_ADMIN')) {
