@@ -12,6 +12,8 @@ t.setTimeout(300_000);
 const count = 60;
 /** Those that wait, and the one that the step was for. */
 const most = 9;
+/** What of them is to be told. */
+const mostStatuses = 16;
 
 /** A turn that notes for which pods and volumes something is asked. */
 function noting(turn: Turn<KubeletOperations>, pods: Set<string>, volumes: Set<string>): Turn<KubeletOperations> {
@@ -31,7 +33,7 @@ function noting(turn: Turn<KubeletOperations>, pods: Set<string>, volumes: Set<s
 }
 
 class Crowd {
-  steps: { readonly pods: number; readonly volumes: number }[] = [];
+  steps: { readonly pods: number; readonly volumes: number; readonly statuses: number }[] = [];
   readonly world: ApiWorld;
 
   constructor(tap: { ok(holds: boolean, what: string): unknown }, runtimeTellsChanges: boolean) {
@@ -40,8 +42,14 @@ class Crowd {
       return {
         step: (...[current, input, turn]: Parameters<typeof machine.step>): void => {
           const [pods, volumes] = [new Set<string>(), new Set<string>()];
+          const queued = current.agent.api?.statusWrites.queue ?? new Set<string>();
+          let statuses = 0;
+          queued.delete = (uid) => {
+            statuses++;
+            return Set.prototype.delete.call(queued, uid);
+          };
           machine.step(current, input, noting(turn, pods, volumes));
-          this.steps.push({ pods: pods.size, volumes: volumes.size });
+          this.steps.push({ pods: pods.size, volumes: volumes.size, statuses });
         },
       };
     };
@@ -72,12 +80,13 @@ class Crowd {
   }
 
   /** The most pods, and volumes, that a step since the last call asked anything for; how many asks of volumes there were. */
-  take(): { readonly pods: number; readonly volumes: number; readonly volumeAsks: number } {
+  take(): { readonly pods: number; readonly volumes: number; readonly volumeAsks: number; readonly statuses: number } {
     const steps = this.steps;
     this.steps = [];
     return {
       pods: Math.max(...steps.map(({ pods }) => pods)),
       volumes: Math.max(...steps.map(({ volumes }) => volumes)),
+      statuses: Math.max(...steps.map(({ statuses }) => statuses)),
       volumeAsks: steps.reduce((sum, { volumes }) => sum + volumes, 0),
     };
   }
@@ -88,7 +97,8 @@ for (const tells of [true, false]) {
     const crowd = new Crowd(t, tells);
     const { world } = crowd;
     const isPaced = (what: string): void => {
-      const { pods, volumes } = crowd.take();
+      const { pods, volumes, statuses } = crowd.take();
+      t.ok(statuses <= mostStatuses, `${what}: ${statuses} statuses are looked at in a step`);
       t.ok(pods <= most && volumes <= most, `${what}: ${pods} pods and ${volumes} volumes in a step`);
     };
     crowd.create();

@@ -258,6 +258,7 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case 'status-write':
     case 'status-writes':
+    case 'status-writes-rest':
       statusWriteWoken(context, address);
       return;
     case 'mirror':

@@ -29,6 +29,11 @@ const repairPeriod: Micros = 10_000_000;
 const shortestPause: Micros = 1_000_000;
 const longestPause: Micros = 10_000_000;
 
+/** Queued pods that one step looks at: hundreds may be in the queue that have nothing to say, after a restart for one. */
+const maxLooks = 16;
+const sliceGap: Micros = 1_000;
+
+const restAddress: Address = { machine: 'status-writes-rest', key: '' };
 const pauseAddress: Address = { machine: 'status-writes', key: '' };
 
 function podAddress(uid: string): Address {
@@ -59,8 +64,13 @@ export function planStatusWrites(context: AgentContext): void {
   if (writes === undefined || writes.queue.size === 0 || (writes.pausedUntil !== null && turn.now < writes.pausedUntil)) return;
   // After a pause one goes ahead.
   const most = writes.pause > 0 ? 1 : maxWrites;
+  let looks = 0;
   for (const uid of writes.queue) {
     if (writes.active >= most) return;
+    if (looks++ === maxLooks) {
+      turn.wakeAt(restAddress, turn.now + sliceGap);
+      return;
+    }
     const write = writes.pods.get(uid) ?? newStatusWrite();
     // It comes back with its answer.
     if (write.sending !== null) continue;
@@ -74,7 +84,8 @@ export function statusWriteWoken(context: AgentContext, { machine, key }: Addres
   const writes = context.state.api?.statusWrites;
   if (writes === undefined) return;
   if (machine === pauseAddress.machine) writes.pausedUntil = null;
-  else queueStatusWrite(context.state, key);
+  // What is left is begun at the end of the step.
+  else if (machine !== restAddress.machine) queueStatusWrite(context.state, key);
 }
 
 function begin(context: AgentContext, uid: string, write: StatusWrite): void {
