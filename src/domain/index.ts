@@ -66,7 +66,7 @@ export type { ThresholdValue } from './eviction/threshold-text.js';
 export type { EvictionConfiguration, EvictionThreshold } from './eviction/thresholds.js';
 export type { ContainerGcPolicy } from './gc/container-gc.js';
 export type { ImageGcPolicy } from './gc/image-gc.js';
-export type { CachedAnswer, CredentialPluginCache, CredentialProvider, TokenAttributes } from './images/credential-plugins.js';
+export type { AwaitedPlugin, CachedAnswer, CredentialPluginCache, CredentialProvider, TokenAttributes } from './images/credential-plugins.js';
 export type { DockerConfig, RegistryLogin } from './images/docker-config.js';
 export type {
   EnsureImageReply,
@@ -80,6 +80,7 @@ export type {
 } from './images/ensure-image.js';
 export type { CredentialLookup, ImageManagerState, ImageRequest, ImageRun, ImageSettings, NodeKeyring } from './images/image-manager-state.js';
 export type { CredentialSource, Keyring, TrackedCredentials } from './images/keyring.js';
+export type { PluginIdentity } from './images/plugin-identity.js';
 export type { PullIntents } from './images/pull-intents.js';
 export type { PullLimits, PullQueue } from './images/pull-queue.js';
 export type { PullRecordStore } from './images/pull-record-store.js';
@@ -107,6 +108,7 @@ export type { NodeSettings } from './node-status/node-settings.js';
 export type { NodeStatusMemory } from './node-status/node-status.js';
 export type { StatusReport } from './node-status/status-report.js';
 export type { CsiDriverRecord, CsiNodeEntry, CsiNodeJob, PluginManager, PluginRecord } from './plugins/plugin-manager-state.js';
+export type { PodCertificateAnswer } from './pod-certificates/pod-certificates.js';
 export type { ManifestContext } from './pod-sources/decode-manifest.js';
 export type { FileSourceSettings } from './pod-sources/file-source.js';
 export type { ManifestPods } from './pod-sources/manifest-pods.js';
