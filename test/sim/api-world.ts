@@ -160,11 +160,8 @@ export class ApiWorld {
       const changes = this.seenOf(uid).filter(({ type }) => type !== 'DELETED');
       found.push(...changes.flatMap(({ pod }, i) => stepBack(changes[i - 1]?.pod, pod)));
     }
-    // The server is a strict one: what a node writes has no field that isn't known and all that must be there. A static pod begins anew with its
-    // agent, and the server refuses that its mirror's containers run again.
-    const mirrors = new Set(this.seen.flatMap(({ pod }) => (isMirrorPod(pod) ? [pod.metadata.name] : [])));
-    const isBadlyFormed = ({ resource, name, code }: { readonly resource: string; readonly name: string | null; readonly code: number }): boolean =>
-      code === 400 || (code === 422 && !(resource === 'pods/status' && mirrors.has(name ?? '')));
+    // The server is a strict one: what a node writes has no field that isn't known, all that must be there, and no end that is taken back.
+    const isBadlyFormed = ({ code }: { readonly code: number }): boolean => code === 400 || code === 422;
     const refused = this.cluster.apiserver.audit.entries.filter((entry) => entry.user.startsWith('system:node:') && isBadlyFormed(entry));
     found.push(...refused.map(({ verb, resource, name, code }) => `${verb} ${resource} ${name} was answered with ${code}`));
     return found;

@@ -269,3 +269,17 @@ scenario('a part of a volume that can’t be unbound for longer than anybody wai
   stage.until('all of it is gone', () => !node.agent.workers.records.has('v') && node.agent.orphans.size === 0 && node.host.state.podDirectories.size === 0, 30 * minute);
   t.equal(node.agent.volumes.releases.size, 0);
 });
+
+scenario('what an earlier agent left is looked up slowly, and taken down before that is known', {}, (stage) => {
+  const { t, node } = stage;
+  node.put('v.yaml', podWith([{ name: 'work', emptyDir: {} }]));
+  stage.untilPhase('v', 'Running', 10 * second);
+  node.kill();
+  node.remove('v.yaml');
+  node.setFaults([{ operation: 'volumeMounts.survey', trigger: {}, action: { kind: 'delay', moment: 'after', micros: 5 * minute } }]);
+  node.start();
+  stage.until('its directory is gone', () => node.host.state.podDirectories.size === 0, 4 * minute);
+  stage.run(10 * minute);
+  const { actual, held, releases } = node.agent.volumes;
+  t.strictSame([actual.size, held.size, releases.size, node.agent.orphans.size], [0, 0, 0, 0], 'nothing is kept of what is not there');
+});

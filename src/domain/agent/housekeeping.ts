@@ -134,7 +134,8 @@ function killUnknown(context: AgentContext, known: ReadonlyMap<string, KnownPod>
 
 function removeDirectories(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
   const { state } = context;
-  for (const uid of state.housekeeping.directories ?? []) {
+  // A directory that went while earlier agents' volumes were looked up has left them known.
+  for (const uid of new Set([...(state.housekeeping.directories ?? []), ...state.volumes.held.keys()])) {
     if (state.pods.pods.has(uid) || known.has(uid) || running.has(uid)) continue;
     removeOrphanDirectory(context, uid);
   }

@@ -40,8 +40,11 @@ export function takeVolumeReply(context: AgentContext, reply: Reply<AgentOperati
   else if (machine === claimMachine) claimReplied(volumes, key, reply, context);
   else if (machine === releaseMachine) releaseReplied(volumes, key, reply, context);
   else if (machine === limitMachine) limitReplied(volumes, key, reply, context);
-  else if (machine === surveyMachine) surveyReplied(volumes, reply, context);
-  else return false;
+  else if (machine === surveyMachine) {
+    surveyReplied(volumes, reply, context);
+    // Of pods that nobody wants it is taken down.
+    if (volumes.held.size > 0) context.state.housekeeping.dirty = true;
+  } else return false;
   return true;
 }
 
