@@ -35,6 +35,7 @@ const facts: NodeFacts = {
   memoryQos: null,
   singleProcessOomKill: false,
   selinuxEnabled: true,
+  memoryVolumesMaySwap: false,
   containerStopSignals: false,
   thermalThrottlePaths: ['/sys/devices/system/cpu/cpu0/thermal_throttle'],
   runtimeClasses: { gvisor: 'runsc' },

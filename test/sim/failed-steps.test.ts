@@ -52,6 +52,17 @@ scenario('a resolver file beyond the limits is told of at the start, and when it
   t.strictSame(told(), [text], 'once, without any pod');
 });
 
+for (const memoryVolumesMaySwap of [true, false]) {
+  scenario(`a node whose memory volumes ${memoryVolumesMaySwap ? 'may' : "can't"} be swapped`, { facts: { memoryVolumesMaySwap } }, (stage) => {
+    stage.run(minute);
+    const told = stage.node.events().flatMap(({ record }) => (record.reason === 'PossibleMemoryBackedVolumesOnDisk' ? [`${record.type} ${record.message}`] : []));
+    stage.t.strictSame(
+      told.map((text) => text.split('.')[0]),
+      memoryVolumesMaySwap ? ['Warning The tmpfs noswap option is not supported'] : [],
+    );
+  });
+}
+
 for (const cgroupVersion of [1, 2] as const) {
   scenario(`a node with cgroup v${cgroupVersion}`, { facts: { cgroupVersion } }, (stage) => {
     stage.run(minute);

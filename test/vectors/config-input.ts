@@ -57,6 +57,7 @@ export function nodeFacts(node: NodeInput): NodeFacts {
     memoryQos: null,
     singleProcessOomKill: node.singleProcessOOMKill,
     selinuxEnabled: false,
+    memoryVolumesMaySwap: false,
     containerStopSignals: false,
     thermalThrottlePaths: [],
     runtimeClasses: node.runtimeClasses,

@@ -37,7 +37,7 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
   /** Makes the roots when they are absent. Throws what the kernel says. */
   static open({ rootDirectory }: { readonly rootDirectory: string }, mounts: PortOf<MountOperations>, openBeneath: OpenBeneath): FilePodVolumes {
     const root = DirectoryHandle.root(rootDirectory, directoryMode);
-    return new FilePodVolumes(root, root.ensure('pods', directoryMode), mounts, knowsNoSwap(release(), readFileSync('/proc/self/uid_map', 'utf8')), openBeneath);
+    return new FilePodVolumes(root, root.ensure('pods', directoryMode), mounts, keepsTmpfsFromSwap(), openBeneath);
   }
 
   close(): void {
@@ -174,6 +174,11 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
       };
     });
   }
+}
+
+/** Of this host: whether memory volumes can be kept out of swap. */
+export function keepsTmpfsFromSwap(): boolean {
+  return knowsNoSwap(release(), readFileSync('/proc/self/uid_map', 'utf8'));
 }
 
 /** Whether a tmpfs may be kept out of swap: since Linux 6.4, and never from within a user namespace. */

@@ -6,7 +6,7 @@ export { FileCsiFiles } from './file-csi-files.js';
 export { carryOut, errnoName, FileRefusal } from './file-errors.js';
 export { FilePodDirectories, type PodDirectoryPaths } from './file-pod-directories.js';
 export { FilePodLogs, type PodLogPaths } from './file-pod-logs.js';
-export { FilePodVolumes } from './file-pod-volumes.js';
+export { FilePodVolumes, keepsTmpfsFromSwap } from './file-pod-volumes.js';
 export { FilePullRecords } from './file-pull-records.js';
 export { FileSubPaths } from './file-sub-paths.js';
 export { FileVolumeMounts, mountHelperDirectories, type VolumeMountPaths } from './file-volume-mounts.js';

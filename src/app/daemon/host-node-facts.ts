@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { HostReading } from '../../adapters/linux/index.js';
+import { keepsTmpfsFromSwap } from '../../adapters/storage/index.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
 import { hugePageUnit } from '../../domain/cgroups/huge-page-sizes.js';
 import { featureEnabled } from '../../domain/configuration/feature-gates.js';
@@ -65,6 +66,7 @@ export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFac
     hostsFile: passing.hostsFile,
     seccompDefault: c.seccompDefault || options.seccompDefault,
     selinuxEnabled: host.selinuxEnabled,
+    memoryVolumesMaySwap: host.swapOn && !keepsTmpfsFromSwap(),
     containerStopSignals: featureEnabled(gates, 'ContainerStopSignals'),
     thermalThrottlePaths: host.thermalThrottlePaths,
     runtimeClasses: {},

@@ -26,6 +26,7 @@ export function nodeFacts(given: Partial<NodeFacts> = {}): NodeFacts {
     hostsFile: '',
     seccompDefault: false,
     selinuxEnabled: false,
+    memoryVolumesMaySwap: false,
     containerStopSignals: false,
     thermalThrottlePaths: [],
     runtimeClasses: {},

@@ -28,6 +28,8 @@ export interface NodeFacts extends ResourceFacts, DnsFacts {
   /** Gives RuntimeDefault to whoever names no seccomp profile. */
   readonly seccompDefault: boolean;
   readonly selinuxEnabled: boolean;
+  /** Swap is on, and a tmpfs can't be kept out of it. */
+  readonly memoryVolumesMaySwap: boolean;
   /** The gate ContainerStopSignals: containers say which signal ends them. */
   readonly containerStopSignals: boolean;
   /** `/sys/devices/system/cpu/cpu<N>/thermal_throttle` of each CPU that has it: hidden from containers. */
