@@ -274,7 +274,7 @@ const first: Json = {
       { name: 'd', resourceClaimName: 'full' },
       { name: 'f', resourceClaimTemplateName: 'full' },
     ],
-    resources,
+    resources: { limits: { cpu: '2', memory: '2Gi' }, requests: { cpu: '2', memory: '2Gi' } },
     schedulingGroup: { podGroupName: 'g' },
   },
   status,
