@@ -276,31 +276,39 @@ function woken(context: AgentContext, { address }: Wake): void {
     case podCertificateMachine:
       certificateWoken(context, address.key);
       return;
+    default:
+      if (!wokenForAll(context, address.machine)) assert(takePluginWake(context, address), `an unknown address was woken: ${address.machine}`);
+  }
+}
+
+/** What concerns all pods at once. False: it is none of these. */
+function wokenForAll(context: AgentContext, machine: string): boolean {
+  switch (machine) {
     case 'relist':
       beginRelist(context);
-      return;
+      return true;
     case 'runtime':
       pollStatus(context);
-      return;
+      return true;
     case 'cgroups':
       beginCgroupLook(context);
-      return;
+      return true;
     case imageStoreAddress.machine:
       askForImages(context);
-      return;
+      return true;
     case 'housekeeping':
       beginHousekeeping(context);
-      return;
+      return true;
     case 'collection':
       beginCollection(context);
-      return;
+      return true;
     case imageCollectionAddress.machine:
       beginImageCollection(context);
-      return;
+      return true;
     case logRotationMachine:
       beginLogRotation(context);
-      return;
+      return true;
     default:
-      assert(takePluginWake(context, address), `an unknown address was woken: ${address.machine}`);
+      return false;
   }
 }
