@@ -106,17 +106,6 @@ t.test('on demand', async (t) => {
   t.equal(cache.globalTime, 100);
 });
 
-t.test('a pod that was seen to be gone by itself leaves nothing when a listing lacks it', async (t) => {
-  const [pleg, cache] = [newPleg(), newPodCache()];
-  relisted(pleg, cache, [pod('a', 'c running')], 10);
-  inspected(pleg, cache, 'a', statusOf(pod('a', 'c running'), 11));
-  podRelisted(pleg, cache, { uid: 'a', containers: [], sandboxes: [] }, 20);
-  inspected(pleg, cache, 'a', null);
-  relisted(pleg, cache, [], 30);
-  t.equal(pleg.records.size, 0);
-  t.equal(cache.entries.size, 0);
-});
-
 t.test('health', async (t) => {
   const pleg = newPleg();
   t.equal(plegProblem(pleg, 0), 'pleg has yet to be successful');

@@ -11,7 +11,7 @@ import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply, ReplyFor } from '../kernel/machine.js';
 import { inspected, inspectionFailed, isInspectionDue, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../pleg/pleg.js';
-import { emptyPodStatus, setPodCache } from '../pod-cache/pod-cache.js';
+import { deleteFromPodCache, emptyPodStatus, setPodCache } from '../pod-cache/pod-cache.js';
 import type { AgentContext } from './agent-context.js';
 import type { PodLook } from './agent-state.js';
 import { collectAfterDeath } from './dead-containers.js';
@@ -78,6 +78,8 @@ function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
   if (relist.newest === null) inheritPods(context, listing.pods);
   relist.newest = listing;
   take(context, relisted(pleg, cache, listing.pods, listing.observedAt));
+  // What went without anything to tell of stays cached for its worker; a pod that was let go of before has none.
+  for (const uid of cache.entries.keys()) if (!pleg.records.has(uid) && !state.workers.records.has(uid) && !state.pods.pods.has(uid)) deleteFromPodCache(cache, uid);
 }
 
 function podInspected(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime.inspectPod'>): void {

@@ -183,8 +183,8 @@ function examine(pleg: Pleg, uid: string, record: PodRecord): boolean {
 function dropGonePod(pleg: Pleg, cache: PodCache, uid: string, record: PodRecord): boolean {
   const { events } = comparePods(uid, record.delivered, null);
   pleg.records.delete(uid);
-  deleteFromPodCache(cache, uid);
   if (events.length === 0 && !record.reinspect) return false;
+  deleteFromPodCache(cache, uid);
   deliver(pleg, events.length === 0 ? [{ type: 'PodSync', uid }] : events);
   return true;
 }
