@@ -193,10 +193,6 @@ export function forgetPod(state: AgentState, uid: string): void {
 
 /** The same for all of them. */
 export function forgetUnknown(state: AgentState, isKnown: (uid: string) => boolean): void {
-  for (const uid of state.statuses.keys()) if (!isKnown(uid)) state.statuses.delete(uid);
-  for (const uid of state.prepared.pods.keys()) if (!isKnown(uid)) setUnprepared(state, uid);
-  for (const uid of state.computed.keys()) if (!isKnown(uid)) state.computed.delete(uid);
-  for (const uid of state.startFailures.keys()) if (!isKnown(uid)) state.startFailures.delete(uid);
-  for (const uid of state.toldMissing.keys()) if (!isKnown(uid)) state.toldMissing.delete(uid);
-  for (const uid of state.cache.entries.keys()) if (!isKnown(uid) && !state.pleg.records.has(uid)) deleteFromPodCache(state.cache, uid);
+  for (const kept of [state.statuses, state.prepared.pods, state.computed, state.startFailures, state.toldMissing, state.cache.entries])
+    for (const uid of kept.keys()) if (!isKnown(uid)) forgetPod(state, uid);
 }
