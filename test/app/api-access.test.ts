@@ -55,7 +55,7 @@ const rows: readonly Row[] = [
   row('/healthz/ping', 'any', ['healthz', 'proxy'], 200),
   row('/healthz/log', 'any', ['healthz', 'proxy'], 200),
   row('/healthz/syncloop', 'any', ['healthz', 'proxy'], 200),
-  row('/healthz/device-plugin', 'any', ['healthz', 'proxy'], 404),
+  row('/healthz/device-plugin', 'any', ['healthz', 'proxy'], 200),
   row('/pods', ['GET'], ['pods', 'proxy'], 200),
   row('/pods/', ['GET'], ['pods', 'proxy'], 200),
   row('/%70ods', ['GET'], ['pods', 'proxy'], 200),

@@ -68,7 +68,7 @@ t.test('what is served, and to whom', async (t) => {
   t.match(JSON.parse((await ask(daemon, '/runningpods/')).body), {
     items: [{ metadata: { name: 'a-n1', namespace: 'default', uid }, spec: { containers: [{ name: 'c', image: /busybox/ }] } }],
   });
-  t.match(await ask(daemon, '/healthz?verbose'), { status: 200, body: '[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n' });
+  t.match(await ask(daemon, '/healthz?verbose'), { status: 200, body: '[+]ping ok\n[+]log ok\n[+]syncloop ok\n[+]device-plugin ok\nhealthz check passed\n' });
   t.match(await ask(daemon, '/healthz/syncloop'), { status: 200, body: 'ok' });
   const configz = await ask(daemon, '/configz');
   t.match(JSON.parse(configz.body), { kubeletconfig: { kind: 'KubeletConfiguration', apiVersion: 'kubelet.config.k8s.io/v1beta1', enableServer: true } });

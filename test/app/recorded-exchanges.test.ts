@@ -30,16 +30,9 @@ const exchanges = readFileSync(new URL('../../../test/app/recorded-exchanges.jso
   .filter((line) => line !== '')
   .map((line) => JSON.parse(line) as Exchange);
 
-const noDevices = 'no device manager is in the daemon yet';
 const notRun = 'the mock runtime runs nothing, so nothing fails by itself';
 const noStreams = 'the mock runtime opens no streams';
 const different: Readonly<Record<string, string>> = {
-  'healthz-verbose': noDevices,
-  'healthz-verbose-value': noDevices,
-  'healthz-exclude': noDevices,
-  'healthz-exclude-unknown': noDevices,
-  'healthz-exclude-all': noDevices,
-  'healthz-device-plugin': noDevices,
   'exec-no-upgrade': noStreams,
   'exec-uid-wrong': noStreams,
   'portforward-no-upgrade': noStreams,

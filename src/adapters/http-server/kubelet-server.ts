@@ -21,6 +21,7 @@ import { accepts } from './accepts.js';
 import type { ClientCertificate } from './access/client-certificates.js';
 import { HeadBudget } from './head-budget.js';
 import { type HttpAnswer, methodNotAllowed, notAcceptable, notFound, plainText, redirect, strictText } from './http-answer.js';
+import { endWhenIdle } from './idle-stream.js';
 import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from './kubelet-routes.js';
 import { answerPlainHttp } from './plain-http.js';
 import { questionOf } from './question.js';
@@ -43,6 +44,10 @@ export interface KubeletServerOptions {
   readonly access: AccessRules | null;
   readonly limits?: Partial<ServerLimits>;
   readonly proxyLimits?: Partial<ProxyLimits>;
+  /** Of an upgraded connection on which nothing moves; never when left out or 0. */
+  readonly streamIdleMillis?: number;
+  /** Once for each that was cut for that. */
+  readonly onIdleStream?: (path: string) => void;
   readonly onError: (error: unknown, pattern: string) => void;
   readonly onBegun?: (begun: BegunRequest) => void;
   /** Once for each that began. */
@@ -240,6 +245,7 @@ export class KubeletServer {
       answer = strictText(500, 'internal server error\n');
     }
     if ('target' in answer) {
+      endWhenIdle(socket, this.options.streamIdleMillis ?? 0, () => this.options.onIdleStream?.(splitTarget(request.url ?? '').path));
       await proxyUpgrade(request, socket, head, answer.target, {}, { ...defaultProxyLimits, ...this.options.proxyLimits });
       this.served(request, 101, startedMillis);
       return;

@@ -2,7 +2,7 @@
 import type { AgentState } from '../../domain/agent/agent-state.js';
 import { podAndMirror } from '../../domain/agent/pod-index.js';
 import { podFullName } from '../../domain/values/pod-references.js';
-import { type AgentQueries, podList } from '../../ports/inbound/agent-queries.js';
+import { type AgentQueries, type HealthCheck, podList } from '../../ports/inbound/agent-queries.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { LoopHealth } from './loop-health.js';
 
@@ -19,9 +19,12 @@ export function agentQueries(state: AgentState, health: LoopHealth, logFailure: 
       const cached = state.cache.entries.get(podUid)?.cached;
       return cached?.kind === 'status' && cached.status.containers.some(({ id, state: runs }) => id === containerId && runs === 'running');
     },
-    health: () => [{ name: 'ping', failure: null }, { name: 'log', failure: logFailure() }, health.syncloop()],
+    health: () => [{ name: 'ping', failure: null }, { name: 'log', failure: logFailure() }, health.syncloop(), deviceRegistration],
   };
 }
+
+/** It fails when the socket that device plugins register at can't be served; none is served, so nothing has failed: who asks for this check still gets it. */
+const deviceRegistration: HealthCheck = { name: 'device-plugin', failure: null };
 
 function withStatus(state: AgentState, pod: Pod): Pod {
   const status = state.statuses.get(pod.metadata.uid ?? '')?.status ?? pod.status;

@@ -99,6 +99,7 @@ export const actedOn: ReadonlySet<string> = new Set([
   'staticPodPath',
   'staticPodURL',
   'staticPodURLHeader',
+  'streamingConnectionIdleTimeout',
   'syncFrequency',
   'systemReserved',
   'tlsCertFile',

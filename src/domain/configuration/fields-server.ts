@@ -58,7 +58,7 @@ export const serverFields = {
   oomScoreAdj: int32OrZero(-999, 'oom_score_adj of the agent itself, -1000 to 1000.', { flag: 'oom-score-adj' }),
   clusterDomain: text('', "The cluster's DNS domain, added to the search list of pods.", { flag: 'cluster-domain' }),
   clusterDNS: texts(null, 'Name servers for pods with dnsPolicy ClusterFirst.', { flag: 'cluster-dns' }),
-  streamingConnectionIdleTimeout: duration(4 * nanosPerHour, 'Accepted for compatibility; the runtime decides about idle streams.', {
+  streamingConnectionIdleTimeout: duration(4 * nanosPerHour, 'How long an exec, attach or port-forward stream may be silent before it is cut; 0: for ever.', {
     flag: 'streaming-connection-idle-timeout',
   }),
 };

@@ -58,6 +58,8 @@ export async function openKubeletApi(
   const common = {
     address: apiAddress ?? configuration.address,
     policy: requestPolicy(nodeName),
+    streamIdleMillis: configuration.streamingConnectionIdleTimeout / nanosPerMillisecond,
+    onIdleStream: (path: string) => context.logger.log('info', 'Stream ended: nothing has moved on it for streamingConnectionIdleTimeout', { path }),
     onError: (error: unknown, path: string) => context.logger.log('error', 'Request failed', { path, err: error instanceof Error ? error.message : String(error) }),
   };
   const port = apiPort ?? configuration.port;

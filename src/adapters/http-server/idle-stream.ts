@@ -1,0 +1,47 @@
+// Ends an upgraded connection on which nothing has moved for as long as `streamingConnectionIdleTimeout` says.
+// Invariants: only its connection's own counters are looked at, eight times in that period, so that a busy stream pays nothing by the byte; what
+// moved within the period is never cut, what didn't is cut an eighth of it late at most. What was not answered yet has limits of its own.
+import type { Socket } from 'node:net';
+
+export interface IdleTimers {
+  /** Calls back once, after that many milliseconds. */
+  set(callback: () => void, millis: number): unknown;
+  clear(timer: unknown): void;
+}
+
+export type CountedStream = Pick<Socket, 'bytesRead' | 'bytesWritten' | 'destroy' | 'once'>;
+
+const looksInPeriod = 8;
+/** What a timer of Node takes. */
+const longestMillis = 2 ** 31 - 1;
+
+/** It keeps no process alive. */
+const nodeTimers: IdleTimers = {
+  set: (callback, millis) => setTimeout(callback, millis).unref(),
+  clear: (timer) => clearTimeout(timer as NodeJS.Timeout),
+};
+
+/**
+ * All of a stream passes through the client's connection: its end is the other's, too.
+ * @param idleMillis 0 or less: never
+ * @param onIdle once, before it is cut
+ */
+export function endWhenIdle(client: CountedStream, idleMillis: number, onIdle: () => void, timers: IdleTimers = nodeTimers): void {
+  if (idleMillis <= 0) return;
+  const writtenBefore = client.bytesWritten;
+  const period = Math.min(Math.max(1, Math.ceil(idleMillis / looksInPeriod)), longestMillis);
+  let [read, written] = [client.bytesRead, client.bytesWritten];
+  let silentMillis = 0;
+  const look = (): void => {
+    const moved = client.bytesRead !== read || client.bytesWritten !== written;
+    // What moved may have done so at the end of the period.
+    silentMillis = moved || client.bytesWritten === writtenBefore ? 0 : silentMillis + period;
+    [read, written] = [client.bytesRead, client.bytesWritten];
+    if (silentMillis >= idleMillis) {
+      onIdle();
+      client.destroy();
+    } else timer = timers.set(look, period);
+  };
+  let timer = timers.set(look, period);
+  client.once('close', () => timers.clear(timer));
+}
