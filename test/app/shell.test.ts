@@ -58,3 +58,47 @@ t.test('wake-ups that are due at once', async (t) => {
   t.ok(answeredAtLast >= crowd - 25, `${answeredAtLast} were answered when the last was woken`);
   t.equal(shell.inFlight, 0);
 });
+
+t.test('answers that are there at once, and lead to more', async (t) => {
+  const steps = 60;
+  const heard: string[] = [];
+  const machine: Machine<State, { readonly type: 'begin' }, Operations> = {
+    step(state, input, turn) {
+      // A step of at least a millisecond.
+      for (const began = performance.now(); performance.now() - began < 1; );
+      if (input.type === 'begin') for (const key of ['a', 'b', 'c']) turn.ask('ask', { machine: 'm', key }, 'slot', `${key} 0`);
+      if (input.type !== 'reply') return;
+      state.answered++;
+      const { key } = input.address;
+      heard.push(key);
+      if (state.answered <= steps - 3) turn.ask('ask', { machine: 'm', key }, 'slot', `${key} ${state.answered}`);
+    },
+  };
+  const kernel = new Kernel<State, { readonly type: 'begin' }, Operations>(machine, { woken: 0, answered: 0 }, 1);
+  let failure: unknown = null;
+  const shell = new Shell<State, { readonly type: 'begin' }, Operations>(kernel, {
+    perform: async () => null,
+    now: () => Math.round(performance.now() * 1_000),
+    log: () => {},
+    fatal: (error) => {
+      failure = error;
+    },
+  });
+  t.teardown(() => shell.stop());
+  shell.deliver({ type: 'begin' });
+  let most = 0;
+  for (let before = 0; kernel.state.answered < steps && failure === null; ) {
+    await nextTurn();
+    const { answered } = kernel.state;
+    most = Math.max(most, answered - before);
+    before = answered;
+  }
+  t.equal(failure, null);
+  t.ok(most <= 5, `${most} steps in one turn of the loop`);
+  t.equal(heard.join(''), 'abc'.repeat(steps / 3), 'in the order in which they were asked');
+  t.equal(shell.inFlight, 0);
+  shell.deliver({ type: 'begin' });
+  shell.stop();
+  await nextTurn();
+  t.equal(kernel.state.answered, steps, 'what waits when it stops is dropped');
+});

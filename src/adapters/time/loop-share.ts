@@ -18,6 +18,11 @@ function turnStart(): number {
   return turnBegan;
 }
 
+/** Whether such work should leave what is left of it to the next turn. Asking begins the turn's share. */
+export function turnIsSpent(): boolean {
+  return performance.now() - turnStart() >= sliceMillis;
+}
+
 export class LoopShare {
   private since = turnStart();
 

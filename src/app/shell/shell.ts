@@ -2,7 +2,10 @@
 // sleeps until the earliest wake-up. It has no policy at all.
 //
 // Invariants: steps never nest (an answer that comes during a step waits its turn); every answered command is answered, also when its
-// adapter hangs beyond its time; a failed assertion ends the daemon, because its state can't be trusted any more.
+// adapter hangs beyond its time; a failed assertion ends the daemon, because its state can't be trusted any more; steps that follow from one
+// another leave the event loop its turn, however many they are, and stay in their order.
+
+import { turnIsSpent } from '../../adapters/time/index.js';
 import type { Kernel, Output } from '../../domain/kernel/kernel.js';
 import type { Command, LogFields, LogLevel, Reply } from '../../domain/kernel/machine.js';
 import type { Micros } from '../../ports/micros.js';
@@ -36,6 +39,8 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
   private timer: NodeJS.Timeout | null = null;
   private timerAt: Micros = Number.POSITIVE_INFINITY;
   private running = false;
+  /** What waits goes on in the next turn of the event loop. */
+  private resuming: NodeJS.Immediate | null = null;
   private stopped = false;
 
   constructor(
@@ -52,11 +57,13 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
     return this.calls.size;
   }
 
-  /** Delivers an event now, or after the step that is running. Ignored after `stop`. */
+  /** Delivers an event now, after the step that is running, or, when this turn of the event loop had its share, in the next. Ignored after `stop`. */
   deliver(event: Event | Reply<Ops>): void {
     if (this.stopped) return;
     this.queue.push(event);
-    if (!this.running) this.run();
+    if (this.running || this.resuming !== null) return;
+    if (turnIsSpent()) this.resumeNextTurn();
+    else this.run();
   }
 
   /** Drops what waits, cancels every call in flight and wakes no more. Containers are left as they are. */
@@ -64,6 +71,7 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
     this.stopped = true;
     this.queue.length = 0;
     if (this.timer !== null) clearTimeout(this.timer);
+    if (this.resuming !== null) clearImmediate(this.resuming);
     for (const call of this.calls.values()) call.abort(new Error('the agent stops'));
     this.calls.clear();
   }
@@ -74,6 +82,10 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
       for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
         const now = this.outside.now();
         this.carryOut(now, next, this.kernel.deliver(next, now));
+        if (this.queue.length > 0 && turnIsSpent()) {
+          this.resumeNextTurn();
+          break;
+        }
       }
       this.arm();
     } catch (error) {
@@ -82,6 +94,15 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
     } finally {
       this.running = false;
     }
+  }
+
+  /** Answers that are there at once lead to steps that lead to further answers: for thirty pods that begin together that held the loop up for 180 ms. */
+  private resumeNextTurn(): void {
+    if (this.stopped) return;
+    this.resuming = setImmediate(() => {
+      this.resuming = null;
+      this.run();
+    });
   }
 
   private wake(): void {
@@ -94,6 +115,7 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
         const output = this.kernel.wake(now);
         if (output === null) break;
         this.carryOut(now, null, output);
+        if (turnIsSpent()) break;
       }
     } catch (error) {
       this.stop();
