@@ -35,6 +35,8 @@ t.test('a host with cgroup v2, swap, huge pages and throttled CPUs', async (t) =
     '/sys/devices/system/cpu/cpu0/': '',
     '/sys/devices/system/cpu/cpufreq/thermal_throttle/': '',
     '/sys/fs/selinux/enforce': '1',
+    '/etc/selinux/config': '# a comment\nSELINUX=enforcing\nSELINUXTYPE=targeted\n',
+    '/etc/selinux/targeted/contexts/lxc_contexts': 'process = "system_u:system_r:container_t:s0"\nfile = "system_u:object_r:container_file_t:s0"\n',
     '/sys/kernel/security/apparmor/': '',
     '/sys/module/apparmor/parameters/enabled': 'Y\n',
   });
@@ -48,6 +50,7 @@ t.test('a host with cgroup v2, swap, huge pages and throttled CPUs', async (t) =
     onlineCpus: '0-2,10',
     thermalThrottlePaths: ['/sys/devices/system/cpu/cpu2/thermal_throttle', '/sys/devices/system/cpu/cpu10/thermal_throttle'],
     selinuxEnabled: true,
+    seLinuxFileLabel: 'system_u:object_r:container_file_t:s0',
     apparmorEnabled: true,
   });
 });
@@ -59,6 +62,16 @@ t.test('a bare host with cgroup v1: what is missing is not there', async (t) => 
   const accounting = tree({ '/proc/meminfo': 'MemTotal: 1 kB\n', '/proc/self/mountinfo': v1, '/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes': '1' });
   t.equal(readHost(accounting).swapControllerAvailable, true);
   t.throws(() => readHost(tree({ '/proc/meminfo': '' })), { message: '/proc/meminfo names no MemTotal' });
+});
+
+t.test('the SELinux label of containers’ files', async (t) => {
+  const base = { '/proc/meminfo': meminfo, '/etc/selinux/config': 'SELINUXTYPE=mls\n', '/etc/selinux/mls/contexts/lxc_contexts': 'file = "of:the:host:s0"\n' };
+  const on = { '/sys/fs/selinux/enforce': '0\n', ...base };
+  const containers = { '/usr/share/containers/selinux/contexts': 'process = "p"\nfile="of:the:containers:s0"\nro_file = "x"\n' };
+  t.match(readHost(tree({ ...on, ...containers })), { selinuxEnabled: true, seLinuxFileLabel: 'of:the:containers:s0' }, 'the containers’ policy is asked first');
+  t.match(readHost(tree(on)), { seLinuxFileLabel: 'of:the:host:s0' });
+  t.match(readHost(tree({ '/proc/meminfo': meminfo, '/sys/fs/selinux/enforce': '1' })), { selinuxEnabled: true, seLinuxFileLabel: '' });
+  t.match(readHost(tree({ ...base, ...containers })), { selinuxEnabled: false, seLinuxFileLabel: '' }, 'a policy that isn’t loaded');
 });
 
 t.test('AppArmor counts when its module is there and on', async (t) => {

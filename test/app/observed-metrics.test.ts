@@ -2,9 +2,11 @@
 import t from 'tap';
 import { KubeletMetrics } from '../../src/adapters/metrics/kubelet-metrics.js';
 import { AgentObserver } from '../../src/app/daemon/stats/agent-observer.js';
+import { volumeReadings } from '../../src/app/daemon/stats/kubelet-readings.js';
 import { ObservedImages } from '../../src/app/daemon/stats/observed/observed-images.js';
 import { ObservedOperations } from '../../src/app/daemon/stats/observed/observed-operations.js';
 import { ObservedVolumes } from '../../src/app/daemon/stats/observed/observed-volumes.js';
+import { newVolumeManager } from '../../src/domain/volume-manager/volume-manager-state.js';
 
 t.test('pods that made room are counted by what the critical pod lacked', async (t) => {
   const metrics = new KubeletMetrics({ steady: [], readings: async () => [], startedMillis: 1 });
@@ -139,5 +141,18 @@ t.test('images that are volumes, and hooks that fell back to HTTP', async (t) =>
     'kubelet_image_volume_mounted_succeed_total 2',
     'kubelet_image_volume_requested_total 2',
     'kubelet_lifecycle_handler_http_fallbacks_total 1',
+  ]);
+});
+
+t.test('what was said of SELinux labels of volumes', async (t) => {
+  const volumes = newVolumeManager();
+  volumes.labelCounts.set('a', { metric: 'pod_context_mismatch_errors', plugin: null, accessMode: 'RWOP', count: 2 });
+  volumes.labelCounts.set('b', { metric: 'volumes_admitted', plugin: 'kubernetes.io/csi/d', accessMode: 'RWX', count: 3 });
+  const metrics = new KubeletMetrics({ steady: [], readings: async () => volumeReadings({ volumes }), startedMillis: 1 });
+  t.teardown(() => metrics.close());
+  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith('volume_manager_selinux_'));
+  t.strictSame(lines, [
+    'volume_manager_selinux_pod_context_mismatch_errors_total{access_mode="RWOP"} 2',
+    'volume_manager_selinux_volumes_admitted_total{access_mode="RWX",volume_plugin="kubernetes.io/csi/d"} 3',
   ]);
 });

@@ -35,6 +35,8 @@ const facts: NodeFacts = {
   memoryQos: null,
   singleProcessOomKill: false,
   selinuxEnabled: true,
+  seLinuxFileLabel: '',
+  seLinuxMount: false,
   memoryVolumesMaySwap: false,
   containerStopSignals: false,
   thermalThrottlePaths: ['/sys/devices/system/cpu/cpu0/thermal_throttle'],

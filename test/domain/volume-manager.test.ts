@@ -1,107 +1,18 @@
 // The volume manager on its own: what it asks for, in which order, when it tries again, and what each end of an operation means.
 import t from 'tap';
-import type { ApiData } from '../../src/domain/api-data/api-data.js';
 import type { ObjectAnswer } from '../../src/domain/api-data/object-manager.js';
 import type { TokenAnswer } from '../../src/domain/api-data/token-cache.js';
-import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
-import type { Machine, Reply, Wake } from '../../src/domain/kernel/machine.js';
-import type { CsiView } from '../../src/domain/plugins/csi-view.js';
 import { csiDriversChanged } from '../../src/domain/volume-manager/csi-volumes.js';
-import { claimReplied, refreshVolumes, wantVolumes } from '../../src/domain/volume-manager/desired-volumes.js';
-import { adoptVolume, beginSurvey, nodeSeen, surveyReplied } from '../../src/domain/volume-manager/found-volumes.js';
-import { reconcileVolumes } from '../../src/domain/volume-manager/reconcile-volumes.js';
-import { forgetRelease, releaseReplied, releaseVolumes, settleRelease } from '../../src/domain/volume-manager/release-volumes.js';
-import type { VolumeContext } from '../../src/domain/volume-manager/volume-kind.js';
-import { newVolumeManager, type VolumeManager } from '../../src/domain/volume-manager/volume-manager-state.js';
-import { volumeDataArrived, volumeReplied, volumeWoken } from '../../src/domain/volume-manager/volume-operations.js';
+import { refreshVolumes } from '../../src/domain/volume-manager/desired-volumes.js';
+import { adoptVolume, beginSurvey, nodeSeen } from '../../src/domain/volume-manager/found-volumes.js';
+import { forgetRelease } from '../../src/domain/volume-manager/release-volumes.js';
+import { noLabel } from '../../src/domain/volume-manager/volume-labels.js';
+import { volumeDataArrived } from '../../src/domain/volume-manager/volume-operations.js';
 import { mountedVolumesOf, releaseState, volumesInUse, volumesState } from '../../src/domain/volume-manager/volume-waiting.js';
 import type { Node } from '../../src/ports/model/node.js';
-import type { Pod } from '../../src/ports/model/pod.js';
 import type { Volume } from '../../src/ports/model/volume.js';
-import type { AgentOperations } from '../../src/ports/outbound/outbound-ports.js';
-import { failure, MachineRun, ok } from './machine-run.js';
-
-const second = 1_000_000;
-type Doing = (manager: VolumeManager, context: VolumeContext) => void;
-interface Do {
-  readonly type: 'do';
-  readonly work: Doing;
-}
-
-class Manager {
-  readonly state = newVolumeManager();
-  readonly told: string[] = [];
-  readonly worked: string[] = [];
-  node: Node | null = null;
-  apiData: ApiData | null = null;
-  csi: CsiView = { driver: () => null, updateAllocatable: () => false, driverObject: () => ({ synced: true, object: null }) };
-  readonly run: MachineRun<VolumeManager, Do, AgentOperations>;
-  /** Operations that fail, with their message. */
-  readonly failing = new Map<string, string>();
-  /** Operations that are not answered. */
-  readonly silent = new Set<string>();
-  readonly left: { plugin: string; volume: string; data: string | null }[] = [];
-
-  constructor() {
-    const machine: Machine<VolumeManager, Do, AgentOperations> = { step: (_state, input, turn) => this.step(input, turn) };
-    this.run = new MachineRun(machine, this.state, ({ op }) => {
-      if (this.silent.has(op)) return null;
-      const message = this.failing.get(op);
-      if (message !== undefined) return failure('unavailable', message);
-      if (op === 'csiNode.capabilities') return ok([]);
-      if (op === 'podVolumes.read') return ok({ entries: [], generationPaths: null, readings: [] });
-      if (op === 'podVolumes.list') return ok({ volumes: this.left.splice(0), subPaths: [] });
-      return op === 'volumeMounts.mount' ? ok('mounted') : ok(null);
-    });
-  }
-
-  private step(input: Do | Reply<AgentOperations> | Wake, turn: VolumeContext['turn']): void {
-    const context: VolumeContext = {
-      turn,
-      ...{ nodeFacts: nodeFacts({}), nodeName: 'n', node: this.node, apiData: this.apiData, csi: this.csi },
-      event: (pod, _container, type, reason, message) => this.told.push(`${pod.metadata.name} ${type} ${reason} ${message}`),
-      claimEvent: () => undefined,
-      volumesChanged: (uid) => settleRelease(this.state, uid),
-      volumesWorkedOn: (uid, _pod, outdated) => this.worked.push(`${uid} ${outdated}`),
-    };
-    if (input.type === 'do') input.work(this.state, context);
-    else if (input.type === 'wake' && input.address.machine === 'volume') volumeWoken(this.state, input.address.key, context);
-    else if (input.type === 'wake') return;
-    else if (input.address.machine === 'volume') volumeReplied(this.state, input.address.key, input, context);
-    else if (input.address.machine === 'volume-claim') claimReplied(this.state, input.address.key, input, context);
-    else if (input.address.machine === 'volume-survey') surveyReplied(this.state, input, context);
-    else releaseReplied(this.state, input.address.key, input, context);
-    reconcileVolumes(this.state, context);
-    for (const uid of this.state.releases.keys()) settleRelease(this.state, uid);
-  }
-
-  do(work: Doing): this {
-    this.run.feed({ type: 'do', work });
-    return this;
-  }
-
-  want(uid: string, ...volumes: readonly Volume[]): this {
-    return this.do((manager, context) => wantVolumes(manager, uid, podOf(uid, volumes), context));
-  }
-
-  release(uid: string): this {
-    return this.do((manager, context) => releaseVolumes(manager, uid, context));
-  }
-
-  asked(): string[] {
-    return this.run.asked.splice(0);
-  }
-
-  times(op: string): number[] {
-    const all = this.run.commands.filter(({ command }) => command.op === op).map(({ at }) => at);
-    return all.slice(1).map((at, i) => (at - (all[i] ?? 0)) / second);
-  }
-}
-
-function podOf(uid: string, volumes: readonly Volume[]): Pod {
-  const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }));
-  return { metadata: { name: uid, namespace: 'ns', uid }, spec: { containers: [{ name: 'c', image: 'i', volumeMounts }], volumes } };
-}
+import { failure, ok } from './machine-run.js';
+import { type Doing, Manager, podOf, second } from './volume-manager-run.js';
 
 const work: Volume = { name: 'work', emptyDir: {} };
 const share: Volume = { name: 'share', nfs: { server: 's', path: '/p' } };
@@ -309,7 +220,7 @@ t.test('a volume that has to be attached: not before the Node says that it is in
   manager.want('a').do((state) => {
     const spec = { kind: 'inline', volume: share } as const;
     state.pods.get('a')?.names.set('share', name);
-    state.desired.set(name, { name, plugin: 'kubernetes.io/nfs', attachable: true, pods: new Map([['a', { uid: 'a', spec, claim: null }]]) });
+    state.desired.set(name, { name, plugin: 'kubernetes.io/nfs', attachable: true, label: noLabel, pods: new Map([['a', { uid: 'a', spec, claim: null }]]) });
     state.dirty.add(name);
     Object.assign(state.pods.get('a') ?? {}, { pod: podOf('a', [share]) });
   });

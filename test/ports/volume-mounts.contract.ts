@@ -34,6 +34,8 @@ export async function volumeMountsContract(t: Test, { mounts, hostDirectory, pre
   t.ok(mountPoints.length === 1 && mountPoints[0]?.endsWith('/pods/u2/volumes/kubernetes.io~local-volume/pv'), `who else has it: ${mountPoints.join()}`);
   t.equal(await kindOf(() => removePod('u2')), 'failed-precondition', 'a directory with a mount stays');
 
+  t.type(await mounts.hasLabels({ place: first }, quietCall), 'boolean');
+  t.equal(await kindOf(() => mounts.hasLabels({ place: placeOf('u3') }, quietCall)), 'not-found');
   const ownership = { gid: 4711, fileBits: 0o660, directoryBits: 0o2770, onRootMismatch: true };
   t.match(await mounts.setOwnership({ place: first, ownership }, quietCall), { walked: true, gid: 0, failures: 0 });
   t.match(await mounts.setOwnership({ place: first, ownership }, quietCall), { walked: false, gid: 4711 }, 'what matches is left');

@@ -20,6 +20,7 @@ const neverAsked: Readonly<Record<string, string>> = {
   'podCertificateKeys.generate': 'no pod of a swarm has a certificate of its own',
   'csiNode.stats': 'asked for by whoever wants statistics',
   'csiNode.expand': 'no volume of a swarm grows',
+  'volumeMounts.hasLabels': 'no host of a swarm has SELinux',
 };
 
 /** Events that can't come in a state, each with the reason. */

@@ -57,6 +57,8 @@ export function nodeFacts(node: NodeInput): NodeFacts {
     memoryQos: null,
     singleProcessOomKill: node.singleProcessOOMKill,
     selinuxEnabled: false,
+    seLinuxFileLabel: '',
+    seLinuxMount: false,
     memoryVolumesMaySwap: false,
     containerStopSignals: false,
     thermalThrottlePaths: [],

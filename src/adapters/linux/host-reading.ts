@@ -21,6 +21,8 @@ export interface HostReading {
   /** `/sys/devices/system/cpu/cpu<N>/thermal_throttle` of each CPU that has it. */
   readonly thermalThrottlePaths: readonly string[];
   readonly selinuxEnabled: boolean;
+  /** What files of containers are labelled with; '': the host doesn't say. */
+  readonly seLinuxFileLabel: string;
   readonly apparmorEnabled: boolean;
 }
 
@@ -29,6 +31,7 @@ export function readHost(root = ''): HostReading {
   const meminfo = textOf(join(root, '/proc/meminfo')) ?? '';
   const memoryBytes = meminfoBytes(meminfo, 'MemTotal');
   if (memoryBytes === null) throw new Error('/proc/meminfo names no MemTotal');
+  const selinuxEnabled = existsSync(join(root, '/sys/fs/selinux/enforce'));
   const { version } = cgroupLayout(textOf(join(root, '/proc/self/mountinfo')) ?? '');
   return {
     memoryBytes,
@@ -39,7 +42,8 @@ export function readHost(root = ''): HostReading {
     hugePageBytes: hugePageSizes(join(root, '/sys/kernel/mm/hugepages')),
     onlineCpus: (textOf(join(root, '/sys/devices/system/cpu/online')) ?? '0').trim(),
     thermalThrottlePaths: thermalThrottlePaths(root),
-    selinuxEnabled: existsSync(join(root, '/sys/fs/selinux/enforce')),
+    selinuxEnabled,
+    seLinuxFileLabel: selinuxEnabled ? containerFileLabel(root) : '',
     apparmorEnabled: apparmorEnabled(root),
   };
 }
@@ -97,6 +101,14 @@ function thermalThrottlePaths(root: string): string[] {
     .sort((a, b) => a - b)
     .map((cpu) => `${directory}/cpu${cpu}/thermal_throttle`)
     .filter((path) => existsSync(join(root, path)));
+}
+
+/** From the containers' own policy, or the host's, as the runtimes read it: lines `file = "system_u:object_r:container_file_t:s0"`. */
+function containerFileLabel(root: string): string {
+  const policy = /^SELINUXTYPE=(.*)$/m.exec(textOf(join(root, '/etc/selinux/config')) ?? '')?.[1]?.trim() ?? '';
+  const paths = ['/usr/share/containers/selinux/contexts', `/etc/selinux/${policy}/contexts/lxc_contexts`];
+  const text = paths.map((path) => textOf(join(root, path))).find((found) => found !== null) ?? '';
+  return /^file\s*=\s*"?([^"\n]*)"?\s*$/m.exec(text)?.[1] ?? '';
 }
 
 /** The module is loaded, and was not switched off at boot. */

@@ -12,6 +12,7 @@ const statusSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60];
 const storageSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 
 const httpLabels = ['long_running', 'method', 'path', 'server_type'] as const;
+const labelled = ['access_mode', 'volume_plugin'] as const;
 const claimLabels = ['namespace', 'persistentvolumeclaim'] as const;
 const buildLabels = ['major', 'minor', 'git_version', 'git_commit', 'git_tree_state', 'build_date', 'go_version', 'compiler', 'platform'] as const;
 
@@ -96,6 +97,13 @@ export const kubeletFamilies = {
   reconstruct_volume_operations_errors_total: counter('Volumes that an earlier agent left, and that are not known again.'),
   reconstruct_volume_operations_total: counter('Volumes that an earlier agent left.'),
   storage_operation_duration_seconds: histogram('Duration of operations on volumes.', storageSeconds, ['migrated', 'operation_name', 'status', 'volume_plugin']),
+  volume_manager_selinux_container_errors_total: gauge('Containers whose SELinux options make no label, and which may not start for it.', ['access_mode']),
+  volume_manager_selinux_container_warnings_total: gauge('Containers whose SELinux options make no label, and which may start.', ['access_mode']),
+  volume_manager_selinux_pod_context_mismatch_errors_total: gauge('Pods whose containers label one volume differently, and which may not start for it.', ['access_mode']),
+  volume_manager_selinux_pod_context_mismatch_warnings_total: gauge('Pods whose containers label one volume differently, and which may start.', ['access_mode']),
+  volume_manager_selinux_volume_context_mismatch_errors_total: gauge('Pods that want a volume with another SELinux label than others, and may not start for it.', labelled),
+  volume_manager_selinux_volume_context_mismatch_warnings_total: gauge('Pods that want a volume with another SELinux label than others, and may start.', labelled),
+  volume_manager_selinux_volumes_admitted_total: gauge('Volumes with an SELinux label that pods were given.', labelled),
   volume_manager_total_volumes: gauge('Volumes of this node, as they are and as they are to be.', ['plugin_name', 'state']),
   volume_operation_total_seconds: histogram('Duration of getting a volume ready or taking it down, with all tries.', storageSeconds, ['operation_name', 'plugin_name']),
   process_network_receive_bytes_total: counter('Bytes that the network namespace of this process received.'),

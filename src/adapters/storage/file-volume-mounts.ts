@@ -138,6 +138,18 @@ export class FileVolumeMounts implements PortOf<VolumeMountOperations> {
     });
   }
 
+  hasLabels({ place }: VolumeMountOperations['hasLabels']['request'], call: Call): Promise<boolean> {
+    return carryOut('volumeMounts.hasLabels', subjectOf(place), call, () => {
+      const path = this.pathOf(place);
+      // What isn't a mount point of its own lies on the file system around it.
+      const own = mountTable().reduce<MountinfoEntry | null>(
+        (best, entry) => (isWithin(path, entry) && entry.mountPoint.length >= (best?.mountPoint.length ?? 0) ? entry : best),
+        null,
+      );
+      return own?.superOptions.includes('seclabel') === true;
+    });
+  }
+
   survey(_request: null, call: Call): Promise<readonly FoundPodVolumes[]> {
     return carryOut('volumeMounts.survey', '', call, () => {
       const found = walking(this.root, ['pods'], (pods) => pods.directoryNames().map((uid): FoundPodVolumes => ({ uid, volumes: leftVolumes(this.root, uid) })));
@@ -175,6 +187,10 @@ function mountsAt(path: string): MountinfoEntry[] {
 
 function mountBelow(path: string): string | null {
   return mountTable().find(({ mountPoint }) => mountPoint.startsWith(`${path}/`))?.mountPoint ?? null;
+}
+
+function isWithin(path: string, { mountPoint }: MountinfoEntry): boolean {
+  return path === mountPoint || path.startsWith(mountPoint === '/' ? '/' : `${mountPoint}/`);
 }
 
 type Enter = (directory: DirectoryHandle, element: string) => DirectoryHandle | null;

@@ -66,6 +66,8 @@ export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFac
     hostsFile: passing.hostsFile,
     seccompDefault: c.seccompDefault || options.seccompDefault,
     selinuxEnabled: host.selinuxEnabled,
+    seLinuxFileLabel: host.seLinuxFileLabel,
+    seLinuxMount: featureEnabled(gates, 'SELinuxMount'),
     memoryVolumesMaySwap: host.swapOn && !keepsTmpfsFromSwap(),
     containerStopSignals: featureEnabled(gates, 'ContainerStopSignals'),
     thermalThrottlePaths: host.thermalThrottlePaths,

@@ -26,6 +26,8 @@ export function nodeFacts(given: Partial<NodeFacts> = {}): NodeFacts {
     hostsFile: '',
     seccompDefault: false,
     selinuxEnabled: false,
+    seLinuxFileLabel: '',
+    seLinuxMount: false,
     memoryVolumesMaySwap: false,
     containerStopSignals: false,
     thermalThrottlePaths: [],

@@ -28,6 +28,10 @@ export interface NodeFacts extends ResourceFacts, DnsFacts {
   /** Gives RuntimeDefault to whoever names no seccomp profile. */
   readonly seccompDefault: boolean;
   readonly selinuxEnabled: boolean;
+  /** The SELinux label of containers' files on this host, without what one pod's have; '': it isn't known. */
+  readonly seLinuxFileLabel: string;
+  /** The gate SELinuxMount: volumes of all access modes are mounted with a label, not only those of one pod. */
+  readonly seLinuxMount: boolean;
   /** Swap is on, and a tmpfs can't be kept out of it. */
   readonly memoryVolumesMaySwap: boolean;
   /** The gate ContainerStopSignals: containers say which signal ends them. */

@@ -52,7 +52,7 @@ const factsFields: Readonly<Record<Exclude<keyof NodeFacts, 'memoryQos' | 'swap'
   hugePageSizes: listOf(text),
   ...{ clusterDns: listOf(text), clusterDomain: text, resolvConf: nullable(text), resolvConfPath: text, nodeIps: listOf(text) },
   ...{ rootDirectory: text, podLogsDirectory: text, cgroupRoot: text, cgroupDriver: oneOf(['cgroupfs', 'systemd']), cgroupsPerQos: flag, podPidsLimit: integer },
-  ...{ hostsFile: text, seccompDefault: flag, selinuxEnabled: flag, memoryVolumesMaySwap: flag, containerStopSignals: flag },
+  ...{ hostsFile: text, seccompDefault: flag, selinuxEnabled: flag, seLinuxFileLabel: text, seLinuxMount: flag, memoryVolumesMaySwap: flag, containerStopSignals: flag },
   ...{ thermalThrottlePaths: listOf(text), runtimeClasses: dictionaryOf(text) },
   runtimeHandlers: listOf(recordOf({ name: text, recursiveReadOnlyMounts: flag, userNamespaces: flag })),
   ...{ nodeAddresses: listOf(recordOf({ type: text, address: text })), allocatable: resourceListShape },

@@ -2,6 +2,7 @@
 import { csiDriverName, csiPlugin } from '../volumes/csi-volume.js';
 import type { VolumeContext } from './volume-kind.js';
 import { kindOf } from './volume-kinds.js';
+import { labelsKnown } from './volume-labels.js';
 import type { VolumeManager } from './volume-manager-state.js';
 import { volumeWoken } from './volume-operations.js';
 
@@ -23,6 +24,7 @@ export function csiDriversChanged(manager: VolumeManager, context: VolumeContext
     if (desired.plugin !== csiPlugin) continue;
     const [first] = desired.pods.values();
     if (first !== undefined) desired.attachable = kind?.isAttachable?.(first.spec, context) === true;
+    labelsKnown(manager, desired, context);
     manager.dirty.add(desired.name);
   }
   // Whether or not anybody wants them still: what has begun comes to its end.

@@ -16,6 +16,7 @@ import { noPluginMatched, uniqueVolumeName, volumePluginFor } from '../volumes/v
 import { specName, type VolumeSpec } from '../volumes/volume-spec.js';
 import type { VolumeContext } from './volume-kind.js';
 import { kindOf } from './volume-kinds.js';
+import { joinLabel, labelOf } from './volume-labels.js';
 import { type ClaimLookup, claimMachine, type PodVolumes, type VolumeManager } from './volume-manager-state.js';
 
 const lookupTimeout = 30 * microsPerSecond;
@@ -103,12 +104,16 @@ function addDesired(manager: VolumeManager, wanted: PodVolumes, volumeName: stri
     errors.set(volumeName, name.message);
     return;
   }
-  names.set(volumeName, name.value);
+  const answer = labelOf(manager, wanted.pod, volumeName, spec, plugin.name, context);
   let desired = manager.desired.get(name.value);
-  if (desired === undefined) {
-    desired = { name: name.value, plugin: plugin.name, attachable: kind?.isAttachable?.(spec, context) === true, pods: new Map() };
-    manager.desired.set(name.value, desired);
+  desired ??= { name: name.value, plugin: plugin.name, attachable: kind?.isAttachable?.(spec, context) === true, label: null, pods: new Map() };
+  const problem = answer.kind === 'refused' ? answer.message : joinLabel(manager, desired, spec, answer.label, context);
+  if (problem !== null) {
+    errors.set(volumeName, problem);
+    return;
   }
+  names.set(volumeName, name.value);
+  manager.desired.set(name.value, desired);
   desired.pods.set(uid, { uid, spec, claim });
   manager.dirty.add(name.value);
 }

@@ -55,6 +55,7 @@ function adoptStaged(manager: VolumeManager, staged: AgentOperations['csiFiles.s
       attached: 'uncertain',
       devicePath: '',
       device: 'uncertain',
+      label: known.ok ? known.volume.seLinuxMountContext : '',
       size: null,
       pods: new Map(),
     });
@@ -77,11 +78,12 @@ export function adoptVolume(manager: VolumeManager, found: FoundVolume): boolean
   if (!name.ok) return false;
   let actual = manager.actual.get(name.value);
   if (actual === undefined) {
+    const label = kindOf(plugin.name)?.reconstructLabel?.(found) ?? '';
     const device = (kindOf(plugin.name)?.mountDevice ?? null) === null ? 'none' : 'uncertain';
-    actual = { name: name.value, plugin: plugin.name, spec, attachable: false, attached: 'uncertain', devicePath: '', device, size: null, pods: new Map() };
+    actual = { name: name.value, plugin: plugin.name, spec, attachable: false, attached: 'uncertain', devicePath: '', device, label, size: null, pods: new Map() };
     manager.actual.set(name.value, actual);
   }
-  if (!actual.pods.has(found.uid)) actual.pods.set(found.uid, { uid: found.uid, spec, state: 'uncertain', remountRequired: false, reconstructed: true });
+  if (!actual.pods.has(found.uid)) actual.pods.set(found.uid, { uid: found.uid, spec, state: 'uncertain', remountRequired: false, reconstructed: true, hasLabels: null });
   holdVolume(manager, found.uid, name.value);
   manager.dirty.add(name.value);
   return true;

@@ -4,10 +4,11 @@
 // |----------------------------------------------------------|--------------------------------------------------|
 // | an operation under way                                   | its end is waited for                            |
 // | mounted, or maybe, for a pod that has ended              | unmount                                          |
+// | wanted; mounted with another SELinux label for others   | nothing: it is taken down as a whole first       |
 // | wanted; attachable, and not attached as the Node says    | nothing: the Node's next change is waited for    |
 // | wanted; not mounted, maybe, or to be mounted anew        | mount                                            |
 // | mounted, and grown since                                 | expand                                           |
-// | no pod wants it or has it; its device may be mounted     | unmount the device                               |
+// | no pod has it, or wants it so; its device may be mounted     | unmount the device                               |
 // | no pod wants it or has it, no device                     | it is forgotten                                  |
 //
 // Invariants: unmounts come before mounts, and both before devices; what failed is tried again only when its time has come.
@@ -17,6 +18,7 @@ import { expansionOf, volumeBytes } from '../volumes/volume-expansion.js';
 import { backoffKey } from './volume-backoff.js';
 import type { VolumeContext } from './volume-kind.js';
 import { kindOf } from './volume-kinds.js';
+import { forgetOtherLabel, hasOtherLabel, tellOtherLabel } from './volume-labels.js';
 import { type ActualVolume, type DesiredVolume, type VolumeManager, type VolumeOperationKind, volumeAddressOf } from './volume-manager-state.js';
 import { beginOperation } from './volume-operations.js';
 
@@ -41,24 +43,33 @@ export function reconcileVolumes(manager: VolumeManager, context: VolumeContext)
 
 /** Null: nothing is to be done now. */
 function nextOperation(manager: VolumeManager, name: string, context: VolumeContext): Next | null {
-  if (manager.operations.has(name)) return null;
   const actual = manager.actual.get(name);
   const desired = manager.desired.get(name);
+  const isBlocked = desired !== undefined && hasOtherLabel(actual, desired, context);
+  if (isBlocked) tellOtherLabel(manager, desired, context);
+  if (manager.operations.has(name)) return null;
   const times = new Times(manager, name, context.turn.now);
   const uid = times.first('unmount', unmounts(manager, actual, desired)) ?? null;
   if (uid !== null) return { volumeName: name, kind: 'unmount', uid };
-  if (desired !== undefined && isAttached(manager, desired, context)) {
+  if (!isBlocked && desired !== undefined && desired.label !== null && isAttached(manager, desired, context)) {
+    forgetOtherLabel(manager, desired, context);
     const mount = times.first('mount', mounts(manager.actual.get(name), desired));
     if (mount !== null) return { volumeName: name, kind: 'mount', uid: mount };
     const grown = times.first('expand', expansions(manager.actual.get(name), desired));
     if (grown !== null) return { volumeName: name, kind: 'expand', uid: grown };
   }
-  if (actual !== undefined && actual.pods.size === 0 && desired === undefined) {
-    if (actual.device === 'none') forget(manager, name, context);
+  if (actual !== undefined && actual.pods.size === 0 && (desired === undefined || isBlocked)) {
+    if (actual.device === 'none') isBlocked ? unlabelled(manager, actual) : forget(manager, name, context);
     else if (times.first('unmountDevice', ['']) !== null) return { volumeName: name, kind: 'unmountDevice', uid: '' };
   }
   if (times.until !== null) context.turn.wakeAt(volumeAddressOf(name), times.until);
   return null;
+}
+
+/** Nothing of it is mounted any more: whoever wants it is asked for the label. */
+function unlabelled({ dirty }: VolumeManager, actual: ActualVolume): void {
+  actual.label = null;
+  dirty.add(actual.name);
 }
 
 function forget(manager: VolumeManager, name: string, context: VolumeContext): void {
@@ -114,7 +125,7 @@ function isAttached(manager: VolumeManager, desired: DesiredVolume, { node }: Vo
   }
   const [first] = desired.pods.values();
   if (first === undefined) return false;
-  manager.actual.set(name, { name, plugin, spec: first.spec, attachable, attached: 'yes', devicePath, device: 'none', size: null, pods: new Map() });
+  manager.actual.set(name, { name, plugin, spec: first.spec, attachable, attached: 'yes', devicePath, device: 'none', label: null, size: null, pods: new Map() });
   return true;
 }
 

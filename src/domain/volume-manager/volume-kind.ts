@@ -78,12 +78,16 @@ export interface VolumeScene {
   readonly reconstructed: boolean;
   /** As the Node says where the volume's device is; '' without one. */
   readonly devicePath: string;
+  /** The SELinux label that the volume is to be mounted with; '': none. */
+  readonly seLinuxLabel: string;
   /** Pods other than this one that have the volume mounted, or may have. */
   readonly otherPods: readonly string[];
   /** Of the pod that the procedure is for; null: the volume is of none, or something is taken down. */
   readonly claim: PersistentVolumeClaim | null;
   /** The claim as the API has it now. */
   claimSeen(claim: PersistentVolumeClaim): void;
+  /** Whether files of what is mounted have SELinux labels of their own, which the runtime may change. */
+  labelled(hasLabels: boolean): void;
   /** How large the volume is on this node from now on. */
   resized(size: number | 'refused' | null): void;
   readonly context: VolumeContext;
@@ -134,6 +138,8 @@ export interface VolumeKind {
   readonly reconstruct: (found: FoundVolume) => VolumeSpec | null;
   /** The same for a link left in `volumeDevices`. */
   readonly reconstructDevice?: (found: FoundVolume) => VolumeSpec | null;
+  /** The SELinux label that what was found is mounted with; left out: '', none. */
+  readonly reconstructLabel?: (found: FoundVolume) => string;
 }
 
 export const asked: VolumeStep = { kind: 'asked' };

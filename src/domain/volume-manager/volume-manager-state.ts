@@ -45,8 +45,28 @@ export interface DesiredVolume {
   readonly name: string;
   readonly plugin: string;
   attachable: boolean;
+  /** null: not known before the API has said what its driver can. */
+  label: VolumeLabel | null;
   readonly pods: Map<string, DesiredMount>;
 }
+
+/** SELinux labels; '': none. */
+export interface VolumeLabel {
+  /** Of the pod's containers. */
+  readonly asked: string;
+  /** What it is mounted with. */
+  readonly mounted: string;
+  /** The driver can mount with a label. */
+  readonly isSupported: boolean;
+}
+
+type Severe<Name extends string> = `${Name}_errors` | `${Name}_warnings`;
+/** Names of metrics, without `volume_manager_selinux_` and `_total`. */
+export type LabelMetric =
+  | { readonly metric: Severe<'container'> | Severe<'pod_context_mismatch'>; readonly plugin: null }
+  | { readonly metric: Severe<'volume_context_mismatch'> | 'volumes_admitted'; readonly plugin: string };
+
+export type LabelCount = LabelMetric & { readonly accessMode: string; readonly count: number };
 
 export interface DesiredMount {
   readonly uid: string;
@@ -64,6 +84,8 @@ export interface ActualVolume {
   attached: 'yes' | 'no' | 'uncertain';
   devicePath: string;
   device: 'none' | 'uncertain' | 'mounted';
+  /** The SELinux label that it is mounted with, or was tried to be; '': none. null: no mount was begun. */
+  label: string | null;
   /** How large it is on this node, in bytes; null: nobody has said. `refused`: its driver can't grow it while it is in use. */
   size: number | 'refused' | null;
   readonly pods: Map<string, ActualMount>;
@@ -76,6 +98,8 @@ export interface ActualMount {
   state: 'mounted' | 'uncertain';
   remountRequired: boolean;
   readonly reconstructed: boolean;
+  /** Whether its files have SELinux labels of their own, as far as somebody looked; null: as its plugin says. */
+  readonly hasLabels: boolean | null;
 }
 
 export type VolumeOperationKind = 'mount' | 'expand' | 'unmount' | 'unmountDevice';
@@ -101,6 +125,8 @@ export interface VolumeOperation {
   waiting: boolean;
   /** Something has changed since it began: it is to be done again. */
   again: boolean;
+  /** See `ActualMount`. */
+  hasLabels: boolean | null;
 }
 
 export interface VolumeBackoff {
@@ -141,13 +167,15 @@ export interface VolumeManager {
   readonly held: Map<string, Set<string>>;
   /** Whether what earlier agents left is known. */
   survey: 'none' | 'asked' | 'over';
+  /** What was said of SELinux labels since the start, by metric, access mode and plugin. */
+  readonly labelCounts: Map<string, LabelCount>;
   /** Volumes that have to be compared anew. */
   readonly dirty: Set<string>;
 }
 
 export function newVolumeManager(): VolumeManager {
   const maps = { pods: new Map(), desired: new Map(), actual: new Map(), operations: new Map(), backoffs: new Map(), releases: new Map(), held: new Map() };
-  return { ...maps, limitLooks: new Map(), survey: 'none', dirty: new Set() };
+  return { ...maps, limitLooks: new Map(), labelCounts: new Map(), survey: 'none', dirty: new Set() };
 }
 
 /** The pod has the volume from here on, or may have it. */

@@ -85,8 +85,9 @@ export function beginOperation(manager: VolumeManager, volumeName: string, kind:
   if (mount !== undefined && kind === 'mount') mount.remountRequired = false;
   // A pod that comes anew sets it up again, rather than to trust what may be half gone.
   if (mount !== undefined && kind === 'unmount') mount.state = 'uncertain';
+  if (kind === 'mount') actual.label ??= manager.desired.get(volumeName)?.label?.mounted ?? '';
   const pod = isUp ? (manager.pods.get(uid)?.pod ?? null) : null;
-  const operation: VolumeOperation = { kind, volumeName, uid, pod, spec, isRemount, stages, work: null, waiting: false, again: false };
+  const operation: VolumeOperation = { kind, volumeName, uid, pod, spec, isRemount, stages, work: null, waiting: false, again: false, hasLabels: null };
   manager.operations.set(volumeName, operation);
   if (kind === 'mount') holdVolume(manager, uid, volumeName);
   const refusal = kind === 'mount' ? mountRefusal(actual, operation, context) : null;
@@ -199,6 +200,10 @@ function sceneOf(manager: VolumeManager, operation: VolumeOperation, context: Vo
       if (actual !== undefined) actual.size = size;
     },
     isRemount,
+    seLinuxLabel: context.nodeFacts.selinuxEnabled ? (actual?.label ?? '') : '',
+    labelled: (hasLabels) => {
+      operation.hasLabels = hasLabels;
+    },
     reconstructed: actual?.pods.get(uid)?.reconstructed === true,
     devicePath: actual?.devicePath ?? '',
     otherPods: [...(actual?.pods.keys() ?? [])].filter((other) => other !== uid),
@@ -241,24 +246,25 @@ function end(manager: VolumeManager, operation: VolumeOperation, failure: Volume
   if (uid !== '') context.volumesChanged(uid);
 }
 
-function succeeded(actual: ActualVolume, { kind, uid, spec }: VolumeOperation, claim: PersistentVolumeClaim | null): void {
+function succeeded(actual: ActualVolume, { kind, uid, spec, hasLabels }: VolumeOperation, claim: PersistentVolumeClaim | null): void {
   switch (kind) {
     case 'expand':
       return;
     case 'mount':
       if (claim !== null) actual.size ??= claimBytes(claim);
-      actual.pods.set(uid, { uid, spec, state: 'mounted', remountRequired: false, reconstructed: false });
+      actual.pods.set(uid, { uid, spec, state: 'mounted', remountRequired: false, reconstructed: false, hasLabels });
       return;
     case 'unmount':
       actual.pods.delete(uid);
       return;
     case 'unmountDevice':
       actual.device = 'none';
+      actual.label = null;
       actual.devicePath = '';
   }
 }
 
-function spoiled(actual: ActualVolume, { kind, uid, spec, stages, isRemount }: VolumeOperation, severity: FailureSeverity): void {
+function spoiled(actual: ActualVolume, { kind, uid, spec, stages, isRemount, hasLabels }: VolumeOperation, severity: FailureSeverity): void {
   const mount = actual.pods.get(uid);
   if (kind === 'unmountDevice') {
     actual.device = 'uncertain';
@@ -273,8 +279,8 @@ function spoiled(actual: ActualVolume, { kind, uid, spec, stages, isRemount }: V
     return;
   }
   const isMounted = mount?.state === 'mounted';
-  if (left === 'usable' && !isMounted) actual.pods.set(uid, { uid, spec, state: 'mounted', remountRequired: true, reconstructed: false });
-  else if (left === 'uncertain' && mount === undefined) actual.pods.set(uid, { uid, spec, state: 'uncertain', remountRequired: false, reconstructed: false });
+  if (left === 'usable' && !isMounted) actual.pods.set(uid, { uid, spec, state: 'mounted', remountRequired: true, reconstructed: false, hasLabels });
+  else if (left === 'uncertain' && mount === undefined) actual.pods.set(uid, { uid, spec, state: 'uncertain', remountRequired: false, reconstructed: false, hasLabels });
   else if (left === 'final' && mount?.state === 'uncertain' && !mount.reconstructed) actual.pods.delete(uid);
 }
 

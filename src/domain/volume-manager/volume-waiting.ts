@@ -61,9 +61,15 @@ export function mountedVolumesOf(manager: VolumeManager, uid: string, rootDirect
     const mount = actual?.pods.get(uid);
     if (actual === undefined || mount?.state !== 'mounted' || isBlockVolume(mount.spec)) continue;
     const view = kindOf(actual.plugin)?.view(mount.spec, uid, rootDirectory) ?? null;
-    if (view !== null) mounted.push([volumeName, view]);
+    if (view !== null) mounted.push([volumeName, withLabels(view, actual.label ?? '', mount.hasLabels)]);
   }
   return Object.fromEntries(mounted);
+}
+
+/** @param label the SELinux label that it is mounted with */
+function withLabels(view: MountedVolume, label: string, hasLabels: boolean | null): MountedVolume {
+  if (label !== '') return { alreadyLabeledByMountOption: true, ...view };
+  return hasLabels === null ? view : { ...view, selinuxRelabel: hasLabels };
 }
 
 /** The pod's raw block volumes, by their names in the pod; those that aren't mapped are left out. */

@@ -54,6 +54,8 @@ export interface VolumeMountOperations {
   >;
   /** Other mount points of pods that show the same as what is mounted at the place, sorted; and the group of what is mounted, null when it can't be told. */
   readonly references: Operation<{ readonly place: VolumePlace }, { readonly mountPoints: readonly string[]; readonly gid: number | null }>;
+  /** Whether files of what is mounted at the place have SELinux labels of their own that can be changed (`seclabel`). Errors: not-found. */
+  readonly hasLabels: Operation<{ readonly place: VolumePlace }, boolean>;
   /** What earlier agents have left in pods' directories; sorted by uid. */
   readonly survey: Operation<null, readonly FoundPodVolumes[]>;
 }

@@ -218,6 +218,8 @@ export class SimHost {
         return this.volumeMounts.setOwnership(asked.request);
       case 'volumeMounts.references':
         return this.volumeMounts.references(asked.request);
+      case 'volumeMounts.hasLabels':
+        return this.volumeMounts.hasLabels(asked.request);
       case 'volumeMounts.survey':
         return this.volumeMounts.survey();
       case 'podCgroups.ensure':

@@ -52,6 +52,12 @@ export class SimVolumeMounts {
     return { mountPoints: mountPoints.sort(), gid: own?.gid ?? null };
   }
 
+  /** Its file systems are as most are. */
+  hasLabels({ place }: VolumeMountOperations['hasLabels']['request']): boolean {
+    if (!this.state.volumeMounts.has(this.pathOf(place))) throw new HostRefusal('not-found', `${this.pathOf(place)}: no such file or directory`);
+    return true;
+  }
+
   survey(): readonly FoundPodVolumes[] {
     const uids = [...this.state.podDirectories.keys()].sort();
     return uids.flatMap((uid) => {

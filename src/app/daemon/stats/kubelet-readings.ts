@@ -104,7 +104,8 @@ function containerReadings({ cache, pods }: AgentState): readonly KubeletReading
   ];
 }
 
-function volumeReadings({ volumes }: AgentState): readonly KubeletReading[] {
+/** Volumes as they are and are to be, and what was said of their SELinux labels. */
+export function volumeReadings({ volumes }: Pick<AgentState, 'volumes'>): readonly KubeletReading[] {
   type Counted = { readonly plugin: string; readonly pods: ReadonlyMap<string, { readonly spec: VolumeSpec }> };
   const count = (state: string, of: Iterable<Counted>): readonly KubeletReading[] => {
     const plugins = new Map<string, number>();
@@ -115,7 +116,11 @@ function volumeReadings({ volumes }: AgentState): readonly KubeletReading[] {
     }
     return [...plugins].map(([plugin, total]) => ['volume_manager_total_volumes', { plugin_name: plugin, state }, total]);
   };
-  return [...count('actual_state_of_world', volumes.actual.values()), ...count('desired_state_of_world', volumes.desired.values())];
+  const labels = [...volumes.labelCounts.values()].map((one): KubeletReading => {
+    if (one.plugin === null) return [`volume_manager_selinux_${one.metric}_total`, { access_mode: one.accessMode }, one.count];
+    return [`volume_manager_selinux_${one.metric}_total`, { access_mode: one.accessMode, volume_plugin: one.plugin }, one.count];
+  });
+  return [...count('actual_state_of_world', volumes.actual.values()), ...count('desired_state_of_world', volumes.desired.values()), ...labels];
 }
 
 function certificateReadings({ api }: AgentState, now: Micros): readonly KubeletReading[] {

@@ -71,8 +71,7 @@ export function collect(
     secrets: work.secrets,
     tokens,
     fsGroup: pod.spec.securityContext?.fsGroup ?? null,
-    // The host's policy is asked for by nobody yet: no label is given.
-    seLinuxLabel: '',
+    seLinuxLabel: scene.seLinuxLabel,
   };
   return { facts };
 }

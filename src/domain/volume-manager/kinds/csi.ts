@@ -1,12 +1,13 @@
 // Volumes of CSI drivers, persistent and of a pod's own.
 //
-//   setUp:    collect -> prepare -> NodePublishVolume -> (fsGroup) own -> over; a final error of the first time: what was made is removed first
+//   setUp:    collect -> prepare -> NodePublishVolume -> (SELinux) labels -> (fsGroup) own -> over; a final error of the first time: what was made is removed first
 //   tearDown: NodeUnpublishVolume -> remove -> over
 //
 // Invariant: the data file is on disk before the driver is called, and goes only once nothing is mounted. Raw block volumes: csi-block.ts.
 import type { CSIDriver } from '../../../ports/model/storage.js';
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { VolumePlace } from '../../../ports/outbound/volume-mounts.js';
+import type { Outcome } from '../../../ports/port-error.js';
 import { assert } from '../../kernel/assert.js';
 import type { Reply } from '../../kernel/machine.js';
 import { appliesFsGroup, type CsiMountFacts, csiCallFailed, planCsiPublish } from '../../volumes/csi-mount.js';
@@ -23,7 +24,7 @@ import { csiMountDevice, csiUnmountDevice } from './csi-staging.js';
 import { viewOf } from './own-directory.js';
 
 interface PublishWork extends CsiCollected {
-  phase: 'collect' | 'publish' | 'own' | 'clean' | 'over';
+  phase: 'collect' | 'publish' | 'labels' | 'own' | 'clean' | 'over';
   facts: CsiMountFacts | null;
   failure: string;
 }
@@ -40,6 +41,7 @@ function decidePublish(work: PublishWork, scene: VolumeScene): VolumeStep {
     if ('step' in got) return got.step;
     work.facts = got.facts;
   }
+  if (work.phase === 'labels') return scene.ask('volumeMounts.hasLabels', { place });
   if (work.phase === 'own') return own(scene, place);
   const plan = planCsiPublish(work.facts);
   if (plan.kind === 'failed') return failed(plan.message, asItWas(plan.certainty));
@@ -70,8 +72,9 @@ function repliedPublish(work: PublishWork, reply: Reply<AgentOperations>, scene:
       ? null
       : failed(`applyFSGroup failed for vol ${work.facts === null ? '' : (csiVolumeHandle(scene.spec, scene.uid) ?? '')}: ${outcome.error.message}`, 'uncertain');
   }
+  if (op === 'volumeMounts.hasLabels') return knowsLabels(work, outcome as Outcome<boolean>, scene);
   if (outcome.ok) {
-    work.phase = work.facts !== null && appliesFsGroup(work.facts) ? 'own' : 'over';
+    work.phase = looksForLabels(scene) ? 'labels' : afterPublish(work);
     return null;
   }
   const failure = csiCallFailed(outcome.error.kind, outcome.error.message);
@@ -81,6 +84,22 @@ function repliedPublish(work: PublishWork, reply: Reply<AgentOperations>, scene:
   work.failure = failure.message;
   work.phase = 'clean';
   return null;
+}
+
+/** What a mount option has labelled needs no look. */
+function looksForLabels({ seLinuxLabel, context }: VolumeScene): boolean {
+  return context.nodeFacts.selinuxEnabled && seLinuxLabel === '';
+}
+
+function knowsLabels(work: PublishWork, outcome: Outcome<boolean>, scene: VolumeScene): VolumeStep | null {
+  if (!outcome.ok) return failed(`error checking for SELinux support: ${outcome.error.message}`, 'uncertain');
+  scene.labelled(outcome.value);
+  work.phase = afterPublish(work);
+  return null;
+}
+
+function afterPublish({ facts }: PublishWork): 'own' | 'over' {
+  return facts !== null && appliesFsGroup(facts) ? 'own' : 'over';
 }
 
 interface UnpublishWork {
@@ -146,6 +165,10 @@ export const csi: VolumeKind = {
   reconstruct: ({ name, data }) => {
     if (data === null) return { kind: 'inline', volume: { name, csi: { driver: '' } } };
     return reconstructed(reconstructCsiVolume(data, name));
+  },
+  reconstructLabel: ({ name, data }) => {
+    const known = data === null ? null : reconstructCsiVolume(data, name);
+    return known?.ok === true ? known.volume.seLinuxMountContext : '';
   },
   // A link without a data file is nobody's: the file is made before it, and goes after it.
   reconstructDevice: ({ name, data }) => (data === null ? null : reconstructed(reconstructCsiVolume(data, name, 'Block'))),
