@@ -42,6 +42,11 @@ export class AdminClient {
     }
   }
 
+  async list(plural: string, namespace: string | null): Promise<readonly ApiObject[]> {
+    const selection = { resource: resourceOf(plural), namespace, fieldSelector: null, labelSelector: null };
+    return (await this.clients.reader.list({ ...selection, resourceVersion: null, limit: null, continueToken: null }, calling())).items;
+  }
+
   async create(plural: string, namespace: string | null, object: ApiObject): Promise<ApiObject> {
     return this.clients.writer.create({ resource: resourceOf(plural), namespace, client: 'main', name: null, subresource: null, object }, calling());
   }

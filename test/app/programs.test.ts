@@ -72,7 +72,7 @@ const refusals: readonly Refusal[] = [
     configuration: 'containerRuntimeEndpoint: tcp://127.0.0.1:1\n',
     expected: /err="failed to run Kubelet: containerRuntimeEndpoint \\"tcp:\/\/127\.0\.0\.1:1\\": only support unix socket endpoint"/,
   },
-  { what: 'a log directory that is a file', configuration: 'podLogsDir: /proc/version/logs\n', expected: /failed to run Kubelet: .*ENOTDIR.*\/proc\/version/ },
+  { what: 'a log directory that is a file', configuration: 'podLogsDir: /proc/version/logs\n', expected: /failed to run Kubelet: .*mkdir \/proc\/version\/logs: not a directory/ },
   { what: 'a root directory that is a file', flags: ['--root-dir=/proc/version/root'], expected: /failed to run Kubelet: .*ENOTDIR.*\/proc\/version/ },
   { what: 'a cloud', flags: ['--cloud-provider=aws'], expected: /failed to create kubelet: cloud provider \\"aws\\" was specified, but built-in cloud providers are disabled/ },
   { what: 'a root directory in another form', flags: ['--root-dir=/tmp/a/../b'], expected: /rootDirectory not in canonical form: expected \/tmp\/b, was \/tmp\/a\/\.\.\/b/ },

@@ -25,6 +25,7 @@ import { certificateDirectory } from './certificate-directory.js';
 import { clusterNode } from './cluster-node.js';
 import { credentialProvidersOf } from './credential-providers.js';
 import type { DaemonContext } from './daemon-context.js';
+import { makeDataDirectories } from './data-directories.js';
 import { FlightRecorder } from './flight-record.js';
 import { podsOnHost, strangers, strangersRefusal, uidsOfManifests, uidsOnHost } from './foreign-pods.js';
 import { nodeFactsOf, readPassingFacts, type SteadyFacts } from './host-node-facts.js';
@@ -37,7 +38,8 @@ import { watchPassingFacts } from './passing-facts.js';
 import { holdLockFile, lockRootDirectory } from './process-locks.js';
 import { tellRootPropagation } from './root-propagation.js';
 import { checkConfiguration, checkHost, logNotes } from './start-checks.js';
-import { asRefusal, StartRefusal } from './start-refusal.js';
+import { tellSetupFailed } from './setup-failed.js';
+import { asRefusal, SetupFailure, StartRefusal } from './start-refusal.js';
 import { type NodeNumbers, openNodeStats } from './stats/open-node-stats.js';
 import { Teardown } from './teardown.js';
 import { openTracing } from './tracing/open-tracing.js';
@@ -76,9 +78,11 @@ const calling = (): { readonly signal: AbortSignal; readonly timeoutMicros: null
 /** Throws StartRefusal, with nothing left running. */
 export async function startDaemon(context: DaemonContext): Promise<Daemon> {
   const teardown = new Teardown(context.logger);
+  const start = new DaemonStart(context, teardown);
   try {
-    return await new DaemonStart(context, teardown).run();
+    return await start.run();
   } catch (error) {
+    if (error instanceof SetupFailure) await start.tellSetupFailed(error.reason);
     await teardown.run();
     throw asRefusal(error);
   }
@@ -142,6 +146,7 @@ class DaemonStart {
       bind.toValue(tokens.facts, nodeFactsOf(steady, passing));
       bind.toValue(tokens.seed, { seed: randomInt(0, 2 ** 31) });
     });
+    makeDataDirectories({ rootDirectory: options.rootDir, podLogsDirectory: configuration.podLogsDir, containerLogLinks: profile.containerLogLinks });
     const owned = await this.admit();
     if (profile.ownsNode) settleProcess(configuration, tunables, native, logger);
     this.container.add((bind) => {
@@ -149,6 +154,14 @@ class DaemonStart {
       bind.toValue(tokens.recording, this.recording());
     });
     return this.begin(nodeName, steady, owned);
+  }
+
+  /** Where nobody listens yet, or any more: the log alone. */
+  async tellSetupFailed(reason: string): Promise<void> {
+    const { loaded, logger, clock } = this.context;
+    const nodeName = nodeNameOf(loaded.options.hostnameOverride, hostname());
+    const { clients } = this.resolver.get(tokens.apiAccess);
+    await tellSetupFailed({ nodeName, reason, now: clock.now(), log: this.resolver.get(tokens.events), writer: clients?.writer ?? null, logger });
   }
 
   private async openApi(nodeName: string): Promise<ApiAccess> {

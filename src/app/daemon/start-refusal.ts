@@ -9,6 +9,13 @@ export class StartRefusal extends Error {
   }
 }
 
+/** A part of the agent itself that can't be set up: the node's events tell it, too, as they do of the reference. */
+export class SetupFailure extends StartRefusal {
+  constructor(readonly reason: string) {
+    super(`failed to run Kubelet: failed to initialize internal modules: ${reason}`);
+  }
+}
+
 /** What the runtime, the file system or the endpoint's text said no to, as the line that the process ends with; a mistake of the program stays what it is. */
 export function asRefusal(error: unknown): unknown {
   const isOutside = error instanceof PortError || error instanceof EndpointError || (error instanceof Error && 'syscall' in error);

@@ -24,7 +24,7 @@ import type { Resolver } from '../../bind-to.js';
 import { tokens } from '../../tokens.js';
 import { certificateDirectory } from '../certificate-directory.js';
 import type { DaemonContext } from '../daemon-context.js';
-import { StartRefusal } from '../start-refusal.js';
+import { SetupFailure, StartRefusal } from '../start-refusal.js';
 import { openOwnMetrics } from '../stats/open-kubelet-metrics.js';
 import type { NodeNumbers } from '../stats/open-node-stats.js';
 import type { Teardown } from '../teardown.js';
@@ -97,14 +97,14 @@ function clientCertificates({ loaded }: DaemonContext): ClientCertificates | nul
   return clientCAFile === '' ? null : new ClientCertificates(readAuthorities(clientCAFile), () => Date.now());
 }
 
-/** Errors: StartRefusal. */
+/** Errors: SetupFailure. */
 function readAuthorities(file: string): string {
   try {
     const text = readFileSync(file, 'utf8');
     if (certificatesOf(text).length === 0) throw new Error('data does not contain any valid RSA or ECDSA certificates');
     return text;
   } catch (error) {
-    throw new StartRefusal(`failed to run Kubelet: unable to load client CA file ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new SetupFailure(`unable to load client CA file ${file}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -1,0 +1,49 @@
+// The directories that a kubelet keeps its things in, made at the start with the modes of the reference.
+// Invariant: what can't be made ends the start with the path and the reason, before any pod is looked at.
+import { chmodSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { SetupFailure } from './start-refusal.js';
+
+const directoryMode = 0o750;
+/** Checkpoints hold the memory of containers. */
+const checkpointsMode = 0o700;
+/** Log collectors that aren't root read what it links to. */
+const linksMode = 0o755;
+
+const goTexts: Readonly<Record<string, string>> = {
+  EEXIST: 'not a directory',
+  ENOTDIR: 'not a directory',
+  EACCES: 'permission denied',
+  EPERM: 'operation not permitted',
+  EROFS: 'read-only file system',
+  ENOSPC: 'no space left on device',
+  EDQUOT: 'disk quota exceeded',
+  ELOOP: 'too many levels of symbolic links',
+  EIO: 'input/output error',
+};
+
+export interface DataDirectories {
+  readonly rootDirectory: string;
+  readonly podLogsDirectory: string;
+  readonly containerLogLinks: string;
+}
+
+/** Errors: SetupFailure. */
+export function makeDataDirectories({ rootDirectory, podLogsDirectory, containerLogLinks }: DataDirectories): void {
+  make(rootDirectory, directoryMode);
+  make(podLogsDirectory, directoryMode);
+  for (const name of ['pods', 'plugins', 'plugins_registry', 'pod-resources']) make(join(rootDirectory, name), directoryMode);
+  const checkpoints = join(rootDirectory, 'checkpoints');
+  make(checkpoints, checkpointsMode);
+  chmodSync(checkpoints, checkpointsMode);
+  make(containerLogLinks, linksMode);
+}
+
+function make(path: string, mode: number): void {
+  try {
+    mkdirSync(path, { recursive: true, mode });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new SetupFailure(`mkdir ${path}: ${goTexts[code ?? ''] ?? message}`);
+  }
+}

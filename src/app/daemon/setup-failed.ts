@@ -1,0 +1,36 @@
+// The last event of a start that failed: told right away, since nobody is left who would tell it later.
+// Invariant: it delays the end of the process by its own time limit at most, and never replaces the failure.
+import { eventOf } from '../../domain/events/event-object.js';
+import { microsPerSecond } from '../../domain/values/time.js';
+import type { Micros } from '../../ports/micros.js';
+import type { ApiObject } from '../../ports/model/api-object.js';
+import type { PortOf } from '../../ports/operation.js';
+import type { ApiWriterOperations } from '../../ports/outbound/apiserver.js';
+import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
+import type { Logger } from '../../ports/outbound/logger.js';
+
+const timeLimit: Micros = 3 * microsPerSecond;
+
+interface FailedSetup {
+  readonly nodeName: string;
+  readonly reason: string;
+  readonly now: Micros;
+  readonly log: PortOf<EventSinkOperations>;
+  /** null: there is no apiserver. */
+  readonly writer: Pick<PortOf<ApiWriterOperations>, 'create'> | null;
+  readonly logger: Logger;
+}
+
+export async function tellSetupFailed({ nodeName, reason, now, log, writer, logger }: FailedSetup): Promise<void> {
+  const record = { involvedObject: { apiVersion: 'v1', kind: 'Node', name: nodeName }, type: 'Warning', reason: 'KubeletSetupFailed', message: reason } as const;
+  const call = { signal: AbortSignal.timeout(timeLimit / 1000), timeoutMicros: timeLimit };
+  await log.record(record, call);
+  if (writer === null) return;
+  const object = eventOf(record, nodeName, now, 0, Math.random) as unknown as ApiObject;
+  const resource = { group: '', version: 'v1', plural: 'events' };
+  try {
+    await writer.create({ client: 'events', resource, namespace: object.metadata.namespace ?? null, name: null, subresource: null, object }, call);
+  } catch (error) {
+    logger.log('error', 'Unable to write event', { reason: record.reason, err: error instanceof Error ? error.message : String(error) });
+  }
+}
