@@ -180,3 +180,15 @@ scenario('a full disk at a start does not wait for the second round: the first b
   const took = stage.until('what nothing uses is gone', () => present(stage) === 'b pause', 5 * minute);
   t.ok(took <= minute, `${took / second} s after the containers could be looked at`);
 });
+
+scenario('an image without an id is told of and left alone, and the others go as ever', options({ minAge: 0, lowThresholdPercent: 0 }), (stage) => {
+  const { t, node } = stage;
+  const [known] = node.runtime.state.images.values();
+  if (known === undefined) throw new Error('the runtime has no images');
+  node.runtime.state.images.set('', { ...known, id: '', repoTags: ['r.io/nameless:1'], repoDigests: [] });
+  disk(stage, 1_000);
+  stage.run(minute);
+  t.strictSame(ofNode(stage).slice(0, 1), ['Warning InvalidImageID ImageID is not valid, skipping, image: r.io/nameless:1']);
+  t.equal(present(stage), 'nameless pause');
+  t.equal(node.agent.imageCollection.records.has(''), false);
+});

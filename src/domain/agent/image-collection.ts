@@ -81,8 +81,10 @@ export function imageCollectionReplied(context: AgentContext, reply: Reply<Agent
   }
 }
 
-function listed(context: AgentContext, images: readonly RuntimeImage[]): void {
+function listed(context: AgentContext, listedImages: readonly RuntimeImage[]): void {
   const { state } = context;
+  const images = listedImages.filter((image) => image.id !== '');
+  for (const image of listedImages) if (image.id === '') context.nodeWarning('InvalidImageID', `ImageID is not valid, skipping, image: ${nameOf(image)}`);
   const { imageCollection: collection } = state;
   const inUse = new Set(usedImages(context, images));
   const { startedAt } = collection;
@@ -181,6 +183,11 @@ function removeRecord({ state, turn }: AgentContext, text: string): void {
 function isLookDue({ state }: AgentContext): boolean {
   const { newest } = state.relist;
   return newest === null || newest.pods.some(({ uid }) => state.cache.entries.get(uid)?.cached.kind !== 'status');
+}
+
+/** Of an image without an id. */
+function nameOf({ repoTags, repoDigests }: RuntimeImage): string {
+  return repoTags[0] ?? repoDigests[0] ?? '';
 }
 
 /** The ids of those of the images that something uses. */
