@@ -16,13 +16,14 @@ const groups: Readonly<Record<string, string>> = {
   priorityclasses: 'scheduling.k8s.io',
   storageclasses: 'storage.k8s.io',
   clustertrustbundles: 'certificates.k8s.io',
+  podcertificaterequests: 'certificates.k8s.io',
   resourceclaims: 'resource.k8s.io',
   resourceclaimtemplates: 'resource.k8s.io',
   resourceslices: 'resource.k8s.io',
   deviceclasses: 'resource.k8s.io',
   selfsubjectreviews: 'authentication.k8s.io',
 };
-const versions: Readonly<Record<string, string>> = { clustertrustbundles: 'v1beta1' };
+const versions: Readonly<Record<string, string>> = { clustertrustbundles: 'v1beta1', podcertificaterequests: 'v1beta1' };
 const start: Micros = 1_800_000_000_000_000;
 
 export class ApiCaller {

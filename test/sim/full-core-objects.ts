@@ -184,4 +184,25 @@ export const fullCoreObjects: readonly FullObjects[] = [
     namespaced: false,
     objects: [{ metadata: metadata('example.com:s:full'), spec: { signerName: 'example.com/s', trustBundle: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n' } }],
   },
+  {
+    plural: 'podcertificaterequests',
+    namespaced: true,
+    objects: [
+      {
+        metadata: metadata('full'),
+        spec: {
+          signerName: 'example.com/s',
+          ...{ podName: 'p', podUID: 'u', serviceAccountName: 'a', serviceAccountUID: 'v', nodeName: 'n', nodeUID: 'w' },
+          maxExpirationSeconds: 7200,
+          stubPKCS10Request: certificateRequest,
+          unverifiedUserAnnotations: { 'example.com/a': 'b' },
+        },
+        status: {
+          conditions: [{ type: 'Issued', status: 'True', observedGeneration: 1, lastTransitionTime: time, reason: 'R', message: 'm' }],
+          certificateChain: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
+          ...{ notBefore: time, beginRefreshAt: '2026-01-02T03:34:05Z', notAfter: '2026-01-02T04:04:05Z' },
+        },
+      },
+    ],
+  },
 ];

@@ -10,7 +10,6 @@ import type { KindRules, ObjectDraft } from './kind-rules.js';
 const minSeconds = 3_600;
 const maxSeconds = 7_862_400;
 const dayInSeconds = 86_400;
-const named = ['podName', 'podUID', 'serviceAccountName', 'serviceAccountUID', 'nodeName', 'nodeUID', 'stubPKCS10Request'] as const;
 const verdicts: readonly string[] = ['Issued', 'Denied', 'Failed'];
 const issuedParts = ['certificateChain', 'notBefore', 'beginRefreshAt', 'notAfter'] as const;
 
@@ -30,10 +29,9 @@ export const podCertificateRequestRules: KindRules = {
   check(problems, object) {
     const spec = (object.spec ?? {}) as JsonDraft;
     const signerName = String(spec.signerName ?? '');
-    if (!/^[a-z0-9.-]+\/[A-Za-z0-9.:/-]+$/.test(signerName)) {
+    if (signerName !== '' && !/^[a-z0-9.-]+\/[A-Za-z0-9.:/-]+$/.test(signerName)) {
       invalid(problems, 'spec.signerName', signerName, 'must be a fully qualified domain and path of the form "example.com/signer-name"');
     }
-    for (const name of named) if ((spec[name] ?? '') === '') required(problems, `spec.${name}`);
     checkSeconds(problems, signerName, spec.maxExpirationSeconds as number);
     checkStatus(problems, (object.status ?? {}) as JsonDraft);
   },
