@@ -3,17 +3,11 @@
 // Invariants: either side's end ends both, within a bounded time whatever the other does; a slow reader holds up its writer, and nothing is
 // gathered in between; the target, which lets whoever knows it in, is never part of an error or a log line.
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { connect as connectTls } from 'node:tls';
+import { type BackendConnection, type DialOptions, dialBackend } from './backend-connection.js';
 import { type HttpAnswer, strictText } from './http-answer.js';
-
-/** How a target that wants TLS is spoken to. */
-export interface DialOptions {
-  readonly key?: string;
-  readonly cert?: string;
-  readonly rejectUnauthorized?: boolean;
-}
+import { passOnEach, passOnGathered } from './pass-on.js';
 
 export interface ProxyLimits {
   readonly dialMillis: number;
@@ -53,11 +47,12 @@ export async function proxyUpgrade(
   limits: ProxyLimits = defaultProxyLimits,
 ): Promise<void> {
   client.on('error', () => client.destroy());
-  const backend = await dial(target, tls, limits.dialMillis).catch(() => null);
-  if (backend === null) {
+  const connection = await dialBackend(target, tls, limits.dialMillis).catch(() => null);
+  if (connection === null) {
     answerOnSocket(client, strictText(500, 'error dialing backend: the streaming server of the container runtime does not answer\n'));
     return;
   }
+  const backend = connection.socket;
   backend.on('error', () => backend.destroy());
   // Whoever has gone meanwhile takes the other one along.
   client.once('close', () => backend.destroy());
@@ -71,7 +66,7 @@ export async function proxyUpgrade(
   client.setTimeout(0);
   backend.write(requestHead(request, client, target));
   if (clientHead.length > 0) backend.write(clientHead);
-  const answer = await readHead(backend, limits.answerMillis);
+  const answer = await readHead(connection, limits.answerMillis);
   if (answer === null) {
     backend.destroy();
     answerOnSocket(client, strictText(500, 'error dialing backend: the streaming server of the container runtime gave no answer\n'));
@@ -81,32 +76,14 @@ export async function proxyUpgrade(
   if (status === 101) {
     client.write(head);
     if (rest.length > 0) client.write(rest);
-    await joined(client, backend, limits.lingerMillis);
+    await joined(client, connection, limits.lingerMillis);
     return;
   }
-  if (status >= 400) await relay(client, backend, Buffer.concat([head, rest]), limits.relayMillis);
+  if (status >= 400) await relay(client, connection, Buffer.concat([head, rest]), limits.relayMillis);
   else {
     backend.destroy();
     answerOnSocket(client, strictText(500, `invalid upgrade response: status code ${status}\n`));
   }
-}
-
-function dial(target: URL, tls: DialOptions, dialMillis: number): Promise<Socket> {
-  const secure = target.protocol === 'https:';
-  const host = target.hostname.replace(/^\[|\]$/g, '');
-  const port = Number(target.port || (secure ? 443 : 80));
-  const socket = secure ? connectTls({ ...tls, host, port, ALPNProtocols: ['http/1.1'], ...(isIP(host) === 0 ? { servername: host } : {}) }) : connectTcp({ host, port });
-  return new Promise((resolve, reject) => {
-    const limit = setTimeout(() => socket.destroy(new Error('it took too long')), dialMillis);
-    socket.once(secure ? 'secureConnect' : 'connect', () => {
-      clearTimeout(limit);
-      resolve(socket);
-    });
-    socket.once('error', (error) => {
-      clearTimeout(limit);
-      reject(error);
-    });
-  });
 }
 
 /** The client's request as it was, at the runtime's address; who it is was for this server to know. */
@@ -130,37 +107,38 @@ interface AnswerHead {
 }
 
 /** null: it ended before, isn't HTTP, or takes too long. */
-function readHead(backend: Socket, answerMillis: number): Promise<AnswerHead | null> {
+function readHead(connection: BackendConnection, answerMillis: number): Promise<AnswerHead | null> {
+  const { socket } = connection;
   return new Promise((resolve) => {
     let bytes: Buffer = Buffer.alloc(0);
     const done = (answer: AnswerHead | null) => {
       clearTimeout(late);
-      backend.off('end', closed);
-      backend.off('data', read);
-      backend.off('close', closed);
-      backend.pause();
+      socket.off('end', closed);
+      socket.off('close', closed);
+      connection.hold();
       resolve(answer);
     };
     const closed = () => done(null);
     const late = setTimeout(closed, answerMillis);
-    const read = (chunk: Buffer) => {
-      bytes = bytes.length === 0 ? chunk : Buffer.concat([bytes, chunk]);
+    socket.once('end', closed);
+    socket.once('close', closed);
+    connection.receive((chunk) => {
+      bytes = Buffer.concat([bytes, chunk]);
       const at = bytes.indexOf(endOfHead);
       if (at < 0) {
         if (bytes.length > headBytesMax) done(null);
-        return;
+        return bytes.length <= headBytesMax;
       }
       const head = bytes.subarray(0, at + endOfHead.length);
       const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(head.toString('latin1'))?.[1] ?? '0');
       done(status === 0 ? null : { status, head, rest: bytes.subarray(head.length) });
-    };
-    backend.on('data', read);
-    backend.once('end', closed);
-    backend.once('close', closed);
+      return false;
+    });
   });
 }
 
-function joined(client: Socket, backend: Socket, lingerMillis: number): Promise<void> {
+function joined(client: Socket, connection: BackendConnection, lingerMillis: number): Promise<void> {
+  const backend = connection.socket;
   return new Promise((resolve) => {
     // What was still on its way, to either side, is let through for a while.
     const finish = (from: Socket, to: Socket) => {
@@ -184,21 +162,22 @@ function joined(client: Socket, backend: Socket, lingerMillis: number): Promise<
         if (open === 0) resolve();
       });
     }
-    client.pipe(backend, { end: false });
-    backend.pipe(client, { end: false });
+    passOnGathered(client, backend);
+    connection.receive(passOnEach(backend, client));
   });
 }
 
 /** An answer that refuses, as it was said. */
-function relay(client: Socket, backend: Socket, soFar: Buffer, relayMillis: number): Promise<void> {
+function relay(client: Socket, connection: BackendConnection, soFar: Buffer, relayMillis: number): Promise<void> {
+  const { socket } = connection;
   return new Promise((resolve) => {
-    const limit = setTimeout(() => backend.destroy(), relayMillis);
+    const limit = setTimeout(() => socket.destroy(), relayMillis);
     client.write(soFar);
-    backend.pipe(client);
-    backend.once('close', () => {
+    socket.once('close', () => {
       clearTimeout(limit);
       client.end();
       resolve();
     });
+    connection.receive(passOnEach(socket, client));
   });
 }
