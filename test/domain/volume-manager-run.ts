@@ -63,6 +63,7 @@ export class Manager {
     const context: VolumeContext = {
       turn,
       ...{ nodeFacts: nodeFacts(this.facts), nodeName: 'n', node: this.node, apiData: this.apiData, csi: this.csi },
+      syncFrequency: 60_000_000,
       event: (pod, _container, type, reason, message) => this.told.push(`${pod.metadata.name} ${type} ${reason} ${message}`),
       claimEvent: () => undefined,
       volumesChanged: (uid) => {

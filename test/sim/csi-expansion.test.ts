@@ -96,6 +96,21 @@ t.test('a volume that grows while it is in use, once', async (t) => {
   t.equal(run.phase('a'), 'Running');
 });
 
+t.test('a volume that grows when its pod has been at rest for long, again and again', async (t) => {
+  const run = new GrowingRun();
+  run.running();
+  for (const gibibytes of [2, 3, 4]) {
+    run.run(20 * minute);
+    const storage = `${gibibytes}Gi`;
+    run.admin.patch('persistentvolumes', 'pv', { spec: { capacity: { storage } } }, null, null);
+    run.status({ allocatedResources: { storage }, allocatedResourceStatuses: { storage: 'NodeResizePending' } });
+    run.until(`it is grown to ${storage}`, () => run.size() === gibibytes * 2 ** 30, 2 * minute);
+    run.until('the claim says so', () => (run.claimStatus().capacity as { storage?: string }).storage === storage);
+  }
+  t.equal(run.cluster.node().containers().length, 1, 'and nothing else happens to it');
+  t.strictSame(run.cluster.violations, []);
+});
+
 t.test('the status of the claim decides', async (t) => {
   for (const status of ['NodeResizeInfeasible', 'ControllerResizeInProgress']) {
     const run = new GrowingRun();

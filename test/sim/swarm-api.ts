@@ -7,6 +7,7 @@ import type { Pod } from '../../src/ports/model/pod.js';
 import type { SimCluster, SimClusterNode } from '../../src/sim/index.js';
 import { ApiWorld } from './api-world.js';
 import { Dice } from './dice.js';
+import { SwarmCertificates, withCertificate } from './swarm-certificates.js';
 import type { SwarmCoverage } from './swarm-coverage.js';
 import { SwarmObjects, withObjects } from './swarm-objects.js';
 import type { SwarmOptions } from './swarm-options.js';
@@ -23,6 +24,7 @@ export class SwarmApi {
   /** By name. */
   readonly wanted = new Map<string, WantedApiPod>();
   private readonly objects: SwarmObjects;
+  private readonly certificates: SwarmCertificates;
   /** null: the nodes take no plugins. */
   private readonly storage: SwarmStorage | null;
   private version = 0;
@@ -33,6 +35,7 @@ export class SwarmApi {
   ) {
     this.world = new ApiWorld(cluster, { ok: () => true }).look();
     this.objects = new SwarmObjects(cluster);
+    this.certificates = new SwarmCertificates(cluster);
     this.storage = options.plugins ? new SwarmStorage(cluster) : null;
     cluster.apiserver.setFaults(options.apiFaults, cluster.now, true);
   }
@@ -40,6 +43,10 @@ export class SwarmApi {
   /** Something happens to a pod of the node, or to its watches. */
   act(node: SimClusterNode, dice: Dice): void {
     this.storage?.attach();
+    // A pod whose certificate is denied never starts, so whoever made it takes it back.
+    for (const name of this.certificates.act(dice)) {
+      if (this.wanted.delete(name)) this.world.remove(name);
+    }
     if (this.storage !== null && dice.chance(0.15)) {
       this.storage.act(node, dice);
       return;
@@ -83,7 +90,7 @@ export class SwarmApi {
   private create(node: SimClusterNode, name: string, plain: SwarmPod, file: number): void {
     const { pod: simple, expected } = this.options.probed ? withProbesAndHooks(plain, file) : plain;
     const key = `${name} ${this.version}`;
-    const dressed = withObjects(simple, new Dice(file, `objects of ${key}`));
+    const dressed = withCertificate(withObjects(simple, new Dice(file, `objects of ${key}`)), new Dice(file, `certificate of ${key}`));
     const pod = this.storage === null ? dressed : withStorage(dressed, node.name, new Dice(file, `storage of ${key}`));
     this.objects.admit(pod);
     const created = this.world.createPod({ ...pod, metadata: { ...pod.metadata, name } }, node.name);
@@ -107,6 +114,7 @@ export class SwarmApi {
   /** What the API does not show as it is. */
   differences(): string[] {
     this.storage?.attach();
+    this.certificates.issueAll();
     const found: string[] = [];
     for (const [name, { uid, node, pod, expected }] of this.wanted) {
       if (expected !== 'ends') found.push(...this.shownDifferences(this.cluster.node(node), uid, pod).map((difference) => `${name} ${difference}`));
@@ -124,7 +132,7 @@ export class SwarmApi {
   }
 
   private shownDifferences(node: SimClusterNode, uid: string, pod: Pod): string[] {
-    return [...this.objects.differences(node, uid, pod), ...(this.storage?.differences(node, uid, pod) ?? [])];
+    return [...this.objects.differences(node, uid, pod), ...this.certificates.differences(node, uid, pod), ...(this.storage?.differences(node, uid, pod) ?? [])];
   }
 
   problems(): string[] {

@@ -17,9 +17,7 @@ const events = ['due', 'reply', 'failed reply', 'cancelled reply', 'manifests', 
 const neverAsked: Readonly<Record<string, string>> = {
   'containers.checkpoint': 'asked for by people, through the API of the node',
   'podCgroups.exists': 'asked for by the daemon alone, before it starts',
-  'podCertificateKeys.generate': 'no pod of a swarm has a certificate of its own',
-  'csiNode.stats': 'asked for by whoever wants statistics',
-  'csiNode.expand': 'no volume of a swarm grows',
+  'csiNode.stats': 'asked for by whoever wants statistics; in the end each volume has to be where it would be asked for',
   'volumeMounts.hasLabels': 'no host of a swarm has SELinux',
 };
 

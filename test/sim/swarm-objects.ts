@@ -103,7 +103,7 @@ export class SwarmObjects {
       };
       if (secret !== undefined) compare('value', ['secrets', 'login']);
       else if (configMap !== undefined) compare('value', ['configmaps', name === 'options' ? 'options' : 'settings']);
-      else if (projected !== undefined) {
+      else if (projected !== undefined && name === 'all') {
         compare('login', ['secrets', 'login']);
         compare('settings', ['configmaps', 'settings']);
         if (fileOf('token') === null) found.push(`shows no token in ${name}`);

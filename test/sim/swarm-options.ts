@@ -41,7 +41,7 @@ const limitedToo = [
   'images.fsInfo',
   'filesystemUsage.usage',
 ] as const;
-const csiCalls = ['csiNode.info', 'csiNode.capabilities', 'csiNode.stage', 'csiNode.publish', 'csiNode.unpublish', 'csiNode.unstage'] as const;
+const csiCalls = ['csiNode.info', 'csiNode.capabilities', 'csiNode.stage', 'csiNode.publish', 'csiNode.unpublish', 'csiNode.unstage', 'csiNode.expand'] as const;
 const pluginCalls = ['pluginSockets.info', 'pluginSockets.notify'] as const;
 const deviceOperations = ['blockDevices.map', 'blockDevices.mark', 'blockDevices.unmap', 'blockDevices.users'] as const;
 const pluginOperations = [
@@ -57,14 +57,24 @@ const pluginOperations = [
   ...deviceOperations,
 ] as const;
 /** Operations with a time limit, whose answer may be lost. */
-export const hangingOperations: readonly string[] = [...limited, ...limitedToo, ...csiCalls, ...pluginCalls];
+export const hangingOperations: readonly string[] = [...limited, ...limitedToo, ...csiCalls, ...pluginCalls, 'podCertificateKeys.generate'];
 /** Those without one, which hang as long as a server of files does that is away for minutes. */
 const hangingMounts: readonly string[] = ['podVolumes.*', 'volumeMounts.*', 'hostPaths.*', 'subPaths.*'];
 const files = ['podDirectories.*', 'podVolumes.*', 'volumeMounts.*', 'hostPaths.*', 'subPaths.*', 'podLogs.*', 'containerLogs.*', 'podCgroups.*'] as const;
 const others = ['images.pull', 'pullRecords.*', 'registryCredentials.*', 'containers.reopenLog', ...files, 'events.record', 'manifestDirectory.*'] as const;
 /** Hooks wait for as long as it takes, so the answer to a command may fail or be late, but never be lost. */
 const asking = ['containers.execSync', 'probing.http', 'probing.tcp', 'probing.grpc'] as const;
-const apiOperations = ['apiReader.list', 'apiReader.get', 'apiReader.watch', 'apiWriter.create', 'apiWriter.update', 'apiWriter.patch', 'apiWriter.delete', 'machine.*'] as const;
+const apiOperations = [
+  'apiReader.list',
+  'apiReader.get',
+  'apiReader.watch',
+  'apiWriter.create',
+  'apiWriter.update',
+  'apiWriter.patch',
+  'apiWriter.delete',
+  'machine.*',
+  'podCertificateKeys.generate',
+] as const;
 const kinds: readonly PortErrorKind[] = ['unavailable', 'internal', 'unknown', 'deadline-exceeded', 'resource-exhausted'];
 
 export function swarmOptions(seed: number): SwarmOptions {
@@ -81,7 +91,7 @@ export function swarmOptions(seed: number): SwarmOptions {
   const cluster = {
     seed,
     nodes,
-    settings: { ...settings, takesPlugins: plugins, logRotation, ...imageSettingsOf(new Dice(seed, 'images')) },
+    settings: { ...settings, takesPlugins: plugins, podCertificateProjection: inCluster, logRotation, ...imageSettingsOf(new Dice(seed, 'images')) },
     runtime,
     ...(inCluster ? { apiserver: {}, node: {} } : {}),
     // Where there is an API, the class is one of its objects.

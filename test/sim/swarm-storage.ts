@@ -1,6 +1,8 @@
-// Volumes of a swarm that outlive pods: claims bound to disks of two CSI drivers, one that needs no attaching and one that does, and to a disk of the
-// node; the same as raw devices; and volumes that a driver makes for a pod alone. The drivers restart, go, come back and fail.
+// Volumes of a swarm that outlive pods: claims bound to disks of two CSI drivers, one that needs no attaching and one that does, to an old in-tree disk
+// that a third driver has by now, and to a disk of the node; the same as raw devices; and volumes that a driver makes for a pod alone. Those of drivers
+// grow while pods come and go, and are measured. The drivers restart, go, come back and fail.
 
+import { measuredVolumes } from '../../src/domain/volume-manager/measured-volumes.js';
 import { csiAttachmentName } from '../../src/domain/volumes/csi-volume.js';
 import type { Container } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -13,13 +15,18 @@ import { administrator } from './swarm-objects.js';
 
 export const plainDriver = 'plain.csi.example.com';
 export const attachedDriver = 'attached.csi.example.com';
-const drivers = [plainDriver, attachedDriver] as const;
+/** Of the disks that were in-tree. */
+const oldDriver = 'pd.csi.storage.gke.io';
+const drivers = [plainDriver, attachedDriver, oldDriver] as const;
 type Driver = (typeof drivers)[number];
 /** What is claimed, by the name of the volume in a pod. */
-const claims = ['plain', 'attached', 'local'] as const;
+const claims = ['plain', 'attached', 'old', 'local'] as const;
 const devices = ['raw', 'device'] as const;
 type Claim = (typeof claims)[number] | (typeof devices)[number];
-const calls: readonly (keyof CsiNodeOperations)[] = ['info', 'capabilities', 'stage', 'publish', 'unpublish', 'unstage'];
+/** Those of drivers. */
+const growing = ['plain', 'attached', 'old', 'raw'] as const;
+const calls: readonly (keyof CsiNodeOperations)[] = ['info', 'capabilities', 'stage', 'publish', 'unpublish', 'unstage', 'expand', 'expand'];
+const capabilities = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME', 'GET_VOLUME_STATS'];
 const calledWith = ['unavailable', 'internal', 'deadline-exceeded', 'invalid-argument'] as const;
 
 const idOf = (claim: Claim, node: string): string => `${claim}-${node}`;
@@ -27,11 +34,14 @@ const idOf = (claim: Claim, node: string): string => `${claim}-${node}`;
 export class SwarmStorage {
   private readonly admin: ApiCaller;
   private readonly attached = new Set<string>();
+  /** By name: of how many GiB a claim's volume is. */
+  private readonly sizes = new Map<string, number>();
 
   constructor(private readonly cluster: SimCluster) {
     this.admin = administrator(cluster);
     this.driverObject(plainDriver, { attachRequired: false, volumeLifecycleModes: ['Persistent', 'Ephemeral'], requiresRepublish: true });
     this.driverObject(attachedDriver, { podInfoOnMount: true });
+    this.driverObject(oldDriver, { attachRequired: false });
     for (const name of cluster.nodeNames) {
       const node = cluster.node(name);
       node.host.volumes.putHostPath('/mnt/disk', 'directory');
@@ -41,9 +51,13 @@ export class SwarmStorage {
     }
   }
 
-  /** Something happens to a driver of the node. */
+  /** Something happens to a driver of the node, or a volume of it grows. */
   act(node: SimClusterNode, dice: Dice): void {
     this.attach();
+    if (dice.chance(0.3)) {
+      this.grow(idOf(dice.of(growing), node.name), dice.chance(0.8));
+      return;
+    }
     const driver = dice.of(drivers);
     const roll = dice.next();
     if (roll < 0.3) node.host.csi.remove(socketOf(driver));
@@ -56,9 +70,35 @@ export class SwarmStorage {
     }
   }
 
-  /** Drivers are there again, and do as they are told. */
+  /** Drivers are there again, and do as they are told; what they refused to grow is asked of them again, as the resizer's recovery does. */
   restore(): void {
     for (const name of this.cluster.nodeNames) for (const driver of drivers) this.put(this.cluster.node(name), driver);
+    for (const [claim] of this.sizes) if (this.claimStatus(claim).allocatedResourceStatuses?.['storage'] === 'NodeResizeInfeasible') this.isPending(claim);
+  }
+
+  /** The controller has made the disk larger, and leaves the rest to the node. @param isRecoverable the claim says what state it is in */
+  private grow(name: string, isRecoverable: boolean): void {
+    const size = (this.sizes.get(name) ?? 1) + 1;
+    this.sizes.set(name, size);
+    this.admin.patch('persistentvolumes', name, { spec: { capacity: { storage: `${size}Gi` } } }, null, null);
+    // A controller of before the recovery writes nothing of the sort, unless a claim has it from another.
+    if (isRecoverable || this.claimStatus(name).allocatedResourceStatuses !== undefined) this.isPending(name);
+  }
+
+  private isPending(name: string): void {
+    const conditions = [{ type: 'FileSystemResizePending', status: 'True' }];
+    const allocatedResources = { storage: `${this.sizes.get(name)}Gi` };
+    const { code, body } = this.admin.patch(
+      'persistentvolumeclaims',
+      name,
+      { status: { allocatedResources, allocatedResourceStatuses: { storage: 'NodeResizePending' }, conditions } },
+      'status',
+    );
+    if (code !== 200) throw new Error(`${name}: ${code} ${String(body.message)}`);
+  }
+
+  private claimStatus(name: string): { readonly capacity?: Readonly<Record<string, string>>; readonly allocatedResourceStatuses?: Readonly<Record<string, string>> } {
+    return (this.admin.get('persistentvolumeclaims', name).body.status ?? {}) as ReturnType<SwarmStorage['claimStatus']>;
   }
 
   /** What the attach controller does for a node that has registered: its disk is there from then on. */
@@ -71,8 +111,17 @@ export class SwarmStorage {
     }
   }
 
-  /** What a running pod should have mounted, and has not. */
-  differences({ name, host }: SimClusterNode, uid: string, { spec }: Pod): string[] {
+  /** What a running pod should have mounted, as large as it is, and has not. */
+  differences(node: SimClusterNode, uid: string, pod: Pod): string[] {
+    const grown = (pod.spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) => {
+      const claim = persistentVolumeClaim?.claimName ?? '';
+      const [size, said] = [this.sizes.get(claim), this.claimStatus(claim)];
+      return size === undefined || said.capacity?.['storage'] === `${size}Gi` ? [] : [`has ${claim} of ${size}Gi, of which is said ${JSON.stringify(said)}`];
+    });
+    return [...this.absent(node, uid, pod), ...grown, ...unmeasured(node, uid)];
+  }
+
+  private absent({ name, host }: SimClusterNode, uid: string, { spec }: Pod): string[] {
     return (spec.volumes ?? []).flatMap(({ name: volume, persistentVolumeClaim, csi }) => {
       if (persistentVolumeClaim === undefined && csi === undefined) return [];
       const claim = persistentVolumeClaim?.claimName ?? '';
@@ -87,7 +136,7 @@ export class SwarmStorage {
   }
 
   private put(node: SimClusterNode, name: Driver): void {
-    node.host.csi.put(socketOf(name), { name, nodeId: `${name}/${node.name}` });
+    node.host.csi.put(socketOf(name), { name, capabilities, nodeId: `${name}/${node.name}` });
   }
 
   private driverObject(name: string, spec: object): void {
@@ -102,7 +151,7 @@ export class SwarmStorage {
       metadata: { name, namespace: 'default' },
       spec: { accessModes, resources: { requests: capacity }, volumeName: name, ...modeOf(claim) },
     });
-    this.admin.patch('persistentvolumeclaims', name, { status: { phase: 'Bound' } }, 'status');
+    this.admin.patch('persistentvolumeclaims', name, { status: { phase: 'Bound', capacity } }, 'status');
     const claimRef = { namespace: 'default', name, uid };
     this.must(
       'persistentvolumes',
@@ -129,7 +178,15 @@ function socketOf(driver: Driver): string {
 function sourceOf(claim: Claim, node: string): object {
   const onNode = { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'Exists' }] }] } };
   if (claim === 'local' || claim === 'device') return { local: { path: claim === 'local' ? '/mnt/disk' : '/dev/disk' }, nodeAffinity: onNode };
+  if (claim === 'old') return { gcePersistentDisk: { pdName: idOf(claim, node), fsType: 'ext4' } };
   return { csi: { driver: claim === 'attached' ? attachedDriver : plainDriver, volumeHandle: idOf(claim, node), fsType: 'ext4' } };
+}
+
+/** What a pod has mounted and nobody can tell the use of: what statistics are made of. */
+function unmeasured({ agent, host }: SimClusterNode, uid: string): string[] {
+  return measuredVolumes(agent.volumes, uid, agent.nodeFacts.rootDirectory).flatMap(({ name, path, how }) =>
+    how !== 'driver' || host.state.volumeMounts.has(path) ? [] : [`measures ${name} at ${path}, where nothing is mounted`],
+  );
 }
 
 function modeOf(claim: Claim): object {

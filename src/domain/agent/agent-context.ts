@@ -98,6 +98,10 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
     return this.state.nodeFacts;
   }
 
+  get syncFrequency(): Micros {
+    return this.state.settings.syncFrequency;
+  }
+
   get apiData(): SyncContext['apiData'] {
     this.data ??= this.apiParts.apiData(this);
     return this.data;

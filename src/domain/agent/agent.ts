@@ -7,8 +7,9 @@ import { askForImages, credentialPluginReplied, imageStoreReplied, startImageSto
 import { assert } from '../kernel/assert.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
 import { mergeSet } from '../pod-sources/pod-config.js';
+import { claimWoken } from '../volume-manager/desired-volumes.js';
 import { beginSurvey, surveyAddress } from '../volume-manager/found-volumes.js';
-import { volumeMachine } from '../volume-manager/volume-manager-state.js';
+import { claimMachine, volumeMachine } from '../volume-manager/volume-manager-state.js';
 import { volumeWoken } from '../volume-manager/volume-operations.js';
 import { adopted, releasedSets } from './adopted-pods.js';
 import { AgentContext } from './agent-context.js';
@@ -246,6 +247,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case volumeMachine:
       volumeWoken(context.state.volumes, address.key, context);
+      return;
+    case claimMachine:
+      claimWoken(context.state.volumes, address.key, context);
       return;
     case surveyAddress.machine:
       beginSurvey(context.state.volumes, context);

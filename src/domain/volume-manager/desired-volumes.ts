@@ -2,6 +2,7 @@
 // two objects that a pod leads to may be read by a node.
 //
 //   want -> (claim -> its persistent volume ->) desired, or an error of the pod, which the next `want` tries anew
+//   desired, and its plugin can grow volumes -> both are looked up again, as often as pods would be synced: nobody tells a node of either
 import type { Pod } from '../../ports/model/pod.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../ports/model/storage.js';
 import type { Volume } from '../../ports/model/volume.js';
@@ -147,9 +148,8 @@ function lookUpClaim(wanted: PodVolumes, volume: Volume, claimName: string, { tu
 
 /** Takes an answer about a claim or its volume. The pod may be wanted no more. */
 export function claimReplied(manager: VolumeManager, key: string, { outcome }: Reply<AgentOperations>, context: VolumeContext): void {
-  const slash = key.indexOf('/');
-  const wanted = manager.pods.get(key.slice(0, slash));
-  const lookup = wanted?.resolving.get(key.slice(slash + 1));
+  const { wanted, volumeName } = lookedUp(manager, key);
+  const lookup = wanted?.resolving.get(volumeName);
   if (wanted === undefined || lookup === undefined) {
     context.turn.end({ machine: claimMachine, key });
     return;
@@ -160,7 +160,10 @@ export function claimReplied(manager: VolumeManager, key: string, { outcome }: R
     const name = `${wanted.pod.metadata.namespace ?? ''}/${lookup.claimName}`;
     settle(wanted, lookup, context);
     // What is known already stays as it is known.
-    if (wanted.names.has(lookup.volume.name)) return;
+    if (wanted.names.has(volumeName)) {
+      planLook(manager, wanted, volumeName, context);
+      return;
+    }
     wanted.errors.set(lookup.volume.name, isUnwrapped(answer) ? answer : `error processing PVC ${name}: ${answer}`);
     return;
   }
@@ -174,6 +177,28 @@ export function claimReplied(manager: VolumeManager, key: string, { outcome }: R
   const refused = modeRefusal(wanted.pod, lookup.volume.name, answer.persistentVolume);
   if (refused !== null) wanted.errors.set(lookup.volume.name, refused);
   else addDesired(manager, wanted, lookup.volume.name, persistentSpec(lookup, answer.persistentVolume), lookup.claim, context);
+  planLook(manager, wanted, volumeName, context);
+}
+
+/** The claim's volume may have grown meanwhile. The pod may be wanted no more. */
+export function claimWoken(manager: VolumeManager, key: string, context: VolumeContext): void {
+  const { wanted, volumeName } = lookedUp(manager, key);
+  const volume = wanted === undefined ? undefined : usedVolumes(wanted.pod).find(({ name }) => name === volumeName);
+  const claim = wanted === undefined || volume === undefined ? null : claimOf(volume, wanted.pod);
+  if (wanted === undefined || volume === undefined || claim === null || !mayGrow(manager, wanted, volumeName)) context.turn.end({ machine: claimMachine, key });
+  else if (!wanted.resolving.has(volumeName)) lookUpClaim(wanted, volume, claim, context);
+}
+
+function planLook(manager: VolumeManager, wanted: PodVolumes, volumeName: string, { turn, syncFrequency }: VolumeContext): void {
+  if (!mayGrow(manager, wanted, volumeName)) return;
+  const key = `${wanted.uid}/${volumeName}`;
+  turn.wakeAt({ machine: claimMachine, key }, turn.now + Math.floor(syncFrequency * (1 + 0.5 * turn.random(claimMachine, key))));
+}
+
+/** Of an address: the pod, where it is wanted, and the name of its volume. */
+function lookedUp(manager: VolumeManager, key: string): { readonly wanted: PodVolumes | undefined; readonly volumeName: string } {
+  const slash = key.indexOf('/');
+  return { wanted: manager.pods.get(key.slice(0, slash)), volumeName: key.slice(slash + 1) };
 }
 
 function settle(wanted: PodVolumes, { volume }: ClaimLookup, context: VolumeContext): void {

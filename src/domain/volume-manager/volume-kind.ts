@@ -30,6 +30,8 @@ export interface VolumeContext {
   readonly turn: Turn<AgentOperations>;
   readonly nodeFacts: NodeFacts;
   readonly nodeName: string;
+  /** How often what nobody tells a node of is looked up. */
+  readonly syncFrequency: Micros;
   /** The node's own object; null: standalone, or not known yet. */
   readonly node: Node | null;
   /** null: standalone. */
