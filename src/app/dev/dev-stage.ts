@@ -1,6 +1,6 @@
 // Where a demonstration plays: private directories, the pods' manifests, a configuration that touches nothing else, and the mock runtime.
 // Invariant: everything is below one directory that is this process's alone, and goes with it.
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -14,6 +14,7 @@ import { packageDirectory } from '../cli/version.js';
 import type { DaemonProfile } from '../daemon/daemon-profile.js';
 import { StartRefusal } from '../daemon/start-refusal.js';
 import type { DevOptions } from './dev-options.js';
+import { removeWithMounts } from './dev-removal.js';
 
 const nodeName = 'dev';
 const loopback = '127.0.0.1';
@@ -135,8 +136,10 @@ export class DevStage {
     };
   }
 
-  remove(): void {
-    rmSync(this.directory, { recursive: true, force: true });
+  /** Returns what is left behind, and why; null: nothing is. */
+  remove(): string | null {
+    const why = removeWithMounts(this.directory);
+    return why === null ? null : `${this.directory} (${why})`;
   }
 }
 

@@ -62,17 +62,26 @@ class Demonstration {
   }
 
   async run(): Promise<number> {
+    let code = 1;
     try {
       this.mock = await this.stage.startRuntime();
       this.apiserver = await this.stage.startApiserver();
       const daemon = await this.start();
-      return await this.play(daemon);
+      code = await this.play(daemon);
     } finally {
       this.view.end();
       await this.apiserver?.stop();
       await this.mock?.stop();
-      this.stage.remove();
+      if (!this.removeStage()) code = 1;
     }
+    return code;
+  }
+
+  /** False: something is left, and it was told. */
+  private removeStage(): boolean {
+    const left = this.stage.remove();
+    if (left !== null) this.output.write(`Left behind: ${left}\n`);
+    return left === null;
   }
 
   private start(): Promise<Daemon> {
@@ -147,8 +156,8 @@ class Demonstration {
 
   /** At once: only what takes no waiting is still removed. */
   private leave(code: number): never {
-    this.stage.remove();
-    process.exit(code);
+    const isClean = this.removeStage();
+    process.exit(isClean ? code : 1);
   }
 }
 

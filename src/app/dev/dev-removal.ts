@@ -1,0 +1,33 @@
+// Removes a demonstration's directory with what pods had mounted below it: at the end of the process, when nobody is left to take volumes down.
+// Invariant: nothing is removed while something is mounted below, since a mount may be somebody's data.
+import { spawnSync } from 'node:child_process';
+import { readFileSync, realpathSync, rmSync } from 'node:fs';
+import { parseMountinfo } from '../../adapters/native-linux/index.js';
+
+const unmountMillis = 2_000;
+
+/** Returns why something is left behind; null: nothing is. */
+export function removeWithMounts(directory: string): string | null {
+  try {
+    const path = realpathSync(directory);
+    // What is busy is detached: who still uses it keeps it, and its place is free.
+    for (const words of [['-i'], ['-i', '-l']]) for (const mountPoint of mountsBelow(path)) unmount(words, mountPoint);
+    const [left] = mountsBelow(path);
+    if (left !== undefined) return `${left} is still mounted`;
+    rmSync(directory, { recursive: true, force: true });
+    return null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** What was mounted last comes first. */
+function mountsBelow(path: string): string[] {
+  const entries = parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8'));
+  return entries.flatMap(({ mountPoint }) => (mountPoint === path || mountPoint.startsWith(`${path}/`) ? [mountPoint] : [])).reverse();
+}
+
+function unmount(words: readonly string[], mountPoint: string): void {
+  spawnSync('umount', [...words, mountPoint], { stdio: 'ignore', timeout: unmountMillis });
+}
