@@ -1,9 +1,9 @@
-// A small CSI driver of the node service, for tests and demonstrations: volumes are directories of its own, or devices that links in its directory lead
-// to, shown by bind mounts (root), or by a copy of nothing but a marker file without root. It can be slow, fail, hang, and be started again.
+// A small CSI driver of the node service, for tests and demonstrations: volumes are directories of its own, file systems in images, or devices that links in
+// its directory lead to, shown by mounts (root), or by a copy of nothing but a marker file without root. It can be slow, fail, hang, and be started again.
 //
 // Invariants: it touches nothing but its directory, its sockets, and the paths that it is called with; what it needs to take a volume down again is what the
 // kernel's table of mounts says, so that a driver that was killed goes on where it was.
-import { lstatSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync, statfsSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync, statfsSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Server, ServerCredentials, type ServerUnaryCall, type ServiceError, type sendUnaryData } from '@grpc/grpc-js';
 import type { PortOf } from '../../ports/operation.js';
@@ -11,6 +11,7 @@ import type { MountOperations } from '../../ports/outbound/mounts.js';
 import { grpcStatus, stopServer } from '../grpc/index.js';
 import { parseMountinfo } from '../native-linux/index.js';
 import { csiProtocol, registrationProtocol } from '../plugins/index.js';
+import { growDevice, growImage, mountImage } from './volume-images.js';
 
 const { NodeService, NodeServiceCapability_RPC_Type: CapabilityType, VolumeUsage_Unit: Unit } = csiProtocol;
 const { RegistrationService } = registrationProtocol;
@@ -131,18 +132,20 @@ export class MockCsiDriver {
         capabilities: capabilities.map((name) => ({ type: { $case: 'rpc' as const, rpc: { type: CapabilityType[name as keyof typeof CapabilityType] } } })),
       })),
       nodeStageVolume: this.method('NodeStageVolume', async ({ volumeId, stagingTargetPath, volumeCapability }) =>
-        isBlock(volumeCapability) ? {} : this.show(this.made(text(volumeId)), text(stagingTargetPath), []),
+        isBlock(volumeCapability) ? {} : this.show(text(volumeId), fsTypeOf(volumeCapability), text(stagingTargetPath), []),
       ),
       nodePublishVolume: this.method('NodePublishVolume', async ({ volumeId, stagingTargetPath, targetPath, readonly, volumeCapability }) => {
         if (isBlock(volumeCapability)) return this.showDevice(text(volumeId), text(targetPath));
-        const source = text(stagingTargetPath) === '' || this.options.mounts === null ? this.made(text(volumeId)) : text(stagingTargetPath);
-        return this.show(source, text(targetPath), readonly === true ? ['ro'] : []);
+        const options = readonly === true ? ['ro'] : [];
+        if (text(stagingTargetPath) === '' || this.options.mounts === null) return this.show(text(volumeId), fsTypeOf(volumeCapability), text(targetPath), options);
+        return this.bind(text(stagingTargetPath), text(targetPath), options);
       }),
       nodeUnpublishVolume: this.method('NodeUnpublishVolume', async ({ targetPath }) => this.hide(text(targetPath), true)),
       nodeUnstageVolume: this.method('NodeUnstageVolume', async ({ stagingTargetPath }) => this.hide(text(stagingTargetPath), false)),
-      nodeExpandVolume: this.method('NodeExpandVolume', async ({ capacityRange }) => ({
-        capacityBytes: (capacityRange as { requiredBytes?: bigint } | undefined)?.requiredBytes ?? 0n,
-      })),
+      nodeExpandVolume: this.method('NodeExpandVolume', async ({ volumeId, volumePath, volumeCapability, capacityRange }) => {
+        const bytes = (capacityRange as { requiredBytes?: bigint } | undefined)?.requiredBytes ?? 0n;
+        return { capacityBytes: await this.grow(text(volumeId), text(volumePath), isBlock(volumeCapability), bytes) };
+      }),
       nodeGetVolumeStats: this.method('NodeGetVolumeStats', async ({ volumeId, volumePath }) => {
         // Without mounts the volume is only a marker where it is published.
         const found = statfsSync(this.options.mounts === null ? this.made(text(volumeId)) : text(volumePath), { bigint: true });
@@ -190,7 +193,33 @@ export class MockCsiDriver {
     return path;
   }
 
-  private async show(source: string, target: string, options: readonly string[]): Promise<object> {
+  private imageOf(volumeId: string): string {
+    return `${this.dataOf(volumeId)}.image`;
+  }
+
+  private deviceOf(volumeId: string): string {
+    return realpathSync(`${this.dataOf(volumeId)}.device`);
+  }
+
+  /** A volume that is a directory is as large as the disk that it is on, whatever it is said to be. */
+  private async grow(volumeId: string, path: string, isDevice: boolean, bytes: bigint): Promise<bigint> {
+    if (this.options.mounts === null) return bytes;
+    if (isDevice) return BigInt(await growDevice(this.deviceOf(volumeId), Number(bytes)));
+    const image = this.imageOf(volumeId);
+    return existsSync(image) ? BigInt(await growImage(image, path, Number(bytes))) : bytes;
+  }
+
+  /** A file system in an image is mounted; else the volume's directory is shown. */
+  private async show(volumeId: string, fsType: string, target: string, options: readonly string[]): Promise<object> {
+    const image = this.imageOf(volumeId);
+    if (this.options.mounts === null || !existsSync(image)) return await this.bind(this.made(volumeId), target, options);
+    if (isMounted(target)) return {};
+    mkdirSync(target, { recursive: true, mode: directoryMode });
+    await mountImage(image, target, fsType, options);
+    return {};
+  }
+
+  private async bind(source: string, target: string, options: readonly string[]): Promise<object> {
     if (isMounted(target)) return {};
     mkdirSync(target, { recursive: true, mode: directoryMode });
     const { mounts } = this.options;
@@ -201,7 +230,7 @@ export class MockCsiDriver {
 
   /** The device of a raw block volume is what the link `<handle>.device` leads to; shown by a bind mount, or by a link without mounts. */
   private async showDevice(volumeId: string, target: string): Promise<object> {
-    const device = realpathSync(`${this.dataOf(volumeId)}.device`);
+    const device = this.deviceOf(volumeId);
     if (isMounted(target) || lstatSync(target, { throwIfNoEntry: false })?.isSymbolicLink() === true) return {};
     const { mounts } = this.options;
     if (mounts === null) symlinkSync(device, target);
@@ -230,6 +259,13 @@ export class MockCsiDriver {
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
+}
+
+/** What a volume without one has is for the driver to say. */
+function fsTypeOf(capability: unknown): string {
+  const accessType = (capability as { readonly accessType?: { readonly $case: string; readonly mount?: { readonly fsType: string } } } | undefined)?.accessType;
+  const fsType = accessType?.mount?.fsType ?? '';
+  return fsType === '' ? 'ext4' : fsType;
 }
 
 function isBlock(capability: unknown): boolean {

@@ -6,8 +6,9 @@ import type { ViewOutput } from '../dev/pod-view.js';
 
 const usage = `usage: kubelet-ctl mock-csi --driver NAME --plugins DIR [--data DIR] [--node-id ID] [--no-stage] [--no-mounts]
 
-A CSI driver of the node service: a volume is a directory of its own below --data, shown to pods by bind mounts. It registers with the kubelet that
-watches --plugins (ROOT/plugins_registry), and takes its socket away when it ends; volumes stay as they are.
+A CSI driver of the node service: a volume is a directory of its own below --data, shown to pods by bind mounts; or the file system in the file
+HANDLE.image there, which is grown with the volume (ext4, xfs). It registers with the kubelet that watches --plugins (ROOT/plugins_registry), and takes
+its socket away when it ends; volumes stay as they are.
 
   --driver NAME     the driver's name, as persistent volumes have it
   --plugins DIR     where the kubelet looks for plugins
@@ -39,7 +40,7 @@ export async function mockCsi(words: readonly string[], output: ViewOutput, erro
       pluginsDirectory: given.plugins,
       dataDirectory: given.data === '' ? join(given.plugins, '..', 'mock-csi-data') : given.data,
       nodeId: given.nodeId,
-      capabilities: given.stages ? ['STAGE_UNSTAGE_VOLUME'] : [],
+      capabilities: [...(given.stages ? ['STAGE_UNSTAGE_VOLUME'] : []), 'EXPAND_VOLUME', 'GET_VOLUME_STATS'],
       mounts: native?.mounts ?? null,
     });
     await driver.start();
