@@ -90,10 +90,8 @@ async function enlarge({ admin }: ClusterNode, name: string, storage: string): P
 }
 
 /** Says what it sees, again and again: the size of the file system in KiB, that of the device in bytes. */
-const script = [
-  'echo "kept by $HOSTNAME" >> /files/kept; trap "exit 0" TERM',
-  'while :; do df -k /files | tail -n 1 | tr -s " " | cut -d " " -f 2 > /seen/t; mv /seen/t /seen/files; blockdev --getsize64 /dev/raw > /seen/t; mv /seen/t /seen/raw; sleep 0.2; done',
-].join('; ');
+const says = ['df -k /files | tail -n 1 | tr -s " " | cut -d " " -f 2 > /seen/t; mv /seen/t /seen/files', 'blockdev --getsize64 /dev/raw > /seen/t; mv /seen/t /seen/raw'];
+const script = `echo "kept by $HOSTNAME" >> /files/kept; trap "exit 0" TERM; while :; do ${says.join('; ')}; sleep 0.2; done`;
 
 async function make({ admin, containerd }: Stand, name: string): Promise<void> {
   const volumes = [

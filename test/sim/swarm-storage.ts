@@ -29,6 +29,12 @@ const calls: readonly (keyof CsiNodeOperations)[] = ['info', 'capabilities', 'st
 const capabilities = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME', 'GET_VOLUME_STATS'];
 const calledWith = ['unavailable', 'internal', 'deadline-exceeded', 'invalid-argument'] as const;
 
+interface ClaimStatus {
+  readonly capacity?: Readonly<Record<string, string>>;
+  readonly allocatedResources?: object;
+  readonly allocatedResourceStatuses?: Readonly<Record<string, string>>;
+}
+
 const idOf = (claim: Claim, node: string): string => `${claim}-${node}`;
 
 export class SwarmStorage {
@@ -82,7 +88,7 @@ export class SwarmStorage {
     this.sizes.set(name, size);
     this.admin.patch('persistentvolumes', name, { spec: { capacity: { storage: `${size}Gi` } } }, null, null);
     // A controller of before the recovery writes nothing of the sort, unless a claim has it from another.
-    if (isRecoverable || this.claimStatus(name).allocatedResourceStatuses !== undefined) this.isPending(name);
+    if (isRecoverable || this.claimStatus(name).allocatedResources !== undefined) this.isPending(name);
   }
 
   private isPending(name: string): void {
@@ -97,8 +103,8 @@ export class SwarmStorage {
     if (code !== 200) throw new Error(`${name}: ${code} ${String(body.message)}`);
   }
 
-  private claimStatus(name: string): { readonly capacity?: Readonly<Record<string, string>>; readonly allocatedResourceStatuses?: Readonly<Record<string, string>> } {
-    return (this.admin.get('persistentvolumeclaims', name).body.status ?? {}) as ReturnType<SwarmStorage['claimStatus']>;
+  private claimStatus(name: string): ClaimStatus {
+    return (this.admin.get('persistentvolumeclaims', name).body.status ?? {}) as ClaimStatus;
   }
 
   /** What the attach controller does for a node that has registered: its disk is there from then on. */
