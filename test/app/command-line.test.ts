@@ -58,13 +58,17 @@ function check(directory: string, ...words: readonly string[]): Answer {
 }
 
 t.test('check-config shows what is in force', async (t) => {
-  const directory = t.testdir({ 'k.yaml': `${header}maxPods: 5\nfoo: 1\nstaticPodPath: m\n`, 'd.conf': { 'a.conf': `${header}port: 7\n`, 'a.txt': 'x' } });
+  const directory = t.testdir({
+    'k.yaml': `${header}maxPods: 5\nfoo: 1\nstaticPodPath: m\nclusterDNS: [10.0.0]\nsyncFrequency: 0.5ms\n`,
+    'd.conf': { 'a.conf': `${header}port: 7\n`, 'a.txt': 'x' },
+  });
   const got = check(directory, 'k.yaml', '--config-dir=d.conf', '--max-pods=9');
   t.equal(got.status, 0, got.error);
   const shown = parseYaml(got.out);
   t.match(shown.ok && shown.value, { maxPods: 9, port: 7, staticPodPath: join(directory, 'm'), evictionHard: { 'memory.available': '100Mi' }, healthzPort: 10248 });
   t.match(got.error, /note: strict decoding error: unknown field "foo"\n/);
   t.match(got.error, /note: Flag --max-pods has been deprecated/);
+  t.match(got.error, /note: clusterDNS: "10\.0\.0" is no IP address and is left out\nnote: syncFrequency is too short a period, 100ms is taken\n/);
   t.match(got.error, /note: d\.conf\/a\.txt does not end in \.conf and is skipped\n/);
 });
 

@@ -184,8 +184,14 @@ t.test('starts that are refused', async (t) => {
       'authentication: {x509: {clientCAFile: /dev/null}, anonymous: {enabled: false}, webhook: {enabled: false}}\n',
       /unable to load client CA file \/dev\/null/,
     ],
-    ['no such file', 'authentication: {x509: {clientCAFile: /none/ca.crt}, anonymous: {enabled: false}, webhook: {enabled: false}}\n', /\/none\/ca\.crt/],
+    [
+      'no such file',
+      'authentication: {x509: {clientCAFile: /none/ca.crt}, anonymous: {enabled: false}, webhook: {enabled: false}}\n',
+      /unable to load client CA file \/none\/ca\.crt: open \/none\/ca\.crt: no such file or directory$/,
+    ],
     ['nobody could get in', 'authentication: {anonymous: {enabled: false}, webhook: {enabled: false}}\n', /no authentication method configured/],
+    ['no address', 'address: 300.1.1.1\n', /^failed to run Kubelet: address "300\.1\.1\.1" is not an IP address$/],
+    ['no pair', 'tlsCertFile: /none/a\ntlsPrivateKeyFile: /none/b\n', /unable to load the serving certificate or its key: open \/none\/a: no such file or directory$/],
     ['a pair that is none', 'tlsCertFile: /dev/null\ntlsPrivateKeyFile: /dev/null\n', /tlsCertFile \/dev\/null/],
   ];
   for (const [what, more, expected] of rows) {

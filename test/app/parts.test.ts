@@ -88,6 +88,42 @@ t.test('a pod is marked before anything of it is made, and forgotten when nothin
   t.same([...new OwnedPods(root).uids], ['u2']);
 });
 
+t.test('marks of pods that are gone go while the agent runs, but for those that are younger than the look before', async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
+  t.teardown(() => rmSync(root, { recursive: true, force: true }));
+  const owned = new OwnedPods(root);
+  const command = { id: 1, address: { machine: 'pod', key: 'u' }, slot: '', timeoutMicros: null, answered: true } as const;
+  const mark = (uid: string) => owned.note({ ...command, op: 'podDirectories.prepare', request: { uid } });
+  let answer: (uids: ReadonlySet<string>) => void = () => {};
+  let fail: (error: Error) => void = () => {};
+  let looks = 0;
+  owned.forgetBy(() => {
+    looks++;
+    return new Promise((resolve, reject) => {
+      answer = resolve;
+      fail = reject;
+    });
+  });
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  for (let i = 0; i < 64; i++) mark(`a${i}`);
+  t.equal(looks, 1);
+  mark('meanwhile');
+  t.equal(looks, 1, 'one look at a time');
+  answer(new Set(['a0']));
+  await settled();
+  t.equal(owned.uids.size, 65, 'none of them is older than a look');
+  for (let i = 0; i < 65; i++) mark(`b${i}`);
+  t.equal(looks, 2);
+  fail(new Error('the runtime is away'));
+  await settled();
+  t.equal(owned.uids.size, 130, 'a look that fails forgets nothing');
+  for (let i = 0; i < 130; i++) mark(`c${i}`);
+  answer(new Set(['a0', 'b1']));
+  await settled();
+  t.same([...owned.uids].filter((uid) => !uid.startsWith('c')).sort(), ['a0', 'b1']);
+  t.same(readdirSync(join(root, 'owned-pods')).sort(), [...owned.uids].sort(), 'on disk, too');
+});
+
 t.test('the loop counts as alive while the runtime can be worked with, and five minutes more', async (t) => {
   const state = newAgentState(defaultSettings, nodeFacts());
   let now = 1_000_000_000;

@@ -277,7 +277,7 @@ t.test('ps writes all of a long list into a pipe', async (t) => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => server.close());
   const { port } = server.address() as AddressInfo;
-  const program = new Program('kubelet-ctl', ['ps', '--agent', `http://127.0.0.1:${port}`, '-o', 'json']);
+  const program = new Program('kubelet-ctl', ['ps', '--agent', `127.0.0.1:${port}/`, '-o', 'json']);
   t.equal(await program.end(), 0);
   t.same(JSON.parse(program.out), items);
   const unread = new Program('kubelet-ctl', ['ps', '--agent', `http://127.0.0.1:${port}`, '-o', 'json']);

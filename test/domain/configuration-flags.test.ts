@@ -10,6 +10,7 @@ import { parseFlags } from '../../src/domain/configuration/parse-flags.js';
 import { settingRows } from '../../src/domain/configuration/schema.js';
 import { checkStartup } from '../../src/domain/configuration/startup-checks.js';
 import { cloudProviderRefusal, type HostFacts, planTunables, privilegeWarning, requiredTunables, swapRefusal } from '../../src/domain/configuration/startup-refusals.js';
+import { badNameServers, clusterNameServers, shortestPeriod, shortPeriods, takenPeriod } from '../../src/domain/configuration/taken-values.js';
 import { tlsOptions } from '../../src/domain/configuration/tls-options.js';
 import type { ConfigurationFile } from '../../src/ports/outbound/configuration-source.js';
 import { header, load, sourceOf } from './configuration-situations.js';
@@ -164,6 +165,8 @@ const startup: readonly (readonly [string, string, readonly string[], string])[]
     "failed to run Kubelet: --eviction-hard value failed to parse: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
   ],
   ['a curve twice', 'tlsCurvePreferences: [29, 29]\n', [], 'failed to construct kubelet dependencies: duplicate curve preference 29'],
+  ['a policy of the CPU manager that there is none of', 'cpuManagerPolicy: sometimes\n', [], 'failed to run Kubelet: unknown policy: "sometimes"'],
+  ['one of the memory manager, in lower case', 'memoryManagerPolicy: static\n', [], 'failed to run Kubelet: unknown policy: "static"'],
   ['no curve', 'tlsCurvePreferences: [0]\n', [], 'failed to construct kubelet dependencies: curve preference 0 is out of range (must be 1-65535)'],
 ];
 
@@ -181,6 +184,23 @@ root.test('start-up checks', async (t) => {
     ok: true,
     value: { minVersion: 'TLSv1.3', ciphers: ['ECDHE-RSA-AES128-GCM-SHA256'], groups: ['X25519MLKEM768'] },
   });
+});
+
+root.test('values that are valid and not taken as they are', async (t) => {
+  const loaded = load({ file: 'clusterDNS: [10.0.0.10, 10.0.0, "FD00::0:A", localhost]\nsyncFrequency: -1s\nfileCheckFrequency: 1ns\nhttpCheckFrequency: 100ms\n', flags: [] });
+  if (loaded.kind !== 'loaded') throw new Error(loaded.kind);
+  const { configuration } = loaded;
+  t.strictSame(clusterNameServers(configuration), ['10.0.0.10', 'fd00::a']);
+  t.strictSame(badNameServers(configuration), ['10.0.0', 'localhost']);
+  t.strictSame(shortPeriods(configuration), ['syncFrequency', 'fileCheckFrequency']);
+  const taken = (['syncFrequency', 'fileCheckFrequency', 'httpCheckFrequency'] as const).map((period) => takenPeriod(configuration, period));
+  t.strictSame(taken, [shortestPeriod, shortestPeriod, shortestPeriod]);
+  const usual = load({ file: 'syncFrequency: 2s\n', flags: [] });
+  t.strictSame(usual.kind === 'loaded' && [takenPeriod(usual.configuration, 'syncFrequency'), shortPeriods(usual.configuration), clusterNameServers(usual.configuration)], [
+    2e9,
+    [],
+    [],
+  ]);
 });
 
 root.test('hosts that are refused', async (t) => {

@@ -135,7 +135,7 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /** `open F: no such file or directory`; a directory is opened well and fails when it is read. */
-function systemError(error: unknown, operation: string, path: string): string {
+export function systemError(error: unknown, operation: string, path: string): string {
   const code = (error as NodeJS.ErrnoException).code ?? '';
   if (code === '') throw error;
   return `${code === 'EISDIR' ? 'read' : operation} ${path}: ${words[code] ?? code}`;

@@ -1,2 +1,2 @@
 // The face of the configuration file adapter.
-export { FileConfigurationSource } from './file-configuration-source.js';
+export { FileConfigurationSource, systemError } from './file-configuration-source.js';

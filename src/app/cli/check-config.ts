@@ -5,6 +5,7 @@ import { unusedSettings } from '../../domain/configuration/acted-on.js';
 import { showConfiguration } from '../../domain/configuration/draft.js';
 import { type LoadedConfiguration, loadConfiguration } from '../../domain/configuration/load-configuration.js';
 import { checkStartup } from '../../domain/configuration/startup-checks.js';
+import { badNameServers, shortPeriods } from '../../domain/configuration/taken-values.js';
 import type { CpuSet } from '../../domain/values/cpu-set.js';
 import type { ConfigurationSource } from '../../ports/outbound/configuration-source.js';
 
@@ -17,7 +18,11 @@ export interface CheckConfigContext {
   writeError(text: string): void;
 }
 
-export const checkConfigUsage = 'usage: kubelet-ctl check-config FILE [FLAG...]';
+export const checkConfigUsage = `usage: kubelet-ctl check-config FILE [FLAG...]
+
+Shows what a kubelet would run with on this machine, from the configuration FILE and a kubelet's flags (--config-dir DIR for drop-in files), with
+every default filled in. Nothing is started or changed. What is odd is a note on standard error. Exit status: 0 a kubelet would start with it,
+1 it would not (one line says why), 2 the command line is wrong.`;
 
 /** The exit status. */
 export function checkConfig(words: readonly string[], context: CheckConfigContext): 0 | 1 | 2 {
@@ -50,6 +55,8 @@ function notes(loaded: LoadedConfiguration): string[] {
     ...loaded.deprecations,
     ...loaded.skippedDropIns.map((path) => `${path} does not end in .conf and is skipped`),
     ...loaded.gateWarnings,
+    ...badNameServers(loaded.configuration).map((text) => `clusterDNS: ${JSON.stringify(text)} is no IP address and is left out`),
+    ...shortPeriods(loaded.configuration).map((setting) => `${setting} is too short a period, 100ms is taken`),
     ...unusedSettings(loaded.configuration, true).map((setting) => `${setting} is set, and nothing acts on it yet`),
   ];
 }

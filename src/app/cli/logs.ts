@@ -10,6 +10,7 @@ import type { LogReadOptions } from '../../domain/values/log-read-options.js';
 import { formatRfc3339Micros, parseRfc3339 } from '../../domain/values/time.js';
 import type { PodList } from '../../ports/inbound/agent-queries.js';
 import type { Pod } from '../../ports/model/pod.js';
+import { agentUrl } from './pod-rows.js';
 
 const defaultAgent = 'http://127.0.0.1:10248';
 const answerMillis = 5_000;
@@ -157,7 +158,7 @@ const values: Readonly<Record<string, (options: LogsOptions, value: string) => s
   '-c': container,
   '--container': container,
   '--agent': (options, value) => {
-    options.agent = value.replace(/\/$/, '');
+    options.agent = agentUrl(value);
     return null;
   },
   '--links': (options, value) => {

@@ -107,3 +107,8 @@ export const podHeader: readonly string[] = ['NAME', 'NAMESPACE', 'PHASE', 'READ
 export function podCells({ name, namespace, phase, ready, restarts, age, message }: PodRow): string[] {
   return [name, namespace, phase, ready, String(restarts), age, message];
 }
+
+/** The base of a kubelet's loopback listener as people write it: with or without its scheme and last slash. */
+export function agentUrl(given: string): string {
+  return (given.includes('://') ? given : `http://${given}`).replace(/\/+$/, '');
+}

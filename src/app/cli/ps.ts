@@ -7,7 +7,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerState } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import type { ViewOutput } from '../dev/pod-view.js';
-import { containerRows, podCells, podHeader, podRows, tableText } from './pod-rows.js';
+import { agentUrl, containerRows, podCells, podHeader, podRows, tableText } from './pod-rows.js';
 
 const defaultAgent = 'http://127.0.0.1:10248';
 const watchMillis = 1_000;
@@ -80,7 +80,7 @@ function parse(words: readonly string[]): PsOptions | string {
       case '--runtime': {
         const value = rest.pop();
         if (value === undefined) return `${word} needs a value`;
-        if (word === '--agent') options.agent = value.replace(/\/$/, '');
+        if (word === '--agent') options.agent = agentUrl(value);
         else options.runtime = value;
         break;
       }

@@ -10,6 +10,7 @@ import { hugePageUnit } from '../../domain/cgroups/huge-page-sizes.js';
 import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { Reservation, StartupValues } from '../../domain/configuration/startup-checks.js';
+import { clusterNameServers } from '../../domain/configuration/taken-values.js';
 import type { NodeFacts } from '../../domain/containers/node-facts.js';
 import type { NodeAddress } from '../../domain/status/pod-addresses.js';
 import { canonicalQuantity, quantityOf, quantitySign, subtractQuantities, zeroQuantity } from '../../domain/values/quantity.js';
@@ -52,7 +53,7 @@ export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFac
     swap: { behavior: c.memorySwap.swapBehavior, bytes: host.swapBytes, controllerAvailable: host.swapControllerAvailable },
     // The gate MemoryQoS is off by default; what it needs of the node's allocatable memory isn't computed yet.
     memoryQos: null,
-    clusterDns: c.clusterDNS,
+    clusterDns: clusterNameServers(c),
     clusterDomain: c.clusterDomain,
     resolvConf: passing.resolvConf,
     resolvConfPath: c.resolvConf,

@@ -7,6 +7,7 @@ import type { ChangeDetection } from '../../domain/api-data/object-manager.js';
 import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
+import { takenPeriod } from '../../domain/configuration/taken-values.js';
 import type { ImageGcPolicy } from '../../domain/gc/image-gc.js';
 import type { CredentialProvider } from '../../domain/images/credential-plugins.js';
 import type { ImageSettings } from '../../domain/images/image-manager-state.js';
@@ -52,7 +53,7 @@ export function kubeletSettings(
       runtimeRequestTimeout: micros(c.runtimeRequestTimeout),
       relistPeriod,
       runtimeTellsChanges,
-      syncFrequency: micros(c.syncFrequency),
+      syncFrequency: micros(takenPeriod(c, 'syncFrequency')),
       maxContainerRestartPeriod: maximum === null ? null : micros(maximum),
       containerGc: {
         minAge: micros(options.minimumContainerTtlDuration),
@@ -72,8 +73,8 @@ export function kubeletSettings(
       takesPlugins: true,
     },
     node,
-    fileSource: c.staticPodPath === '' ? null : { ...manifests, path: c.staticPodPath, checkPeriod: micros(c.fileCheckFrequency) },
-    urlSource: c.staticPodURL === '' ? null : { ...manifests, url: c.staticPodURL, headers: c.staticPodURLHeader, checkPeriod: micros(c.httpCheckFrequency) },
+    fileSource: c.staticPodPath === '' ? null : { ...manifests, path: c.staticPodPath, checkPeriod: micros(takenPeriod(c, 'fileCheckFrequency')) },
+    urlSource: c.staticPodURL === '' ? null : { ...manifests, url: c.staticPodURL, headers: c.staticPodURLHeader, checkPeriod: micros(takenPeriod(c, 'httpCheckFrequency')) },
   };
 }
 

@@ -1,5 +1,6 @@
 // Which pods on this host are this agent's: those that have, or ever had, a mark below its root directory. The mark is made before anything
 // else of the pod is, and it is taken away only when nothing of the pod is left; so an agent that was killed at any point knows its pods again.
+// Marks of pods that are gone go when there are twice as many as were kept the last time, so that an agent that runs for months keeps few.
 import { mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubeletOperations } from '../../domain/agent/kubelet.js';
@@ -7,11 +8,18 @@ import type { Command } from '../../domain/kernel/machine.js';
 
 const directoryName = 'owned-pods';
 const directoryMode = 0o750;
+/** So many marks are never worth a look at the host. */
+const fewMarks = 64;
 const podCgroup = /^pod(.+)$/;
 
 export class OwnedPods {
   private readonly directory: string;
   private readonly known: Set<string>;
+  /** The marks of before the last look: a pod that was marked while the host was looked at may not be in what was found. */
+  private older = new Set<string>();
+  private lookAt = fewMarks;
+  private isLooking = false;
+  private onHost: (() => Promise<ReadonlySet<string>>) | null = null;
 
   /** Throws what the kernel says. */
   constructor(rootDirectory: string) {
@@ -30,6 +38,27 @@ export class OwnedPods {
     if (uid === null || this.known.has(uid) || uid.includes('/') || uid === '.' || uid === '..') return;
     mkdirSync(join(this.directory, uid), { recursive: true, mode: directoryMode });
     this.known.add(uid);
+    if (this.known.size >= this.lookAt) void this.forgetGone();
+  }
+
+  /** From now on, marks are held against what the host has of pods, by uid. A look that fails is made again after as many further pods. */
+  forgetBy(onHost: () => Promise<ReadonlySet<string>>): void {
+    this.onHost = onHost;
+  }
+
+  private async forgetGone(): Promise<void> {
+    if (this.onHost === null || this.isLooking) return;
+    this.isLooking = true;
+    const before = new Set(this.known);
+    try {
+      const existing = await this.onHost();
+      this.keepOnly(new Set([...existing, ...[...this.known].filter((uid) => !this.older.has(uid))]));
+    } catch {
+      // The runtime is away, or a mark can't be removed: nothing depends on it.
+    }
+    this.older = before;
+    this.lookAt = Math.max(fewMarks, 2 * this.known.size);
+    this.isLooking = false;
   }
 
   /** Forgets the pods of which nothing is left. */

@@ -7,6 +7,7 @@ import { unusedSettings } from '../../domain/configuration/acted-on.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import { checkStartup, type StartupValues } from '../../domain/configuration/startup-checks.js';
 import { cloudProviderRefusal, type HostFacts, planTunables, privilegeWarning, requiredTunables, swapRefusal } from '../../domain/configuration/startup-refusals.js';
+import { badNameServers, shortPeriods } from '../../domain/configuration/taken-values.js';
 import { parseCpuSet } from '../../domain/values/cpu-set.js';
 import { cleanPath } from '../../domain/values/slash-paths.js';
 import type { Logger } from '../../ports/outbound/logger.js';
@@ -79,6 +80,8 @@ export function logNotes(loaded: LoadedConfiguration, logger: Logger): void {
   if (loaded.strictDecodingError !== null) logger.log('warn', 'Using lenient decoding as strict decoding failed', { err: loaded.strictDecodingError });
   for (const warning of loaded.gateWarnings) logger.log('warn', warning);
   for (const path of loaded.skippedDropIns) logger.log('debug', 'Skipping file in the drop-in directory that does not end in .conf', { path });
+  for (const ip of badNameServers(configuration)) logger.log('info', 'Invalid clusterDNS IP', { IP: ip });
+  for (const setting of shortPeriods(configuration)) logger.log('warn', 'Setting is too short a period, 100ms is taken', { setting });
   for (const setting of unusedSettings(configuration, options.config !== '')) logger.log('warn', 'Setting is not acted on by this kubelet yet', { setting });
   for (const flag of unusedOptions(loaded)) logger.log('warn', 'Flag is not acted on by this kubelet yet', { flag });
 }

@@ -217,6 +217,10 @@ class DaemonStart {
     if (refusal !== null && !profile.takeOver) throw new StartRefusal(`failed to run Kubelet: ${refusal}`);
     if (refusal !== null) logger.log('warn', 'Taking over a runtime with pods that this agent does not know', { pods: others });
     owned.keepOnly(new Set([...uidsOnHost(found), ...directories]));
+    owned.forgetBy(async () => {
+      const [now, ofPods] = await Promise.all([podsOnHost(ports, loaded.configuration.cgroupsPerQOS), ports.podDirectories.list(null, calling())]);
+      return new Set([...uidsOnHost(now), ...ofPods]);
+    });
     return owned;
   }
 

@@ -39,7 +39,15 @@ export function checkStartup(configuration: KubeletConfiguration, options: Proce
   if (!reserved.ok) return refuse(reserved.error);
   const qosReserved = parseQosReserved(configuration.qosReserved);
   if (!qosReserved.ok) return refuse(`--qos-reserved value failed to parse: ${qosReserved.error}`);
+  const policy = unknownPolicy(configuration);
+  if (policy !== null) return refuse(`unknown policy: ${goQuote(policy)}`);
   return { ok: true, values: { tls: tls.value, ...reserved.value, qosReserved: qosReserved.value } };
+}
+
+/** The first policy of a resource manager that there is none of; the topology manager's is validated before. */
+function unknownPolicy({ cpuManagerPolicy, memoryManagerPolicy }: KubeletConfiguration): string | null {
+  if (!['none', 'static'].includes(cpuManagerPolicy)) return cpuManagerPolicy;
+  return ['None', 'Static'].includes(memoryManagerPolicy) ? null : memoryManagerPolicy;
 }
 
 /** What the node keeps for itself. @param ignoresEviction whether eviction thresholds take nothing from what pods may have */

@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { certificatesOf } from '../../../adapters/certificates/index.js';
+import { systemError } from '../../../adapters/config-files/index.js';
 import {
   type AccessRules,
   ApiAccessReviews,
@@ -19,6 +20,7 @@ import { requestPolicy } from '../../../domain/authorization/request-policy.js';
 import { opennessWarning, tlsWarnings } from '../../../domain/configuration/server-warnings.js';
 import type { StartupValues } from '../../../domain/configuration/startup-checks.js';
 import { nanosPerMillisecond } from '../../../domain/values/go-duration.js';
+import { parseIp } from '../../../domain/values/ip-address.js';
 import { PortError } from '../../../ports/port-error.js';
 import type { Resolver } from '../../bind-to.js';
 import { tokens } from '../../tokens.js';
@@ -52,6 +54,7 @@ export async function openKubeletApi(
   const { configuration } = context.loaded;
   const { apiPort, apiAddress } = context.profile;
   if (!configuration.enableServer) return { port: null };
+  if (parseIp(configuration.address) === null) throw new StartRefusal(`failed to run Kubelet: address ${JSON.stringify(configuration.address)} is not an IP address`);
   const certificates = clientCertificates(context);
   const tls = servingTls(context, certificates, nodeName, startup);
   const startedMillis = Date.now();
@@ -99,13 +102,14 @@ function clientCertificates({ loaded }: DaemonContext): ClientCertificates | nul
 
 /** Errors: SetupFailure. */
 function readAuthorities(file: string): string {
+  let text: string;
   try {
-    const text = readFileSync(file, 'utf8');
-    if (certificatesOf(text).length === 0) throw new Error('data does not contain any valid RSA or ECDSA certificates');
-    return text;
+    text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new SetupFailure(`unable to load client CA file ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new SetupFailure(`unable to load client CA file ${file}: ${systemError(error, 'open', file)}`);
   }
+  if (certificatesOf(text).length === 0) throw new SetupFailure(`unable to load client CA file ${file}: data does not contain any valid RSA or ECDSA certificates`);
+  return text;
 }
 
 function servingTls(context: DaemonContext, certificates: ClientCertificates | null, nodeName: string, startup: StartupValues): ServerTls {

@@ -5,6 +5,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueCertificate, pairProblem } from '../../../adapters/certificates/index.js';
+import { systemError } from '../../../adapters/config-files/index.js';
 import type { ServingPair } from '../../../adapters/http-server/index.js';
 import { parseIp } from '../../../domain/values/ip-address.js';
 import { StartRefusal } from '../start-refusal.js';
@@ -65,6 +66,6 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    throw new StartRefusal(`failed to run Kubelet: ${error instanceof Error ? error.message : String(error)}`);
+    throw new StartRefusal(`failed to run Kubelet: unable to load the serving certificate or its key: ${systemError(error, 'open', path)}`);
   }
 }
