@@ -3,7 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
+import { CadvisorFamilies, familyTexts } from '../../src/adapters/metrics/index.js';
 import { kubeletFamilies } from '../../src/adapters/metrics/kubelet-families.js';
+import { busyContainer } from '../adapters/busy-container.js';
 import { metricFindings, metricLabels, metricTypes } from '../adapters/metric-lint.js';
 import { leftOut, matches, ours, recordedFamilies } from '../adapters/reference-metrics.js';
 import { ask } from './ask-daemon.js';
@@ -25,6 +27,10 @@ const disliked: readonly (readonly [name: string, complaint: RegExp])[] = [
 /** What the dashboard and the alerts of the kubernetes-mixin ask of a kubelet: family and the labels that they group, filter and join by. */
 const mixin: readonly (readonly [family: string, labels: readonly string[]])[] = [
   ['kubelet_node_name', ['node']],
+  ['kubelet_certificate_manager_client_ttl_seconds', []],
+  ['kubelet_certificate_manager_server_ttl_seconds', []],
+  ['kubelet_certificate_manager_client_expiration_renew_errors', []],
+  ['kubelet_server_expiration_renew_errors', []],
   ['kubelet_running_pods', []],
   ['kubelet_running_containers', []],
   ['volume_manager_total_volumes', ['state']],
@@ -42,6 +48,7 @@ const mixin: readonly (readonly [family: string, labels: readonly string[]])[] =
   ['kubelet_volume_stats_inodes', ['namespace', 'persistentvolumeclaim']],
   ['kubelet_volume_stats_inodes_free', ['namespace', 'persistentvolumeclaim']],
   ['kubelet_volume_stats_inodes_used', ['namespace', 'persistentvolumeclaim']],
+  ['kubelet_volume_stats_used_bytes', ['namespace', 'persistentvolumeclaim']],
   ['rest_client_requests_total', ['code', 'host', 'method']],
   ['rest_client_request_duration_seconds', ['host', 'verb']],
   ['kubernetes_build_info', ['git_version']],
@@ -52,6 +59,12 @@ const mixin: readonly (readonly [family: string, labels: readonly string[]])[] =
   ['container_memory_cache', ['container', 'image', 'namespace', 'pod']],
   ['container_memory_swap', ['container', 'image', 'namespace', 'pod']],
   ['container_memory_working_set_bytes', ['container', 'image', 'namespace', 'pod']],
+  ['container_cpu_cfs_periods_total', ['container', 'namespace', 'pod']],
+  ['container_cpu_cfs_throttled_periods_total', ['container', 'namespace', 'pod']],
+  ['container_fs_reads_total', ['container', 'device', 'namespace', 'pod']],
+  ['container_fs_writes_total', ['container', 'device', 'namespace', 'pod']],
+  ['container_fs_reads_bytes_total', ['container', 'device', 'namespace', 'pod']],
+  ['container_fs_writes_bytes_total', ['container', 'device', 'namespace', 'pod']],
   ['container_network_receive_bytes_total', ['namespace', 'pod']],
   ['container_network_receive_packets_dropped_total', ['namespace', 'pod']],
   ['container_network_receive_packets_total', ['namespace', 'pod']],
@@ -161,12 +174,26 @@ async function dashboard(t: Test, bodies: Bodies): Promise<void> {
 
 async function mixinFinds(t: Test, bodies: Bodies): Promise<void> {
   const recorded = new Map(recordedFamilies().map(({ name, labels }) => [name, labels]));
-  const declared: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(kubeletFamilies).map(([name, { labels }]) => [name, labels]));
+  const families = new Map(Object.entries(kubeletFamilies));
+  // What the mock's containers do not do: read disks, be throttled.
+  const busy = new CadvisorFamilies(1_700_000_000_000, () => '/dev/sda');
+  busy.addContainer(busyContainer);
+  const shown = [...bodies.values(), [...familyTexts(busy.all())].join('')];
   for (const [family, labels] of mixin) {
-    const known = declared.get(family) ?? [...bodies.values()].map((body) => metricLabels(body).get(family)).find((found) => found !== undefined);
+    const known = families.get(family)?.labels ?? shown.map((body) => metricLabels(body).get(family)).find((found) => found !== undefined);
     t.ok(known !== undefined, `${family} is there`);
     for (const label of labels) t.ok(known?.includes(label), `${family} has ${label}`);
   }
+  // Quantiles are asked of these: without buckets there are none.
+  for (const [family] of mixin) if (/_duration_seconds$|_interval_seconds$/.test(family)) t.equal(families.get(family)?.type, 'histogram', `${family} has buckets`);
+  for (const state of ['actual_state_of_world', 'desired_state_of_world']) t.ok(bodies.get('/metrics')?.includes(`state="${state}"`), `volumes are told apart by ${state}`);
+  // Sums over containers leave out the sandbox by these: an image that is not empty, and a container that has a name.
+  const working = (bodies.get('/metrics/cadvisor') ?? '').split('\n').filter((line) => line.startsWith('container_memory_working_set_bytes{'));
+  t.notOk(working.some((line) => line.includes('container="POD"')));
+  t.ok(
+    working.every((line) => !line.includes('image=""') || line.includes('container=""')),
+    'what has no image is no container',
+  );
   for (const family of mixinMissing) {
     const reason = leftOut.some(([pattern]) => matches(pattern, family));
     t.ok(reason || !recorded.has(family), `${family} is left out for a reason, or upstream has it no longer`);
