@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { sandboxImageOf } from '../../src/adapters/cri/index.js';
+import { metricsRoute } from '../../src/adapters/http-server/index.js';
 import {
   CgroupReader,
   cgroupLayout,
@@ -229,4 +230,31 @@ t.test('the lint finds what is wrong', async (t) => {
     ['# TYPE a gauge\na 1', /newline/],
   ];
   for (const [text, finding] of rows) t.match(metricFindings(text).join('; '), finding);
+});
+
+t.test('a page of many families is made in slices, also for a reader that takes all at once', async (t) => {
+  let turns = 0;
+  let done = false;
+  const turn = (): void => {
+    turns++;
+    if (!done) setImmediate(turn);
+  };
+  function* texts(): Generator<string> {
+    for (let family = 0; family < 6; family++) {
+      // Longer than a slice.
+      const end = performance.now() + 4;
+      while (performance.now() < end);
+      yield `family_${family} 1\n`;
+    }
+  }
+  const route = metricsRoute('/metrics/cadvisor', { contentType: 'text/plain', headers: {}, texts });
+  const question = { method: 'GET', path: '', elements: [], query: new URLSearchParams(), headers: {}, body: async () => '', signal: new AbortController().signal };
+  setImmediate(turn);
+  const answer = await route.answer(question);
+  if (answer === null || !('chunks' in answer)) throw new Error('not a stream');
+  let text = '';
+  for await (const chunk of answer.chunks) text += Buffer.from(chunk).toString();
+  done = true;
+  t.equal(text.split('\n').length, 7);
+  t.ok(turns >= 5, `${turns} turns of the loop for six slices`);
 });

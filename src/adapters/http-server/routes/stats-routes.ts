@@ -62,6 +62,11 @@ export function metricsRoute(pattern: string, page: MetricsPage): KubeletRoute {
   return { pattern, methods: null, produces: null, answer };
 }
 
+/** A reader that takes all at once would have them all made in one turn of the loop. */
 async function* bytesOf(texts: AsyncIterable<string> | Iterable<string>): AsyncGenerator<Uint8Array> {
-  for await (const text of texts) yield Buffer.from(text);
+  const share = new LoopShare();
+  for await (const text of texts) {
+    yield Buffer.from(text);
+    await (share.pause() ?? undefined);
+  }
 }
