@@ -4,6 +4,7 @@ import { noPressure, type PressureState } from '../eviction/pressure.js';
 import { canonicalJson } from '../kernel/canonical.js';
 import type { NodeView } from '../node-status/node-facts-of.js';
 import { plegProblem } from '../pleg/pleg.js';
+import { csiNodeProblem } from '../plugins/plugin-manager-state.js';
 import { volumesInUse } from '../volume-manager/volume-waiting.js';
 import type { AgentState } from './agent-state.js';
 import { runtimeProblemList } from './runtime-readiness.js';
@@ -15,10 +16,12 @@ export function pressuresOf({ conditions }: Pick<PressureState, 'conditions'>): 
   return { memory: conditions.includes('MemoryPressure'), disk: conditions.includes('DiskPressure'), pid: conditions.includes('PIDPressure') };
 }
 
-export function nodeView({ readiness, pleg, volumes }: AgentState, now: number): NodeView {
+export function nodeView({ readiness, pleg, volumes, plugins, settings }: AgentState, now: number): NodeView {
   return {
     runtimeProblems: runtimeProblemList(readiness, plegProblem(pleg, now), now),
-    networkProblems: readiness.networkProblem === null ? [] : [readiness.networkProblem],
+    networkProblems: problemList(readiness.networkProblem),
+    // Drivers are told of where there is a CSINode; a node that takes none needs none.
+    storageProblems: settings.takesPlugins ? problemList(csiNodeProblem(plugins)) : [],
     shuttingDown: false,
     // Nobody runs eviction yet, so nothing was ever seen.
     pressures: pressuresOf(noPressure),
@@ -28,6 +31,10 @@ export function nodeView({ readiness, pleg, volumes }: AgentState, now: number):
     devices: noDevices,
     volumesInUse: volumesInUse(volumes),
   };
+}
+
+function problemList(problem: string | null): readonly string[] {
+  return problem === null ? [] : [problem];
 }
 
 /** What pods are told of their node is what its Node says. */

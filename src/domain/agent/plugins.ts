@@ -4,7 +4,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Address, Reply } from '../kernel/machine.js';
 import { planAllocatables, updateAllocatable } from '../plugins/csi-allocatable.js';
 import type { CsiView } from '../plugins/csi-view.js';
-import { ensureCsiNode, type PluginContext, pluginsReplied, pluginsWoken, scanPlugins } from '../plugins/plugin-manager.js';
+import { type PluginContext, pluginsNodeSeen, pluginsReplied, pluginsWoken, scanPlugins } from '../plugins/plugin-manager.js';
 import { allocatableUpdated } from '../volume-manager/attach-limits.js';
 import { csiDriverChanged, csiDriversChanged } from '../volume-manager/csi-volumes.js';
 import type { AgentContext } from './agent-context.js';
@@ -21,7 +21,7 @@ export function beginPlugins(context: AgentContext): void {
 
 /** The Node is there, or has changed. */
 export function pluginsNodeChanged(context: AgentContext): void {
-  if (context.state.settings.takesPlugins && context.node !== null) ensureCsiNode(context.state.plugins, contextOf(context));
+  if (context.state.settings.takesPlugins && context.node !== null) pluginsNodeSeen(context.state.plugins, context.node.metadata.uid ?? '', contextOf(context));
 }
 
 export function pluginSocketsChanged(context: AgentContext): void {

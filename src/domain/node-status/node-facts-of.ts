@@ -14,9 +14,10 @@ import type { NodeFacts } from './node-status.js';
 
 /** What the agent knows of itself at the moment of a report. */
 export interface NodeView {
-  /** Why the runtime can't be worked with, why the network isn't up; each in order, empty: nothing is wrong. */
+  /** Why the runtime can't be worked with, why the network isn't up, why volumes can't be told of; each in order, empty: nothing is wrong. */
   readonly runtimeProblems: readonly string[];
   readonly networkProblems: readonly string[];
+  readonly storageProblems: readonly string[];
   readonly shuttingDown: boolean;
   readonly pressures: Pressures;
   readonly runtime: { readonly name: string; readonly version: string } | null;
@@ -42,7 +43,7 @@ export function factsOf({ settings, machine, addresses, images }: NodeReporter, 
     runtimeHandlers: view.runtimeHandlers,
     supplementalGroupsPolicy: view.supplementalGroupsPolicy,
     pressures: view.pressures,
-    readiness: { runtime: view.runtimeProblems, network: view.networkProblems, storage: [], shuttingDown: view.shuttingDown, softRequirements: null },
+    readiness: { runtime: view.runtimeProblems, network: view.networkProblems, storage: view.storageProblems, shuttingDown: view.shuttingDown, softRequirements: null },
     localStorageCapacityIsolation,
     volumesInUse: view.volumesInUse,
     declaredFeatures: settings.declaredFeatures,
@@ -50,8 +51,8 @@ export function factsOf({ settings, machine, addresses, images }: NodeReporter, 
 }
 
 /** Whether nothing keeps the node from being ready. */
-export function isReady({ runtimeProblems, networkProblems, shuttingDown }: NodeView): boolean {
-  return runtimeProblems.length === 0 && networkProblems.length === 0 && !shuttingDown;
+export function isReady({ runtimeProblems, networkProblems, storageProblems, shuttingDown }: NodeView): boolean {
+  return runtimeProblems.length + networkProblems.length + storageProblems.length === 0 && !shuttingDown;
 }
 
 /** The name to be looked up for the node's address; null: something else says it. */

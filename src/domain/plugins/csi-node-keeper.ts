@@ -2,6 +2,7 @@
 // done one after the other, each from what the API has at the time, so that entries of others stay.
 //
 //   job -> get Node -> patch its status (where anything differs) -> get CSINode -> create, update or leave it -> the registration goes on
+//   a CSINode that belongs to an earlier Node of this name -> delete it -> create it anew
 //
 // A conflict is tried again four times in all; what fails otherwise ends the job, and the registration with it. Without an apiserver there is nothing to do.
 import type { ApiObject } from '../../ports/model/api-object.js';
@@ -61,8 +62,9 @@ export function csiNodeReplied(manager: PluginManager, { outcome }: Reply<AgentO
     begin(job, context);
     return;
   }
-  if (failure !== null && !(job.step === 'csiNode' && failure.kind === 'not-found')) {
-    ended(manager, job, `error updating ${job.step === 'node' || job.step === 'annotate' ? 'Node' : 'CSINode'} object with CSI driver node info: ${failure.message}`, context);
+  // What is gone already is as good as deleted.
+  if (failure !== null && !(failure.kind === 'not-found' && (job.step === 'csiNode' || job.step === 'delete'))) {
+    ended(manager, job, problemOf(job, failure.message), context);
     return;
   }
   const object = outcome.ok ? (outcome.value as ApiObject) : null;
@@ -76,9 +78,17 @@ export function csiNodeReplied(manager: PluginManager, { outcome }: Reply<AgentO
     case 'csiNode':
       csiNodeRead(manager, job, object as CsiNodeObject | null, context);
       return;
+    case 'delete':
+      create(job, driversOf(job, []), context);
+      return;
     case 'write':
       ended(manager, job, null, context);
   }
+}
+
+function problemOf({ driver, step }: CsiNodeJob, message: string): string {
+  if (driver === '') return `error updating CSINode annotation: timed out waiting for the condition; caused by: ${message}`;
+  return `error updating ${step === 'node' || step === 'annotate' ? 'Node' : 'CSINode'} object with CSI driver node info: ${message}`;
 }
 
 function begin(job: CsiNodeJob, { turn, nodeName }: KeeperContext): void {
@@ -141,25 +151,44 @@ function readCsiNode(job: CsiNodeJob, { turn, nodeName }: KeeperContext): void {
 
 function csiNodeRead(manager: PluginManager, job: CsiNodeJob, found: CsiNodeObject | null, context: KeeperContext): void {
   const before = found?.spec?.drivers ?? [];
-  const others = before.filter(({ name }) => name !== job.driver);
-  const drivers = job.entry === null ? others : [...others, driverOf(job.driver, job.entry)];
+  const drivers = driversOf(job, before);
+  const place = { client: 'main', resource: csiNodes, namespace: null } as const;
+  if (found !== null && isOfEarlierNode(found, job.nodeUid)) {
+    job.step = 'delete';
+    context.turn.ask('apiWriter.delete', csiNodeAddress, 'step', { ...place, name: context.nodeName, gracePeriodSeconds: null, uid: found.metadata.uid ?? null }, timeout);
+    return;
+  }
   const annotations = found?.metadata.annotations ?? {};
   const isSaid = canonicalJson(before) === canonicalJson(drivers) && annotations[migratedAnnotation] === migratedPlugins;
   if (found === null ? job.entry === null && job.driver !== '' : isSaid) {
     ended(manager, job, null, context);
     return;
   }
-  job.step = 'write';
-  const place = { client: 'main', resource: csiNodes, namespace: null, subresource: null } as const;
   if (found === null) {
-    const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name: context.nodeName, uid: job.nodeUid }];
-    const metadata = { name: context.nodeName, annotations: { [migratedAnnotation]: migratedPlugins }, ownerReferences };
-    const object = { apiVersion: 'storage.k8s.io/v1', kind: 'CSINode', metadata, spec: { drivers } };
-    context.turn.ask('apiWriter.create', csiNodeAddress, 'step', { ...place, name: null, object }, timeout);
+    create(job, drivers, context);
     return;
   }
+  job.step = 'write';
   const object = { ...found, metadata: { ...found.metadata, annotations: { ...annotations, [migratedAnnotation]: migratedPlugins } }, spec: { ...found.spec, drivers } };
-  context.turn.ask('apiWriter.update', csiNodeAddress, 'step', { ...place, name: context.nodeName, object }, timeout);
+  context.turn.ask('apiWriter.update', csiNodeAddress, 'step', { ...place, subresource: null, name: context.nodeName, object }, timeout);
+}
+
+/** Its drivers are those of a node that is gone. */
+function isOfEarlierNode({ metadata: { ownerReferences = [] } }: CsiNodeObject, nodeUid: string): boolean {
+  return ownerReferences.some(({ kind, uid }) => kind === 'Node' && uid !== nodeUid);
+}
+
+function create(job: CsiNodeJob, drivers: readonly CsiNodeDriver[], { turn, nodeName }: KeeperContext): void {
+  job.step = 'write';
+  const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name: nodeName, uid: job.nodeUid }];
+  const metadata = { name: nodeName, annotations: { [migratedAnnotation]: migratedPlugins }, ownerReferences };
+  const object = { apiVersion: 'storage.k8s.io/v1', kind: 'CSINode', metadata, spec: { drivers } };
+  turn.ask('apiWriter.create', csiNodeAddress, 'step', { client: 'main', resource: csiNodes, namespace: null, subresource: null, name: null, object }, timeout);
+}
+
+function driversOf({ driver, entry }: CsiNodeJob, before: readonly CsiNodeDriver[]): readonly CsiNodeDriver[] {
+  const others = before.filter(({ name }) => name !== driver);
+  return entry === null ? others : [...others, driverOf(driver, entry)];
 }
 
 function driverOf(name: string, { nodeId, topology, maxVolumes }: CsiNodeEntry): CsiNodeDriver {

@@ -48,7 +48,7 @@ export interface CsiNodeJob {
   readonly socket: string | null;
   /** null: nothing is to be said of it any more. */
   readonly entry: CsiNodeEntry | null;
-  step: 'node' | 'annotate' | 'csiNode' | 'write';
+  step: 'node' | 'annotate' | 'csiNode' | 'delete' | 'write';
   tries: number;
   nodeUid: string;
 }
@@ -66,12 +66,34 @@ export interface PluginManager {
   csiNode: 'unknown' | 'asked' | 'there';
   /** It is asked again for from then on. */
   csiNodeNotBefore: Micros;
+  /** How often it could be read and not written, one after the other; and why the last time. null: it has not failed. */
+  csiNodeFailures: number;
+  csiNodeError: string | null;
+  /** Of the Node that the CSINode and its drivers were made for; null: none was seen. */
+  nodeUid: string | null;
   /** Something changed while a scan was under way. */
   scanAgain: boolean;
 }
 
 export function newPluginManager(): PluginManager {
-  return { sockets: new Map(), drivers: new Map(), jobs: [], counting: new Set(), csiNode: 'unknown', csiNodeNotBefore: 0, scanAgain: false };
+  return {
+    sockets: new Map(),
+    drivers: new Map(),
+    jobs: [],
+    counting: new Set(),
+    csiNode: 'unknown',
+    csiNodeNotBefore: 0,
+    csiNodeFailures: 0,
+    csiNodeError: null,
+    nodeUid: null,
+    scanAgain: false,
+  };
+}
+
+/** Why the node isn't ready as far as the CSINode goes, in the words of its condition; null: it is there. */
+export function csiNodeProblem({ csiNode, csiNodeError }: PluginManager): string | null {
+  if (csiNode === 'there') return null;
+  return csiNodeError === null ? 'CSINode is not yet initialized' : `failed to initialize CSINode: ${csiNodeError}`;
 }
 
 export const pluginScanAddress = { machine: 'plugin-scan', key: '' } as const;

@@ -25,8 +25,11 @@ import { type CsiNodeJob, csiNodeAddress, type PluginManager, type PluginRecord,
 
 /** The dialling and the answer of GetInfo. */
 const infoTimeout: Micros = 11 * microsPerSecond;
-/** Between two tries to make the CSINode. */
-const csiNodePause: Micros = 30 * microsPerSecond;
+/** Until the CSINode is asked for again: while it can't be read, and from its first failed write on, eight times as long each time. */
+const csiNodePoll: Micros = microsPerSecond;
+const csiNodeFirstPause: Micros = 30_000;
+const csiNodePauseFactor = 8;
+const csiNodeLongestPause: Micros = 123 * microsPerSecond;
 const notifyTimeout: Micros = 5 * microsPerSecond;
 const nodeInfoTimeout: Micros = 120 * microsPerSecond;
 const firstDelay: Micros = 500_000;
@@ -62,6 +65,7 @@ export function pluginsReplied(manager: PluginManager, reply: Reply<AgentOperati
 /** Its time has come. False: it is somebody else's. */
 export function pluginsWoken(manager: PluginManager, { machine, key }: { readonly machine: string; readonly key: string }, context: PluginContext): boolean {
   if (machine === pluginScanAddress.machine) scanPlugins(manager, context);
+  else if (machine === csiNodeAddress.machine) ensureCsiNode(manager, context);
   else if (machine === pluginMachine) {
     const record = manager.sockets.get(key);
     if (record?.phase === 'refused') begin(record, context);
@@ -189,19 +193,46 @@ function notRegistered(manager: PluginManager, record: PluginRecord, message: st
   tell(record, `RegisterPlugin error -- plugin registration failed with err: ${message}`, context);
 }
 
-/** Sees to it that there is a CSINode; asked again when the Node has changed and some time has passed, until there is one. */
-export function ensureCsiNode(manager: PluginManager, context: PluginContext): void {
+/** The Node as it is now. One that was made anew has lost its CSINode with the one before: that is made, and its drivers register, again. */
+export function pluginsNodeSeen(manager: PluginManager, uid: string, context: PluginContext): void {
+  const isAnother = manager.nodeUid !== null && manager.nodeUid !== uid;
+  manager.nodeUid = uid;
+  if (isAnother && manager.csiNode === 'there') manager.csiNode = 'unknown';
+  ensureCsiNode(manager, context);
+  if (!isAnother) return;
+  for (const record of [...manager.sockets.values()]) {
+    if (record.phase !== 'registered') continue;
+    record.identity = '';
+    settle(manager, record, context);
+  }
+}
+
+/** Sees to it that there is a CSINode; asked for again from time to time, until there is one. The node isn't ready before. */
+function ensureCsiNode(manager: PluginManager, context: PluginContext): void {
   if (manager.csiNode !== 'unknown' || context.turn.now < manager.csiNodeNotBefore) return;
   manager.csiNode = 'asked';
   addCsiNodeJob(manager, '', null, null, keeping(manager, context));
 }
 
-function jobEnded(manager: PluginManager, { socket, driver }: CsiNodeJob, error: string | null, context: PluginContext): void {
+/** An apiserver that can't be read yet is waited for; what it refuses to write is told. */
+function csiNodeEnded(manager: PluginManager, { step }: CsiNodeJob, error: string | null, { turn }: PluginContext): void {
+  manager.csiNode = error === null ? 'there' : 'unknown';
+  if (error === null) return;
+  const wasRead = step === 'write' || step === 'delete';
+  if (wasRead) {
+    manager.csiNodeError = error;
+    manager.csiNodeFailures++;
+  }
+  const pause = wasRead ? Math.min(csiNodeFirstPause * csiNodePauseFactor ** (manager.csiNodeFailures - 1), csiNodeLongestPause) : csiNodePoll;
+  manager.csiNodeNotBefore = turn.now + pause;
+  turn.wakeAt(csiNodeAddress, manager.csiNodeNotBefore);
+  turn.log('error', 'Failed to initialize CSINode', { err: error });
+}
+
+function jobEnded(manager: PluginManager, job: CsiNodeJob, error: string | null, context: PluginContext): void {
+  const { socket, driver } = job;
   if (driver === '') {
-    manager.csiNode = error === null ? 'there' : 'unknown';
-    // An apiserver that has none at all isn't asked with each change of a Node.
-    manager.csiNodeNotBefore = context.turn.now + csiNodePause;
-    if (error !== null) context.turn.log('error', 'Failed to initialize CSINode', { err: error });
+    csiNodeEnded(manager, job, error, context);
     return;
   }
   if (socket === null) {
