@@ -18,6 +18,7 @@ const claimed: MeasuredVolume = { name: 'data', path: '/v/data', how: 'file-syst
 const filesystem = { availableBytes: 60, usedBytes: 30, capacityBytes: 100, inodes: 10, inodesFree: 4 };
 
 function usage(volumes: Readonly<Record<string, readonly MeasuredVolume[]>>, walks: Partial<PodDiskUsageOptions['walks']> = {}) {
+  const abnormal: string[] = [];
   const clock = { now: 0 };
   const looked: string[] = [];
   const whole = {
@@ -32,8 +33,14 @@ function usage(volumes: Readonly<Record<string, readonly MeasuredVolume[]>>, wal
     ...walks,
   };
   const common = { rootDirectory: '/r', podLogsDirectory: '/l', volumePeriod: minute, random: () => 0.5, patienceMillis: 20 };
-  const measured = new PodDiskUsage({ ...common, walks: whole, volumes: ({ metadata: { uid = '' } }) => volumes[uid] ?? [], now: () => clock.now });
-  return { measured, clock, looked };
+  const measured = new PodDiskUsage({
+    ...common,
+    walks: whole,
+    volumes: ({ metadata: { uid = '' } }) => volumes[uid] ?? [],
+    now: () => clock.now,
+    onAbnormal: (...told) => abnormal.push(told.join(' ')),
+  });
+  return { measured, clock, looked, abnormal };
 }
 
 t.test('trees by what is in them, file systems by what they say; claims by name; only the node’s disk is ephemeral', async (t) => {
@@ -99,6 +106,21 @@ t.test('a volume of a CSI driver: what the driver says, by its claim; one that s
   t.strictSame(looked, [], 'the node doesn’t walk it');
 });
 
+t.test('a volume that is not well is told of at each look', async (t) => {
+  const of = (name: string): MeasuredVolume => ({ name, path: '/v', how: 'driver', driver: { name: 'd', volumeId: name }, isEphemeral: false, claimName: 'c' });
+  const driver: PodDiskUsageOptions['walks']['driver'] = async ({ name }, tell) => {
+    if (name === 'sick') tell('the disk fails');
+    return null;
+  };
+  const { measured, clock, abnormal } = usage({ a: [of('well'), of('sick')] }, { driver });
+  for (const at of [0, 0, 2 * minute]) {
+    clock.now = at;
+    await measured.refresh([podOf('a')]);
+    await measured.settled();
+  }
+  t.strictSame(abnormal, ['a sick the disk fails', 'a sick the disk fails']);
+});
+
 t.test('a driver over its socket is asked only if it can tell; one that is away, fails or says nothing gives nothing', async (t) => {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'stats-')));
   t.teardown(() => rmSync(base, { recursive: true }));
@@ -113,16 +135,27 @@ t.test('a driver over its socket is asked only if it can tell; one that is away,
   const volume = (name: string): MeasuredVolume => ({ name: 'v', path: '/v', how: 'driver', driver: { name, volumeId: 'h1' }, isEphemeral: false, claimName: null });
   const sick = await made('sick', ['GET_VOLUME_STATS', 'VOLUME_CONDITION']);
   const sockets: Readonly<Record<string, string>> = { able: able.socket, unable: unable.socket, sick: sick.socket, away: join(base, 'none') };
-  const ask = (name: string, tellsHealth = false) => driverUsage(new GrpcCsiNode(), (driver) => sockets[driver] ?? null, volume(name), tellsHealth);
+  const wrong: string[] = [];
+  const ask = (name: string, tellsHealth = false) => {
+    return driverUsage(
+      new GrpcCsiNode(),
+      (driver) => sockets[driver] ?? null,
+      volume(name),
+      tellsHealth,
+      (message) => wrong.push(message),
+    );
+  };
   for (const abnormal of [true, false]) {
     sick.condition = { abnormal, message: 'm' };
     t.strictSame((await ask('sick', true))?.volumeHealthStats, { abnormal });
   }
+  t.strictSame(wrong, ['m'], 'what is wrong is told, what is well isn’t');
   t.equal((await ask('sick'))?.volumeHealthStats, undefined, 'only with the gate');
   sick.condition = null;
   t.equal((await ask('sick', true))?.volumeHealthStats, undefined, 'a driver that says nothing');
   able.condition = { abnormal: true, message: 'm' };
   t.equal((await ask('able', true))?.volumeHealthStats, undefined, 'one that doesn’t say that it can tell');
+  t.equal(wrong.length, 1);
   const told = await ask('able');
   t.ok(told !== null && told.capacityBytes > 0 && told.capacityBytes >= told.usedBytes && told.usedBytes > 0, JSON.stringify(told));
   t.match(able.calls.at(-1), { method: 'NodeGetVolumeStats', request: { volumeId: 'h1', volumePath: '/v' } });

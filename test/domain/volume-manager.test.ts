@@ -3,7 +3,7 @@ import t from 'tap';
 import type { ObjectAnswer } from '../../src/domain/api-data/object-manager.js';
 import type { TokenAnswer } from '../../src/domain/api-data/token-cache.js';
 import { csiDriversChanged } from '../../src/domain/volume-manager/csi-volumes.js';
-import { refreshVolumes } from '../../src/domain/volume-manager/desired-volumes.js';
+import { refreshVolumes, wantVolumes } from '../../src/domain/volume-manager/desired-volumes.js';
 import { adoptVolume, beginSurvey, nodeSeen } from '../../src/domain/volume-manager/found-volumes.js';
 import { forgetRelease } from '../../src/domain/volume-manager/release-volumes.js';
 import { noLabel } from '../../src/domain/volume-manager/volume-labels.js';
@@ -131,7 +131,7 @@ t.test('what is being mounted when its pod ends is taken down when it has come',
   manager.want('a', share).release('a');
   t.strictSame(manager.run.asked, ['volumeMounts.mount', 'podVolumes.list']);
   t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'waiting' });
-  t.strictSame(releaseState(manager.state, 'a', 123 * second), { kind: 'failed', message: 'mounted volumes=[kubernetes.io/nfs/a-share]: context deadline exceeded', told: false });
+  t.strictSame(releaseState(manager.state, 'a', 123 * second), { kind: 'failed', message: 'mounted volumes=[share]: context deadline exceeded', told: false });
   manager.run.reply(ok('mounted'));
   t.equal(manager.run.asked.at(-1), 'volumeMounts.unmount');
   t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'mounted' });
@@ -152,6 +152,41 @@ t.test('taking down never gives up, says nothing to users, and fails each for it
   t.strictSame(releaseState(manager.state, 'a', 0), { kind: 'mounted' });
   manager.do((state, context) => forgetRelease(state, 'a', context));
   t.equal(manager.state.releases.size, 0);
+});
+
+t.test('volumes that can’t be had, each in the words of the reference', async (t) => {
+  const disabled = 'git-repo volume plugin has been disabled; if necessary, it may be re-enabled by enabling the feature-gate `GitRepoVolumeDriver`';
+  const git = new Manager().want('a', { name: 'code', gitRepo: { repository: 'https://example.com/r' } });
+  t.strictSame(git.told, [`a Warning FailedMount MountVolume.SetUp failed for volume "code" : ${disabled}`]);
+  t.strictSame(volumesState(git.state, 'a', 0), { kind: 'waiting' });
+  git.release('a');
+  t.strictSame(releaseState(git.state, 'a', 0), { kind: 'mounted' });
+  const rows: readonly (readonly [Volume, string])[] = [
+    [{ name: 'v', emptyDir: {}, hostPath: { path: '/' } }, 'err=multiple volume plugins matched: kubernetes.io/empty-dir,kubernetes.io/host-path'],
+    [{ name: 'v', rbd: {} }, 'err=no volume plugin matched (rbd)'],
+  ];
+  for (const [volume, cause] of rows) {
+    const manager = new Manager().want('a', volume);
+    const message = `unmounted volumes=[v], unattached volumes=[], failed to process volumes=[v]: failed to get Plugin from volumeSpec for volume "v" ${cause}`;
+    t.strictSame(volumesState(manager.state, 'a', 0), { kind: 'failed', message, told: true });
+  }
+});
+
+t.test('of many errors of one pod eleven are told, in order', async (t) => {
+  const manager = new Manager();
+  const names = Array.from({ length: 20 }, (_, i) => `v${String(i).padStart(2, '0')}`);
+  manager.want('a', ...names.toReversed().map((name): Volume => ({ name, rbd: {} })));
+  const state = volumesState(manager.state, 'a', 0);
+  const told = state.kind === 'failed' ? [...state.message.matchAll(/for volume "(v\d\d)"/g)].map(([, name]) => name) : [];
+  t.strictSame(told, names.slice(9));
+});
+
+t.test('a mount above the container’s root is refused before anything is made', async (t) => {
+  const manager = new Manager();
+  const pod = podOf('a', [info]);
+  const container = { name: 'c', image: 'i', volumeMounts: [{ name: 'info', mountPath: '../etc' }] };
+  manager.do((state, context) => wantVolumes(state, 'a', { ...pod, spec: { ...pod.spec, containers: [container] } }, context));
+  t.strictSame([manager.run.asked, manager.told], [[], ['a Warning FailedMount MountVolume.SetUp failed for volume "info" : invalid container mount point ../etc']]);
 });
 
 t.test('a pod that comes back while it is taken down has its volumes again', async (t) => {

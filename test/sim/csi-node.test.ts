@@ -66,6 +66,15 @@ t.test('a node is not ready before its CSINode can be read and written, and is a
   t.strictSame(run.cluster.violations, []);
 });
 
+t.test('an apiserver that knows of no CSINodes holds up no node', async (t) => {
+  const refusals: Refusals = { answers: new Map<string, PortErrorKind>([['apiWriter.create', 'not-found']]), asked: [] };
+  refusals.answers.set('CSINode', 'not-found');
+  const run = new VolumeRun({ settings: { takesPlugins: true }, agent: refusing(refusals) });
+  run.run(30 * second);
+  t.match(ready(run), { status: 'True' });
+  t.ok(refusals.asked.length > 1, 'it is asked for again');
+});
+
 t.test('a node that takes no plugins needs none', async (t) => {
   const run = new VolumeRun();
   run.run(10 * second);

@@ -247,3 +247,15 @@ t.test('an agent that is killed after each step of mounting or taking down leave
   t.ok(cuts >= 4, `${cuts} cuts`);
   t.strictSame(run.cluster.violations, []);
 });
+
+t.test('a volume that is not well is told of to its pod, and of a pod that is gone nothing is said', async (t) => {
+  const run = new CsiRun();
+  run.object({ attachRequired: false });
+  run.registered();
+  run.csiVolume();
+  const uid = run.pod('a', claimed);
+  run.until('it runs', () => run.phase('a') === 'Running');
+  for (const whose of [uid, 'nobody']) run.cluster.node().send({ type: 'volumeAbnormal', uid: whose, volumeName: 'd', message: 'the disk fails' });
+  run.run(second);
+  t.strictSame(run.said('a', 'VolumeConditionAbnormal'), ['Volume d: the disk fails']);
+});

@@ -22,6 +22,7 @@ import {
 import { promisify } from 'node:util';
 import { openPathFlag } from '../native-linux/index.js';
 import { errnoName, FileRefusal } from './file-errors.js';
+import { descriptorOpened } from './go-file-text.js';
 
 const asDirectory = openPathFlag | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const flushed = promisify(fsync);
@@ -39,17 +40,23 @@ export function checkName(name: string): string {
 export class DirectoryHandle {
   private open = true;
 
-  private constructor(private readonly fd: number) {}
+  /** @param path as it was when it was opened */
+  private constructor(
+    private readonly fd: number,
+    private readonly path: string,
+  ) {
+    descriptorOpened(fd, path);
+  }
 
   /** The root of a tree: the operator's choice, so links in it are followed. Made, with its parents, when absent. */
   static root(path: string, mode: number): DirectoryHandle {
     mkdirSync(path, { recursive: true, mode });
-    return new DirectoryHandle(openSync(path, openPathFlag | constants.O_DIRECTORY));
+    return new DirectoryHandle(openSync(path, openPathFlag | constants.O_DIRECTORY), path);
   }
 
   /** One that is there, by a path without links at its end. */
   static existing(path: string): DirectoryHandle {
-    return new DirectoryHandle(openSync(path, asDirectory));
+    return new DirectoryHandle(openSync(path, asDirectory), path);
   }
 
   /** Idempotent. */
@@ -78,7 +85,7 @@ export class DirectoryHandle {
   enter(name: string): DirectoryHandle {
     const path = this.at(name);
     try {
-      return new DirectoryHandle(openSync(path, asDirectory));
+      return new DirectoryHandle(openSync(path, asDirectory), `${this.path}/${name}`);
     } catch (error) {
       if (errnoName(error) === 'ENOTDIR' && lstatSync(path).isSymbolicLink()) throw new FileRefusal('permission-denied', `${this.where()}/${name} is a symbolic link`);
       throw error;

@@ -8,6 +8,7 @@ import type { VolumePlace } from '../../ports/outbound/volume-mounts.js';
 import { parseMountinfo } from '../native-linux/index.js';
 import { checkName, DirectoryHandle, making, walking } from './directory-handle.js';
 import { carryOut, errnoName, FileRefusal } from './file-errors.js';
+import { named } from './go-file-text.js';
 
 const directoryMode = 0o750;
 const fileMode = 0o644;
@@ -125,7 +126,7 @@ function write(directory: DirectoryHandle, data: string): void {
   directory.unlink(next);
   const fd = openSync(directory.at(next), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, fileMode);
   try {
-    writeSync(fd, data);
+    named(directory.at(next), () => writeSync(fd, data));
     fsyncSync(fd);
   } finally {
     closeSync(fd);

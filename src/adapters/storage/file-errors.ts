@@ -3,6 +3,7 @@
 import type { Call } from '../../ports/operation.js';
 import { PortError, type PortErrorKind } from '../../ports/port-error.js';
 import { LoopShare } from '../time/index.js';
+import { goFileText } from './go-file-text.js';
 
 const kinds: Readonly<Record<string, PortErrorKind>> = {
   ENOENT: 'not-found',
@@ -49,8 +50,7 @@ export class FileRefusal extends Error {
 export function fileError(error: unknown, operation: string, subject: string): PortError {
   if (error instanceof PortError) return error;
   if (error instanceof FileRefusal) return new PortError({ kind: error.kind, message: error.message, operation, subject });
-  // What is open is named by its descriptor, which tells a reader nothing.
-  const message = (error instanceof Error ? error.message : String(error)).replaceAll(/\/proc\/self\/fd\/\d+\/?/g, '');
+  const message = goFileText(error) ?? (error instanceof Error ? error.message : String(error)).replaceAll(/\/proc\/self\/fd\/\d+\/?/g, '');
   return new PortError({ kind: kinds[errnoName(error)] ?? 'unknown', message, operation, subject, cause: error });
 }
 
@@ -92,6 +92,6 @@ export function allSteps(steps: readonly (() => void)[]): void {
   }
   if (failures.length === 0) return;
   const first = fileError(failures[0], '', '');
-  const message = failures.map((failure) => (failure instanceof Error ? failure.message : String(failure))).join('; ');
+  const message = failures.map((failure) => goFileText(failure) ?? (failure instanceof Error ? failure.message : String(failure))).join('; ');
   throw new FileRefusal(first.kind, message);
 }

@@ -4,6 +4,7 @@ import { chmodSync, closeSync, constants, fchmodSync, lchownSync, lstatSync, mkd
 import type { PayloadReading, PayloadStep, PayloadWrite, VolumeContent, VolumeEntry } from '../../ports/outbound/pod-volumes.js';
 import { checkName, type DirectoryHandle, walking } from './directory-handle.js';
 import { errnoName, FileRefusal } from './file-errors.js';
+import { named } from './go-file-text.js';
 import { removeEverything, removeTree } from './remove-tree.js';
 
 const dataLink = '..data';
@@ -127,7 +128,7 @@ function split(path: string): { readonly parents: readonly string[]; readonly na
 function writeNew(path: string, bytes: Uint8Array, mode: number): void {
   const fd = openSync(path, newFile, mode);
   try {
-    writeFileSync(fd, bytes);
+    named(path, () => writeFileSync(fd, bytes));
     // The umask took bits away.
     fchmodSync(fd, mode);
   } finally {

@@ -5,6 +5,7 @@ import { closeSync, constants, fchmodSync, fsync, openSync, writeFileSync } from
 import { promisify } from 'node:util';
 import { type DirectoryHandle, nameBytesMax } from './directory-handle.js';
 import { FileRefusal } from './file-errors.js';
+import { named } from './go-file-text.js';
 
 const prefix = '.';
 const suffix = '.tmp';
@@ -44,7 +45,7 @@ function writeTemporary(directory: DirectoryHandle, temporary: string, content: 
   directory.unlink(temporary);
   const fd = openSync(directory.at(temporary), exclusive, mode);
   try {
-    writeFileSync(fd, content);
+    named(directory.at(temporary), () => writeFileSync(fd, content));
     fchmodSync(fd, mode);
     return fd;
   } catch (error) {

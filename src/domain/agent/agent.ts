@@ -119,6 +119,11 @@ function take(context: AgentContext, input: AgentInput): void {
     case 'pullSecrets':
       context.state.pullSecrets = new Map(input.secrets.map((secret) => [`${secret.metadata.namespace ?? ''}/${secret.metadata.name}`, secret]));
       return;
+    case 'volumeAbnormal': {
+      const pod = context.state.pods.pods.get(input.uid);
+      if (pod !== undefined) context.event(pod, null, 'Warning', 'VolumeConditionAbnormal', `Volume ${input.volumeName}: ${input.message}`);
+      return;
+    }
     case 'nodeFacts': {
       const before = context.state.nodeFacts;
       context.state.nodeFacts = withRuntimeFacts(context.state, input.facts);

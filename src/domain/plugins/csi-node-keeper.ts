@@ -45,7 +45,7 @@ interface CsiNodeDriver {
 }
 
 export function addCsiNodeJob(manager: PluginManager, driver: string, socket: string | null, entry: CsiNodeEntry | null, context: KeeperContext): void {
-  const job: CsiNodeJob = { driver, socket, entry, step: 'node', tries: 0, nodeUid: '' };
+  const job: CsiNodeJob = { driver, socket, entry, step: 'node', tries: 0, nodeUid: '', isForeign: false };
   if (!context.hasApi) {
     context.jobEnded(job, null);
     return;
@@ -64,6 +64,7 @@ export function csiNodeReplied(manager: PluginManager, { outcome }: Reply<AgentO
   }
   // What is gone already is as good as deleted.
   if (failure !== null && !(failure.kind === 'not-found' && (job.step === 'csiNode' || job.step === 'delete'))) {
+    job.isForeign = job.step === 'write' && failure.kind === 'not-found';
     ended(manager, job, problemOf(job, failure.message), context);
     return;
   }

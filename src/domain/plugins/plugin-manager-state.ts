@@ -51,6 +51,8 @@ export interface CsiNodeJob {
   step: 'node' | 'annotate' | 'csiNode' | 'delete' | 'write';
   tries: number;
   nodeUid: string;
+  /** The apiserver doesn't know of such objects at all. */
+  isForeign: boolean;
 }
 
 export interface PluginManager {
@@ -64,6 +66,8 @@ export interface PluginManager {
   readonly counting: Set<string>;
   /** Whether the API is known to have a CSINode; it is made before the first driver comes. */
   csiNode: 'unknown' | 'asked' | 'there';
+  /** The apiserver is too old to have any: nothing waits for it. */
+  isCsiNodeForeign: boolean;
   /** It is asked again for from then on. */
   csiNodeNotBefore: Micros;
   /** How often it could be read and not written, one after the other; and why the last time. null: it has not failed. */
@@ -82,6 +86,7 @@ export function newPluginManager(): PluginManager {
     jobs: [],
     counting: new Set(),
     csiNode: 'unknown',
+    isCsiNodeForeign: false,
     csiNodeNotBefore: 0,
     csiNodeFailures: 0,
     csiNodeError: null,
@@ -90,9 +95,9 @@ export function newPluginManager(): PluginManager {
   };
 }
 
-/** Why the node isn't ready as far as the CSINode goes, in the words of its condition; null: it is there. */
-export function csiNodeProblem({ csiNode, csiNodeError }: PluginManager): string | null {
-  if (csiNode === 'there') return null;
+/** Why the node isn't ready as far as the CSINode goes, in the words of its condition; null: it is there, or can't be. */
+export function csiNodeProblem({ csiNode, csiNodeError, isCsiNodeForeign }: PluginManager): string | null {
+  if (csiNode === 'there' || isCsiNodeForeign) return null;
   return csiNodeError === null ? 'CSINode is not yet initialized' : `failed to initialize CSINode: ${csiNodeError}`;
 }
 

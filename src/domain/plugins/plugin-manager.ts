@@ -215,8 +215,9 @@ function ensureCsiNode(manager: PluginManager, context: PluginContext): void {
 }
 
 /** An apiserver that can't be read yet is waited for; what it refuses to write is told. */
-function csiNodeEnded(manager: PluginManager, { step }: CsiNodeJob, error: string | null, { turn }: PluginContext): void {
+function csiNodeEnded(manager: PluginManager, { step, isForeign }: CsiNodeJob, error: string | null, { turn }: PluginContext): void {
   manager.csiNode = error === null ? 'there' : 'unknown';
+  manager.isCsiNodeForeign = isForeign;
   if (error === null) return;
   const wasRead = step === 'write' || step === 'delete';
   if (wasRead) {

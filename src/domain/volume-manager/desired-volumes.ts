@@ -13,7 +13,7 @@ import { goQuote } from '../values/go-text.js';
 import { microsPerSecond } from '../values/time.js';
 import { migrateToCsi } from '../volumes/csi-migration.js';
 import { usedVolumes } from '../volumes/node-volumes.js';
-import { noPluginMatched, uniqueVolumeName, volumePluginFor } from '../volumes/volume-plugins.js';
+import { noPluginMatched, rivalPlugins, uniqueVolumeName, volumePluginFor } from '../volumes/volume-plugins.js';
 import { specName, type VolumeSpec } from '../volumes/volume-spec.js';
 import type { VolumeContext } from './volume-kind.js';
 import { kindOf } from './volume-kinds.js';
@@ -95,6 +95,11 @@ function addDesired(manager: VolumeManager, wanted: PodVolumes, volumeName: stri
   const spec = migration.kind === 'migrated' ? migration.spec : given;
   const plugin = volumePluginFor(spec);
   const kind = plugin === null ? null : kindOf(plugin.name);
+  const rivals = rivalPlugins(spec);
+  if (rivals !== null) {
+    errors.set(volumeName, `failed to get Plugin from volumeSpec for volume ${goQuote(specName(spec))} err=multiple volume plugins matched: ${rivals.join(',')}`);
+    return;
+  }
   const refusal = plugin === null || kind === null ? notThisKubelets(spec, plugin?.name ?? null) : (kind.refusal?.(spec) ?? null);
   if (plugin === null || refusal !== null) {
     errors.set(volumeName, refusal ?? noPluginMatched);

@@ -17,10 +17,12 @@ import { releaseMachine, type VolumeManager, type VolumeRelease } from './volume
 
 /** The pod's containers are dead, for good. Asked again it looks again. */
 export function releaseVolumes(manager: VolumeManager, uid: string, { turn }: VolumeContext): void {
+  const known = [...(manager.pods.get(uid)?.names ?? [])].map(([volumeName, name]) => [name, volumeName] as const);
+  const names = known.length > 0 ? new Map(known) : (manager.releases.get(uid)?.names ?? new Map());
   unwantVolumes(manager, uid);
   const address = { machine: releaseMachine, key: uid };
   if (turn.inFlight(address, 'list')) return;
-  manager.releases.set(uid, { uid, phase: 'look', subPaths: new Map(), failures: [] });
+  manager.releases.set(uid, { uid, phase: 'look', names, subPaths: new Map(), failures: [] });
   turn.ask('podVolumes.list', address, 'list', { uid });
 }
 

@@ -138,6 +138,8 @@ export interface VolumeBackoff {
 export interface VolumeRelease {
   readonly uid: string;
   phase: 'look' | 'unmounting' | 'over';
+  /** What its volumes are called in the pod, by their names on the node, as far as the pod was known to have them. */
+  readonly names: ReadonlyMap<string, string>;
   /** What is bound from a volume, by the name of its directory: unbound before it is taken down. */
   readonly subPaths: Map<string, readonly SubPathStep[]>;
   /** What can't be taken down. */

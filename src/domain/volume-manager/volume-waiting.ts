@@ -6,12 +6,14 @@ import { derived } from '../values/derived.js';
 import { goList } from '../values/go-text.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { usedVolumes } from '../volumes/node-volumes.js';
-import { isBlockVolume } from '../volumes/volume-spec.js';
+import { isBlockVolume, specName } from '../volumes/volume-spec.js';
 import { kindOf } from './volume-kinds.js';
 import type { PodVolumes, VolumeManager } from './volume-manager-state.js';
 
 /** How long either waits before it gives up for now (2 min 3 s). */
 export const volumePatience: Micros = 123_000_000;
+/** As many different ones of a pod as the reference keeps. */
+const toldErrorsMax = 11;
 const timedOut = 'context deadline exceeded';
 
 export type VolumesState =
@@ -34,7 +36,7 @@ export function volumesState(manager: VolumeManager, uid: string, waited: Micros
   if (unmounted.length === 0) return { kind: 'mounted' };
   const hasErrors = wanted.errors.size > 0 && wanted.resolving.size === 0;
   if (!hasErrors && waited < volumePatience) return { kind: 'waiting' };
-  const cause = hasErrors ? [...new Set(wanted.errors.values())].sort(byCodeUnits).join('; ') : timedOut;
+  const cause = hasErrors ? [...new Set(wanted.errors.values())].slice(0, toldErrorsMax).sort(byCodeUnits).join('; ') : timedOut;
   const unattached = expected.filter((name) => isUnattached(manager, wanted, name));
   const unprocessed = expected.filter((name) => !wanted.names.has(name));
   const message = `unmounted volumes=${list(unmounted)}, unattached volumes=${list(unattached)}, failed to process volumes=${list(unprocessed)}: ${cause}`;
@@ -49,7 +51,8 @@ export function releaseState(manager: VolumeManager, uid: string, waited: Micros
     return release.failures.length === 0 ? { kind: 'mounted' } : { kind: 'failed', message: `mounted volumes are left: ${release.failures.join('; ')}`, told: false };
   }
   if (waited < volumePatience) return { kind: 'waiting' };
-  return { kind: 'failed', message: `mounted volumes=${list([...(manager.held.get(uid) ?? [])])}: ${timedOut}`, told: false };
+  const left = [...(manager.held.get(uid) ?? [])].map((name) => release.names.get(name) ?? nameOnDisk(manager, name, uid));
+  return { kind: 'failed', message: `mounted volumes=${list(left)}: ${timedOut}`, told: false };
 }
 
 /** The pod's volumes as containers see them, by their names in the pod; those that aren't mounted are left out. */
@@ -91,6 +94,12 @@ export function volumesInUse(manager: VolumeManager): readonly string[] | null {
   const wanted = [...manager.desired.values()].flatMap(({ name, attachable }) => (attachable ? [name] : []));
   const here = [...manager.actual.values()].flatMap(({ name, attachable }) => (attachable ? [name] : []));
   return [...new Set([...wanted, ...here])].sort(byCodeUnits);
+}
+
+/** Of a volume whose pod is no longer known to have it. */
+function nameOnDisk(manager: VolumeManager, name: string, uid: string): string {
+  const spec = manager.actual.get(name)?.pods.get(uid)?.spec;
+  return spec === undefined ? name : specName(spec);
 }
 
 function isMounted(manager: VolumeManager, wanted: PodVolumes, volumeName: string): boolean {

@@ -127,6 +127,13 @@ function isMemoryLimited({ spec: { resources, containers } }: Pod): boolean {
   return resources?.limits?.memory !== undefined || containers.every((container) => container.resources?.limits?.memory !== undefined);
 }
 
+/** A mount of a container that would lead above its root; null: there is none. */
+export function mountPointAbove(pod: Pod): string | null {
+  const { initContainers = [], containers, ephemeralContainers = [] } = pod.spec;
+  const all = [...initContainers, ...containers, ...ephemeralContainers];
+  return all.flatMap(({ volumeMounts = [] }) => volumeMounts).find(({ mountPath }) => mountPath.startsWith('../'))?.mountPath ?? null;
+}
+
 /** Directories that other mounts of the same containers need inside the volume, relative to it: it is read-only when the runtime would make them. */
 export function nestedMountPoints(pod: Pod, volumeName: string): readonly string[] {
   const { initContainers = [], containers, ephemeralContainers = [] } = pod.spec;

@@ -91,6 +91,12 @@ export function volumePluginFor(spec: VolumeSpec): VolumePlugin | null {
   return volumePlugins.find((plugin) => plugin.supports(spec)) ?? null;
 }
 
+/** Names of the plugins that would take the volume, where there are several; null: one does, or none. */
+export function rivalPlugins(spec: VolumeSpec): readonly string[] | null {
+  const names = volumePlugins.flatMap(({ name, supports }) => (supports(spec) ? [name] : []));
+  return names.length > 1 ? names : null;
+}
+
 /** The key of the volume in the node's state: shared by all pods where a device is, else a pod's own. */
 export function uniqueVolumeName(plugin: VolumePlugin, spec: VolumeSpec, podUid: string): Named {
   const isShared = plugin.name === 'kubernetes.io/csi' ? spec.kind === 'persistent' : plugin.attachable || plugin.deviceMountable;

@@ -12,12 +12,14 @@ const unlimited: Call = { signal: new AbortController().signal, timeoutMicros: n
 /**
  * @param endpointOf of a driver that can be called; null: it isn't registered
  * @param tellsHealth whether the volume's condition counts (`CSIVolumeHealth`)
+ * @param abnormal told what the driver says is wrong
  */
 export async function driverUsage(
   node: PortOf<CsiNodeOperations>,
   endpointOf: (driver: string) => string | null,
   { driver, path }: MeasuredVolume,
   tellsHealth = false,
+  abnormal?: (message: string) => void,
 ): Promise<DriverUsage | null> {
   const endpoint = driver === null ? null : endpointOf(driver.name);
   if (driver === null || endpoint === null) return null;
@@ -27,6 +29,7 @@ export async function driverUsage(
     const { usage, condition } = await node.stats({ endpoint, volumeId: driver.volumeId, volumePath: path, stagingTargetPath: '' }, unlimited);
     if (usage.length === 0) return null;
     const hasCondition = tellsHealth && condition !== null && capabilities.includes(conditionCapability);
+    if (hasCondition && condition.abnormal) abnormal?.(condition.message);
     const of = (unit: string) => usage.find((one) => one.unit === unit);
     const [bytes, inodes] = [of('BYTES'), of('INODES')];
     return {

@@ -151,7 +151,7 @@ function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolv
       tree: treeUsage,
       volume: (path) => native.trees.usage(path, treeEntriesMax).catch(() => null),
       filesystem: (path) => filesystemOf(native.filesystemUsage, path),
-      driver: (volume) => driverUsage(resolver.get(tokens.csiNode), endpointOf, volume, tellsHealth),
+      driver: (volume, abnormal) => driverUsage(resolver.get(tokens.csiNode), endpointOf, volume, tellsHealth, abnormal),
     },
     volumes: ({ metadata: { uid = '' } }) => measuredVolumes(resolver.get(tokens.kernel).state.agent.volumes, uid, options.rootDir),
     rootDirectory: options.rootDir,
@@ -159,6 +159,7 @@ function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolv
     volumePeriod: micros(configuration.volumeStatsAggPeriod),
     now: () => clock.now(),
     random: Math.random,
+    onAbnormal: (uid, volumeName, message) => resolver.get(tokens.inbox).deliver({ type: 'volumeAbnormal', uid, volumeName, message }),
     onMeasured: (took, source) => resolver.get(tokens.observer).volumeMeasured(took, source),
   });
 }

@@ -28,8 +28,8 @@ export interface DiskWalks {
   tree(directory: string): Promise<Required<Used> | null>;
   /** The same of a volume, which may never answer. */
   volume(directory: string): Promise<Required<Used> | null>;
-  /** What the volume's driver says of it, missing numbers as 0; null: nothing. */
-  driver(volume: MeasuredVolume): Promise<DriverUsage | null>;
+  /** What the volume's driver says of it, missing numbers as 0; null: nothing. @param abnormal told why the volume is not well, where the driver says so */
+  driver(volume: MeasuredVolume, abnormal: (message: string) => void): Promise<DriverUsage | null>;
   /** null: it can't be told, or not soon. */
   filesystem(
     path: string,
@@ -51,6 +51,8 @@ export interface PodDiskUsageOptions {
   readonly patienceMillis?: number;
   /** Told how long each look at a volume took, and by what means: `du`, `statfs`, a driver's name. */
   readonly onMeasured?: (took: Micros, source: string) => void;
+  /** Told at each look at a volume whose driver says that it is not well. */
+  readonly onAbnormal?: (uid: string, volumeName: string, message: string) => void;
 }
 
 /** Logs grow by themselves; a look at them is cheap. */
@@ -146,20 +148,20 @@ export class PodDiskUsage {
     const ephemeral: VolumeStats[] = [];
     const persistent: VolumeStats[] = [];
     for (const volume of this.options.volumes(pod)) {
-      const stats = await this.walkVolume(volume, pod.metadata.namespace ?? '');
+      const stats = await this.walkVolume(volume, pod);
       if (stats !== null) (volume.isEphemeral ? ephemeral : persistent).push(stats);
     }
     usage.ephemeral = ephemeral;
     usage.persistent = persistent;
   }
 
-  private async walkVolume(volume: MeasuredVolume, namespace: string): Promise<VolumeStats | null> {
+  private async walkVolume(volume: MeasuredVolume, { metadata: { namespace = '', uid = '' } }: Pod): Promise<VolumeStats | null> {
     const { name, path, how, claimName, driver } = volume;
-    const { walks, now, onMeasured } = this.options;
+    const { walks, now, onMeasured, onAbnormal } = this.options;
     const began = now();
     const claim = claimName === null ? {} : { pvcRef: { name: claimName, namespace } };
     if (driver !== null) {
-      const told = await walks.driver(volume);
+      const told = await walks.driver(volume, (message) => onAbnormal?.(uid, name, message));
       onMeasured?.(now() - began, driver.name);
       return told === null ? null : { time: formatRfc3339(now()), ...told, name, ...claim };
     }

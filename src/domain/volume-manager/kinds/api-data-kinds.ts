@@ -13,7 +13,7 @@ import { assert } from '../../kernel/assert.js';
 import type { Reply } from '../../kernel/machine.js';
 import { podVolumeDirectory } from '../../values/pod-directories.js';
 import { type AtomicWriteStep, comparedPaths, generationName, planAtomicWrite } from '../../volumes/atomic-writer.js';
-import { nestedMountPoints, payloadSetUp, volumeAddress } from '../../volumes/node-volumes.js';
+import { mountPointAbove, nestedMountPoints, payloadSetUp, volumeAddress } from '../../volumes/node-volumes.js';
 import { fsGroupMode } from '../../volumes/volume-ownership.js';
 import type { VolumePayload } from '../../volumes/volume-payload.js';
 import { payloadOf } from '../api-payload.js';
@@ -41,6 +41,8 @@ function decide(work: PayloadWork, scene: VolumeScene): VolumeStep {
     if (!collected.ok) return failed(collected.message);
     work.payload = collected.payload;
   }
+  const escaping = mountPointAbove(pod);
+  if (escaping !== null) return failed(`invalid container mount point ${escaping}`);
   const { payload } = work;
   switch (work.phase) {
     case 'setUp':

@@ -28,7 +28,7 @@ function decideStage(work: StageWork, scene: VolumeScene): VolumeStep {
   if ('step' in found) return found.step;
   const { driver } = found;
   const place = stagingPlaceOf(scene);
-  if (place === null) return failed(stagingProblem(scene));
+  if (place === null) return failed(stagingProblem(scene), 'final', 'MountVolume.GetDeviceMountPath failed');
   const volume = csiDeviceName(scene.spec);
   if (work.phase === 'clean') return isBlock ? scene.ask('csiFiles.removeDevice', { volume }) : scene.ask('csiFiles.remove', { place });
   if (work.facts === null) {
@@ -147,7 +147,7 @@ function stagingPlaceOf({ spec, context }: VolumeScene): VolumePlace | null {
 
 function stagingProblem({ spec, context }: VolumeScene): string {
   const path = csiDeviceMountPath(context.nodeFacts.rootDirectory, spec);
-  return path.ok ? '' : path.message;
+  return path.ok ? '' : `kubernetes.io/csi: attacher.GetDeviceMountPath failed to make device mount path: ${path.message}`;
 }
 
 export const csiMountDevice: VolumeProcedure<never> = procedure<StageWork>({

@@ -1,0 +1,65 @@
+// What the kernel says of a file, in the words in which Go's kubelet says it: `write /var/lib/kubelet/...: no space left on device`. People search for them.
+// Also which directory an open descriptor stands for, since entries are reached by `/proc/self/fd/<number>/<name>`, which tells a reader nothing.
+// Invariant: one name a descriptor's number, the newest; there are never more than the process may open at once.
+
+const namesOfDescriptors = new Map<number, string>();
+
+/** The descriptor was opened on this directory. */
+export function descriptorOpened(fd: number, path: string): void {
+  namesOfDescriptors.set(fd, path);
+}
+
+/** Names of calls that are others in Go. */
+const calls: Readonly<Record<string, string>> = {
+  scandir: 'open',
+  opendir: 'open',
+  fstat: 'stat',
+  fchmod: 'chmod',
+  fchown: 'chown',
+  unlink: 'remove',
+  rmdir: 'remove',
+  fsync: 'sync',
+};
+
+/** Where libuv's words aren't those of the C library. */
+const words: Readonly<Record<string, string>> = {
+  EEXIST: 'file exists',
+  EBUSY: 'device or resource busy',
+  EISDIR: 'is a directory',
+  EIO: 'input/output error',
+  ELOOP: 'too many levels of symbolic links',
+  ENAMETOOLONG: 'file name too long',
+  EXDEV: 'invalid cross-device link',
+  ENFILE: 'too many open files in system',
+  ENOMEM: 'cannot allocate memory',
+  ESTALE: 'stale NFS file handle',
+  EDQUOT: 'disk quota exceeded',
+  ENXIO: 'no such device or address',
+};
+
+/** null: it isn't the kernel's word on a file. */
+export function goFileText(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const { code, syscall, path, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
+  if (code === undefined || syscall === undefined) return null;
+  // `ENOSPC: no space left on device, write '/a'`
+  const own = /^[A-Z0-9]+: ([^,]*)/.exec(error.message)?.[1];
+  const text = words[code] ?? own ?? code;
+  const named = [calls[syscall] ?? syscall, ...(path === undefined ? [] : [realName(path)]), ...(dest === undefined ? [] : [realName(dest)])];
+  return `${named.join(' ')}: ${text}`;
+}
+
+/** Calls on a descriptor don't say which file it was. */
+export function named<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Error && 'syscall' in error && !('path' in error)) Object.assign(error, { path });
+    throw error;
+  }
+}
+
+/** With descriptors of directories replaced by what they were opened on. */
+function realName(path: string): string {
+  return path.replace(/^\/proc\/self\/fd\/(\d+)/, (whole, fd: string) => namesOfDescriptors.get(Number(fd)) ?? whole);
+}

@@ -1,0 +1,16 @@
+// gitRepo: switched off for good in the reference, and refused in its words. A directory that an older kubelet left is taken down.
+import { gitRepoDisabled } from '../../volumes/volume-plugins.js';
+import { failed, singleCommand, type VolumeKind } from '../volume-kind.js';
+import { tearDownOf, viewOf } from './own-directory.js';
+
+const plugin = 'kubernetes.io/git-repo';
+
+export const gitRepo: VolumeKind = {
+  plugin,
+  mountDevice: null,
+  setUp: singleCommand(() => failed(gitRepoDisabled)),
+  tearDown: tearDownOf(plugin),
+  unmountDevice: null,
+  view: viewOf,
+  reconstruct: ({ name }) => ({ kind: 'inline', volume: { name, gitRepo: {} } }),
+};
