@@ -39,6 +39,11 @@ const rows: readonly (readonly [sentence: string, volume: Volume, message: strin
     return [`${source}, which this kubelet doesn’t have`, { name: 'v', [source]: volume[source] } as Volume, message] as const;
   }),
   [
+    'a repository of git',
+    { name: 'v', gitRepo: { repository: 'https://example.com/r' } },
+    setUp('git-repo volume plugin has been disabled; if necessary, it may be re-enabled by enabling the feature-gate `GitRepoVolumeDriver`'),
+  ],
+  [
     'a path of the host that isn’t what its type says',
     { name: 'v', hostPath: { path: '/srv/none', type: 'Directory' } },
     setUp('hostPath type check failed: /srv/none is not a directory'),
@@ -68,12 +73,11 @@ for (const [sentence, volume, message, faults = []] of rows) {
   });
 }
 
-/** Every source that the API knows, and that this kubelet neither has nor leaves to a CSI driver. */
+/** Every source that the API knows, and that this kubelet neither has nor leaves to a CSI driver, but for that of git. */
 const sourcesOfOthers: Readonly<Record<string, object>> = {
   cephfs: { monitors: ['m'] },
   flexVolume: { driver: 'example.com/x' },
   flocker: { datasetName: 'd' },
-  gitRepo: { repository: 'https://example.com/r' },
   glusterfs: { endpoints: 'e', path: 'p' },
   photonPersistentDisk: { pdID: 'p' },
   quobyte: { registry: 'r', volume: 'v' },
