@@ -102,6 +102,8 @@ async function portForward(t: Test, cluster: Cluster): Promise<void> {
     'many at once, each with its own bytes',
   );
   t.match(await fetched(shut, '/'), /Error/, 'a port that nobody listens on');
+  const byProxy = await run(['get', '--raw', `/api/v1/namespaces/default/pods/serves:8080/proxy/${connections}`]);
+  t.equal(byProxy.text, wanted(connections), 'the same by proxy, at the pod’s own address');
   await kubelet.until('it is told why', async () => /error forwarding port 9 to pod .*connection refused/.test(said));
   child.kill();
 }

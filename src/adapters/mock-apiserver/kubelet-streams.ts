@@ -1,14 +1,15 @@
 // Passes on what kubelets answer: logs and whatever is asked of a node as an HTTP request of the server's own, commands, terminals and ports
-// as bytes. The server shows the kubelet a client certificate of its authority, as the real one does.
+// as bytes; and what is asked of pods by proxy. The server shows the kubelet a client certificate of its authority, as the real one does.
 // Clients that speak WebSocket are in websocket-streams.
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { ApiRefusal, type ApiTarget, type ApiUser, badRequest, type JsonObject, refusal, type SimApiserver } from '../../sim/index.js';
+import { ApiRefusal, type ApiTarget, type ApiUser, type ApiVerb, badRequest, type JsonObject, refusal, type SimApiserver } from '../../sim/index.js';
 import { proxyUpgrade } from '../http-server/index.js';
 import type { KeyAndCertificate } from './authority.js';
 import { type KubeletPath, kubeletAddress, kubeletPathOf, nodeProxyPath, streamSubresources } from './kubelet-reach.js';
+import { podUrl, proxiedLocation, proxiedPath, proxiedPod } from './proxied-path.js';
 import { cut } from './response-end.js';
 import { translateCommand, tunnelSpdy, webSocketKind } from './websocket-streams.js';
 
@@ -36,16 +37,21 @@ export class KubeletStreams {
     this.secureContext = createSecureContext({ key, cert });
   }
 
-  /** Whether a kubelet answers that. */
+  /** Whether a kubelet or a pod answers that. */
   concerns({ resource, subresource, name }: ApiTarget): boolean {
     if (name === null || resource.group !== '' || subresource === null) return false;
-    return (resource.plural === 'pods' && streamSubresources.includes(subresource)) || (resource.plural === 'nodes' && subresource === 'proxy');
+    return (resource.plural === 'pods' && (streamSubresources.includes(subresource) || subresource === 'proxy')) || (resource.plural === 'nodes' && subresource === 'proxy');
   }
 
   /** Throws `ApiRefusal`. */
   async pass(request: IncomingMessage, response: ServerResponse, user: ApiUser, target: ApiTarget): Promise<void> {
     const url = this.urlFor(request, user, target);
-    if (target.subresource === 'log' || target.resource.plural === 'nodes') {
+    if (isOfPodByProxy(target) && isWithoutPath(request)) {
+      const { pathname, search } = new URL(request.url ?? '/', 'http://server');
+      response.writeHead(301, { Location: `${pathname}/${search}` }).end();
+      return;
+    }
+    if (target.subresource === 'log' || target.subresource === 'proxy') {
       await this.relay(request, response, url, target);
       return;
     }
@@ -56,6 +62,10 @@ export class KubeletStreams {
   async upgrade(request: IncomingMessage, socket: Socket, head: Buffer, user: ApiUser, target: ApiTarget): Promise<void> {
     if (!this.concerns(target)) throw badRequest('this is not a stream');
     const url = this.urlFor(request, user, target);
+    if (isOfPodByProxy(target)) {
+      await proxyUpgrade(request, socket, head, url, { rejectUnauthorized: false });
+      return;
+    }
     const isWebSocket = request.headers.upgrade?.toLowerCase() === 'websocket' && target.resource.plural === 'pods';
     // A WebSocket is asked for by GET, but what it does is what a POST does.
     if (isWebSocket) this.server.permit(user, 'create', target, this.now());
@@ -70,9 +80,12 @@ export class KubeletStreams {
   }
 
   private urlFor(request: IncomingMessage, user: ApiUser, target: ApiTarget): URL {
-    const verb = request.method === 'POST' ? 'create' : 'get';
-    this.server.permit(user, verb, target, this.now());
+    this.server.permit(user, verbs.get(request.method ?? '') ?? 'get', target, this.now());
     const { pathname, search, searchParams } = new URL(request.url ?? '/', 'http://server');
+    if (isOfPodByProxy(target)) {
+      const asked = proxiedPod(target.name ?? '');
+      return podUrl(this.server.object(target.resource, target.namespace, asked.name) as JsonObject, asked, proxiedPath(pathname).rest + search);
+    }
     const { nodeName, path } = this.pathFor(target, pathname, search, searchParams);
     const node = this.server.object({ group: '', version: 'v1', plural: 'nodes' }, null, nodeName);
     const { host, port } = kubeletAddress(node as JsonObject, nodeName);
@@ -80,7 +93,7 @@ export class KubeletStreams {
   }
 
   private pathFor(target: ApiTarget, pathname: string, search: string, query: URLSearchParams): KubeletPath {
-    if (target.resource.plural === 'nodes') return nodeProxyPath(target, pathname.slice(pathname.indexOf('/proxy') + '/proxy'.length) + search);
+    if (target.resource.plural === 'nodes') return nodeProxyPath(target, proxiedPath(pathname).rest + search);
     const pod = this.server.object(target.resource, target.namespace, target.name ?? '');
     return kubeletPathOf(pod as JsonObject, target.subresource ?? '', query);
   }
@@ -88,8 +101,12 @@ export class KubeletStreams {
   private relay(request: IncomingMessage, response: ServerResponse, url: URL, target: ApiTarget): Promise<void> {
     const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !ownHeaders.has(name) && !name.startsWith(':')));
     const { key, certificate: cert } = this.reach.pair;
+    const ofPod = isOfPodByProxy(target);
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    // Pods are none of those who are shown who this server is.
+    const shown = ofPod ? {} : { key, cert };
     return new Promise((resolve, reject) => {
-      const asked = httpsRequest(url, { method: request.method, headers, key, cert, rejectUnauthorized: false, agent: false, timeout: dialMillis }, (answer) => {
+      const asked = send(url, { method: request.method, headers, ...shown, rejectUnauthorized: false, agent: false, timeout: dialMillis }, (answer) => {
         asked.setTimeout(0);
         const { statusCode = 502 } = answer;
         if (target.subresource === 'log' && (statusCode < 200 || statusCode > 206)) {
@@ -97,6 +114,8 @@ export class KubeletStreams {
           return;
         }
         const kept = Object.fromEntries(Object.entries(answer.headers).filter(([name]) => name === 'content-length' || !ownHeaders.has(name)));
+        if (ofPod && kept.location !== undefined)
+          kept.location = proxiedLocation(String(kept.location), url, proxiedPath(new URL(request.url ?? '/', 'http://server').pathname).own);
         response.writeHead(statusCode, kept);
         response.flushHeaders();
         answer.pipe(response);
@@ -106,12 +125,29 @@ export class KubeletStreams {
       asked.once('timeout', () => asked.destroy(new Error('i/o timeout')));
       asked.once('error', (error) => {
         if (response.headersSent) cut(response);
+        else if (ofPod) reject(refusal(503, 'ServiceUnavailable', `error trying to reach service: ${error.message}`));
         else reject(refusal(500, 'InternalError', `Get "${url.origin}${url.pathname}": ${error.message}`));
         resolve();
       });
       request.pipe(asked);
     });
   }
+}
+
+const verbs: ReadonlyMap<string, ApiVerb> = new Map([
+  ['POST', 'create'],
+  ['PUT', 'update'],
+  ['PATCH', 'patch'],
+  ['DELETE', 'delete'],
+]);
+
+function isOfPodByProxy({ resource, subresource }: ApiTarget): boolean {
+  return resource.plural === 'pods' && subresource === 'proxy';
+}
+
+/** Of such a page relative links would lead astray. */
+function isWithoutPath(request: IncomingMessage): boolean {
+  return (request.method === 'GET' || request.method === 'HEAD') && proxiedPath(new URL(request.url ?? '/', 'http://server').pathname).rest === '';
 }
 
 /** What a kubelet said against a log, as the server says it. */
