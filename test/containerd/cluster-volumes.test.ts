@@ -1,6 +1,6 @@
 // Volumes of a cluster's pods on a real containerd, read and written from within the containers: data of the API and its updates, owners and
 // modes, claims, and sub paths that somebody exchanges.
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -196,16 +196,21 @@ async function restarted(t: Test, cluster: Cluster): Promise<void> {
 async function attacks(t: Test, cluster: Cluster): Promise<void> {
   const { containerd, kubelet, pod, gone } = cluster;
   const prey = join(containerd.directory, 'prey');
-  mkdirSync(prey);
-  writeFileSync(join(prey, 'f'), 'the host’s own');
+  mkdirSync(join(prey, 'deep'), { recursive: true });
+  for (const name of ['f', 'deep/f']) writeFileSync(join(prey, name), 'the host’s own');
   const before = statSync('/etc/passwd').mtimeMs;
-  // One container exchanges a directory for a link to the host as fast as it can; others are started with a sub path of it meanwhile.
-  const turns = 'mv -T /work/a /work/t; mv -T /work/b /work/a; mv -T /work/t /work/b';
-  const exchange = `mkdir -p /work/a; ln -s ${prey} /work/b; touch /work/ready; trap "exit 0" TERM; while :; do ${turns}; done`;
-  const steal = 'if [ -e /part/f ]; then cat /part/f > /work/stolen; echo owned > /part/f; fi';
+  // One container exchanges a directory and a file for links to the host as fast as it can; others are started with what is there, or is to be made there,
+  // as their sub path meanwhile.
+  const turns = ['mv -T /work/a /work/t; mv -T /work/b /work/a; mv -T /work/t /work/b', 'mv -T /work/f /work/s; mv -T /work/g /work/f; mv -T /work/s /work/g'].join('; ');
+  const plant = `mkdir -p /work/a/deep; ln -s ${prey} /work/b; touch /work/f; ln -s ${prey}/f /work/g; touch /work/ready`;
+  const exchange = `${plant}; trap "exit 0" TERM; while :; do ${turns}; done`;
+  const steal = 'for p in /part /part/f; do if [ -f $p ] && grep -q own $p; then cat $p >> /work/stolen; echo owned > $p; fi; done; touch /part/touched 2>/dev/null || true';
   const whole = { name: 'work', mountPath: '/work' };
   const wait = scripted(containerd, 'wait', 'while [ ! -e /work/ready ]; do sleep 0.1; done', { volumeMounts: [whole] });
-  const victims = Array.from({ length: 16 }, (_, i) => scripted(containerd, `victim${i}`, steal, { volumeMounts: [whole, { name: 'work', mountPath: '/part', subPath: 'a' }] }));
+  const aims = (i: number): string => ['a', 'a/deep', 'f', `a/made${i}`][i % 4] ?? 'a';
+  const victims = Array.from({ length: 20 }, (_, i) =>
+    scripted(containerd, `victim${i}`, steal, { volumeMounts: [whole, { name: 'work', mountPath: '/part', subPath: aims(i) }] }),
+  );
   const attacker = scripted(containerd, 'attacker', exchange, { restartPolicy: 'Always', volumeMounts: [whole] });
   const spec = {
     nodeName,
@@ -259,7 +264,8 @@ async function attacks(t: Test, cluster: Cluster): Promise<void> {
     t.match((await pod(name))?.status?.containerStatuses?.[0]?.state?.waiting?.message, message);
     await gone(name);
   }
-  t.equal(readFileSync(join(prey, 'f'), 'utf8'), 'the host’s own');
+  t.strictSame(readdirSync(prey, { recursive: true }).sort(), ['deep', 'deep/f', 'f'], 'nothing was made where a link leads');
+  for (const name of ['f', 'deep/f']) t.equal(readFileSync(join(prey, name), 'utf8'), 'the host’s own');
   t.equal(statSync('/etc/passwd').mtimeMs, before);
 }
 

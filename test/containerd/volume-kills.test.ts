@@ -18,6 +18,8 @@ const hook = new URL('./kill-at-step.js', import.meta.url).href;
 const isNightly = process.env.KUBELET_TS_TIER === 'nightly';
 /** Each step in the nightly tier, every so many else. */
 const strides = isNightly ? { setUp: 1, tearDown: 1 } : { setUp: 25, tearDown: 17 };
+/** Some 180 steps of setting up and 66 of taking down are known, each of the latter in every second round: 250 rounds of 4 to 8 s. */
+const roundsMax = 600;
 const timeout = isNightly ? 3_600_000 : 540_000;
 t.setTimeout(timeout);
 
@@ -173,6 +175,7 @@ t.test('the agent is killed at each step of mounting and unmounting', { skip, ti
   let [setUp, tearDown] = [1, 1];
   let [more, moreOfTheEnd] = [true, true];
   for (let i = 0; more || moreOfTheEnd; i++) {
+    if (i === roundsMax) throw new Error(`after ${roundsMax} rounds, at steps ${setUp} and ${tearDown}, there are still more`);
     const isKept = moreOfTheEnd && (i % 2 === 1 || !more);
     const [inSetUp, inTearDown] = await round(t, stand, setUp, tearDown, isKept);
     more = inSetUp;
