@@ -193,12 +193,9 @@ async function restarted(t: Test, cluster: Cluster): Promise<void> {
   await gone('parts');
 }
 
-async function attacks(t: Test, cluster: Cluster): Promise<void> {
+/** Of a pod whose containers come one after the other while one exchanges what they are given. @param prey what links lead to */
+async function races(t: Test, cluster: Cluster, prey: string): Promise<void> {
   const { containerd, kubelet, pod, gone } = cluster;
-  const prey = join(containerd.directory, 'prey');
-  mkdirSync(join(prey, 'deep'), { recursive: true });
-  for (const name of ['f', 'deep/f']) writeFileSync(join(prey, name), 'the host’s own');
-  const before = statSync('/etc/passwd').mtimeMs;
   // One container exchanges a directory and a file for links to the host as fast as it can; others are started with what is there, or is to be made there,
   // as their sub path meanwhile.
   const turns = ['mv -T /work/a /work/t; mv -T /work/b /work/a; mv -T /work/t /work/b', 'mv -T /work/f /work/s; mv -T /work/g /work/f; mv -T /work/s /work/g'].join('; ');
@@ -230,6 +227,15 @@ async function attacks(t: Test, cluster: Cluster): Promise<void> {
   const work = join(kubelet.root, 'pods', (await pod('racing'))?.metadata.uid ?? '', 'volumes/kubernetes.io~empty-dir/work');
   t.notOk(existsSync(join(work, 'stolen')), 'nothing of the host was seen');
   await gone('racing');
+}
+
+async function attacks(t: Test, cluster: Cluster): Promise<void> {
+  const { containerd, kubelet, pod, gone } = cluster;
+  const prey = join(containerd.directory, 'prey');
+  mkdirSync(join(prey, 'deep'), { recursive: true });
+  for (const name of ['f', 'deep/f']) writeFileSync(join(prey, name), 'the host’s own');
+  const before = statSync('/etc/passwd').mtimeMs;
+  await races(t, cluster, prey);
   const links = [
     ['absolute', 'ln -sfn /etc /work/x'],
     ['upwards', 'ln -sfn ../../../../../../../etc /work/x'],
