@@ -18,6 +18,7 @@ export {
 export { ApiRefusal, badRequest, noSuchPath, refusal } from './apiserver/api-status.js';
 export type { ApiserverSettings } from './apiserver/apiserver-settings.js';
 export type { CertificateOrder, CertificateSigner, RequestedCertificate } from './apiserver/certificate-signer.js';
+export { allControllers, type ControllerName } from './apiserver/control/controller-names.js';
 export type { StoredObject } from './apiserver/object-store.js';
 export { findResourceType, type ResourceType } from './apiserver/resource-types.js';
 export { type ApiClientOutside, type ApiserverOperations, nodeUser, SimApiClient, type SimApiClientOptions } from './apiserver/sim-api-client.js';

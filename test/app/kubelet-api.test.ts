@@ -1,6 +1,6 @@
 // The kubelet's port of a daemon on the mock runtime: what it serves to whom, and what it never tells.
 import { generateKeyPairSync } from 'node:crypto';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type RequestOptions, request } from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -175,6 +175,19 @@ t.test('the certificate of its own is made once and is its owner’s', async (t)
   await daemon.stop();
   await stage.start();
   t.equal(readFileSync(files[0] ?? '', 'utf8'), certificate);
+});
+
+t.test('a pair of its own of which one file is gone', async (t) => {
+  const stage = await serving(t);
+  const pair = ['kubelet.crt', 'kubelet.key'].map((name) => join(stage.root, 'pki', name)) as [string, string];
+  await (await stage.start()).stop();
+  rmSync(pair[0]);
+  await (await stage.start()).stop();
+  t.ok(existsSync(pair[0]), 'a key alone is what a killed agent leaves: both are made anew');
+  rmSync(pair[1]);
+  const message = `failed to run Kubelet: error reading ${pair[1]}, certificate and key must be supplied as a pair`;
+  await t.rejects(stage.start(), { message }, 'a certificate alone is somebody’s doing');
+  t.notOk(existsSync(pair[1]));
 });
 
 t.test('starts that are refused', async (t) => {

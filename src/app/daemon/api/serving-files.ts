@@ -25,9 +25,11 @@ export function readServingPair(certificateFile: string, keyFile: string): Servi
 export function ownServingPair(certificateDirectory: string, host: string, nowMillis: number): ServingPair {
   const certificateFile = join(certificateDirectory, 'kubelet.crt');
   const keyFile = join(certificateDirectory, 'kubelet.key');
-  const present = [certificateFile, keyFile].filter((file) => existsSync(file));
-  if (present.length === 1) throw new StartRefusal(`failed to run Kubelet: error reading ${present[0]}, certificate and key must be supplied as a pair`);
-  if (present.length === 2) return readServingPair(certificateFile, keyFile);
+  // A key alone is what a kill between the two writes leaves.
+  if (existsSync(certificateFile)) {
+    if (!existsSync(keyFile)) throw new StartRefusal(`failed to run Kubelet: error reading ${keyFile}, certificate and key must be supplied as a pair`);
+    return readServingPair(certificateFile, keyFile);
+  }
   const pair = makePair(host, nowMillis);
   try {
     mkdirSync(certificateDirectory, { recursive: true, mode: 0o755 });
