@@ -7,6 +7,7 @@
         "native/environment.cc",
         "native/watch_functions.cc",
         "native/batch_functions.cc",
+        "native/step_functions.cc",
         "native/misc_functions.cc",
         "native/fd_watch.cc",
         "native/inotify.cc",
@@ -16,6 +17,7 @@
         "native/mount.cc",
         "native/path_resolve.cc",
         "native/tree.cc",
+        "native/file_steps.cc",
         "native/misc.cc"
       ],
       "include_dirs": ["<!(node -p \"require('node-addon-api').include_dir\")"],

@@ -7,7 +7,7 @@
 namespace kubelet {
 
 // Raised with every change of a signature; the loader refuses another number.
-constexpr int kAbi = 3;
+constexpr int kAbi = 4;
 
 Napi::Object Initialise(Napi::Env env, Napi::Object exports) {
   if (!Environment::Create(env)) return exports;
@@ -33,6 +33,7 @@ Napi::Object Initialise(Napi::Env env, Napi::Object exports) {
       {"fileBatchNumbersOnPool", FileBatchNumbersOnPool},
       {"fileBatchDescriptors", FileBatchDescriptors},
       {"fileBatchClose", FileBatchClose},
+      {"fileStepsOnPool", FileStepsOnPool},
       {"mount", MountOnThread},
       {"unmount", UnmountOnThread},
       {"mountRoot", MountRootOnThread},

@@ -28,6 +28,9 @@ Napi::Value FileBatchNumbersOnPool(const Napi::CallbackInfo& info);
 Napi::Value FileBatchDescriptors(const Napi::CallbackInfo& info);
 Napi::Value FileBatchClose(const Napi::CallbackInfo& info);
 
+// step_functions.cc
+Napi::Value FileStepsOnPool(const Napi::CallbackInfo& info);
+
 // misc_functions.cc
 Napi::Value MountOnThread(const Napi::CallbackInfo& info);
 Napi::Value UnmountOnThread(const Napi::CallbackInfo& info);

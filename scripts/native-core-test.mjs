@@ -10,7 +10,7 @@ const output = join(root, 'build/core-test');
 mkdirSync(output, { recursive: true });
 
 // The thin layer is what includes napi.h.
-const thinLayer = new Set(['addon.cc', 'environment.cc', 'watch_functions.cc', 'batch_functions.cc', 'misc_functions.cc']);
+const thinLayer = new Set(['addon.cc', 'environment.cc', 'watch_functions.cc', 'batch_functions.cc', 'step_functions.cc', 'misc_functions.cc']);
 const sources = readdirSync(join(root, 'native'))
   .filter((name) => name.endsWith('.cc') && !thinLayer.has(name))
   .map((name) => join(root, 'native', name));

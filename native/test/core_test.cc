@@ -24,6 +24,7 @@
 
 #include "../fd_watch.h"
 #include "../file_batch.h"
+#include "../file_steps.h"
 #include "../inotify.h"
 #include "../kmsg.h"
 #include "../misc.h"
@@ -521,6 +522,60 @@ static void TestTreeOwnershipRace() {
   EXPECT(stat(At("prey/f").c_str(), &status) == 0 && status.st_gid == 0);
 }
 
+// A tree that others exchange for links while it is removed: nothing outside of it goes.
+static void TestFileStepsRemovalRace() {
+  std::string outside = At("steps-outside"), tree = At("steps-tree");
+  mkdir(outside.c_str(), 0755);
+  WriteText(outside + "/precious", "x");
+  for (int round = 0; round < 50; round++) {
+    mkdir(tree.c_str(), 0755);
+    mkdir((tree + "/a").c_str(), 0755);
+    WriteText(tree + "/a/precious", "y");
+    std::thread exchanger([&] {
+      for (int i = 0; i < 20; i++) {
+        rename((tree + "/a").c_str(), (tree + "/b").c_str());
+        (void)!symlink(outside.c_str(), (tree + "/a").c_str());
+        unlink((tree + "/a").c_str());
+        rename((tree + "/b").c_str(), (tree + "/a").c_str());
+      }
+    });
+    std::vector<UniqueFd> slots(1);
+    slots[0] = UniqueFd(open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    DoFileSteps(std::move(slots), {{FileStepKind::kRemoveTree, 0, -1, 0, 64 | (1 << 16), "steps-tree", ""}});
+    exchanger.join();
+    std::string remove = "rm -rf " + tree;
+    EXPECT(std::system(remove.c_str()) == 0);
+  }
+  EXPECT(access((outside + "/precious").c_str(), F_OK) == 0);
+}
+
+static void TestFileSteps() {
+  std::vector<UniqueFd> slots(3);
+  slots[0] = UniqueFd(open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  auto outcomes = DoFileSteps(std::move(slots), {
+                                                    {FileStepKind::kMakeDirectory, 0, -1, 0, 0700, "steps", ""},
+                                                    {FileStepKind::kEnter, 0, 1, 0, 0, "steps", ""},
+                                                    {FileStepKind::kCreate, 1, -1, 0, 0600, "file", "text"},
+                                                    {FileStepKind::kReplace, 1, -1, 0, 0600, "file", "text"},
+                                                    {FileStepKind::kReplace, 1, -1, 0, 0600, "file", "other"},
+                                                    {FileStepKind::kRead, 1, -1, 0, 100, "file", ""},
+                                                    {FileStepKind::kRead, 1, -1, kTolerateAny, 4, "file", ""},
+                                                    {FileStepKind::kList, 1, -1, 0, 0, "", ""},
+                                                    {FileStepKind::kEnter, 1, 2, kTolerateAbsent, 0, "absent", ""},
+                                                    {FileStepKind::kUnlink, 2, -1, 0, 0, "file", ""},
+                                                    {FileStepKind::kRemoveTree, 0, -1, kTolerateAny, 1, "steps", ""},
+                                                    {FileStepKind::kNoMountBelow, -1, -1, kTolerateAny, 0, "/proc", ""},
+                                                    {FileStepKind::kRemoveTree, 0, -1, 0, 64 | (1 << 16), "steps", ""},
+                                                    {FileStepKind::kLook, 0, -1, kToleratePresent, 0, "steps", ""},
+                                                    {FileStepKind::kMakeDirectory, 0, -1, 0, 0700, "never", ""},
+                                                });
+  const int kWanted[] = {0, 0, 0, 0, 1, 5, -EFBIG, 0, -ENOENT, kStepNotDone, -ENOTDIR, -EBUSY, 0, -ENOENT, kStepNotDone};
+  EXPECT(outcomes.size() == std::size(kWanted));
+  for (size_t i = 0; i < outcomes.size(); i++) EXPECT(outcomes[i].status == kWanted[i]);
+  EXPECT(outcomes[5].text == "other" && outcomes[7].text == "-file" && outcomes[10].text == "steps/file" && outcomes[11].text == "/proc");
+  EXPECT(access(At("steps").c_str(), F_OK) < 0 && access(At("never").c_str(), F_OK) < 0);
+}
+
 int main() {
   char pattern[] = "/tmp/kubelet-core-XXXXXX";
   directory = mkdtemp(pattern);
@@ -550,6 +605,8 @@ int main() {
       {"tree: usage", TestTreeUsage},
       {"tree: ownership", TestTreeOwnership},
       {"tree: ownership against exchanges", TestTreeOwnershipRace},
+      {"file steps", TestFileSteps},
+      {"file steps: removal against exchanges", TestFileStepsRemovalRace},
   };
   for (const Test& test : kTests) {
     int descriptors = OpenDescriptors();

@@ -82,8 +82,8 @@ const hostModule = module((bind) => {
   bind.to(tokens.observer, [], () => new AgentObserver());
   bind.to(tokens.lives, [], () => new PodLives());
   bind.to(tokens.probing, [tokens.profile], ({ probing }) => probing ?? new NetworkProbing());
-  bind.to(tokens.podDirectories, [tokens.configuration, tokens.teardown], ({ configuration, options }, teardown) => {
-    const directories = FilePodDirectories.open({ rootDirectory: options.rootDir, podLogsDirectory: configuration.podLogsDir });
+  bind.to(tokens.podDirectories, [tokens.configuration, tokens.native, tokens.teardown], ({ configuration, options }, { fileSteps }, teardown) => {
+    const directories = FilePodDirectories.open({ rootDirectory: options.rootDir, podLogsDirectory: configuration.podLogsDir, steps: fileSteps });
     teardown.add('pod directories', () => directories.close());
     return directories;
   });
@@ -102,8 +102,8 @@ const hostModule = module((bind) => {
       environment: process.env,
     });
   });
-  bind.to(tokens.podLogs, [tokens.configuration, tokens.profile, tokens.teardown], ({ configuration }, profile, teardown) => {
-    const logs = FilePodLogs.open({ podLogsDirectory: configuration.podLogsDir, linksDirectory: profile.containerLogLinks });
+  bind.to(tokens.podLogs, [tokens.configuration, tokens.native, tokens.profile, tokens.teardown], ({ configuration }, { fileSteps }, profile, teardown) => {
+    const logs = FilePodLogs.open({ podLogsDirectory: configuration.podLogsDir, linksDirectory: profile.containerLogLinks, steps: fileSteps });
     teardown.add('pod logs', () => logs.close());
     return logs;
   });
@@ -112,9 +112,9 @@ const hostModule = module((bind) => {
     teardown.add('container logs', () => logs.close());
     return logs;
   });
-  bind.to(tokens.podCgroups, [tokens.configuration], ({ configuration: { cgroupsPerQOS, cgroupRoot } }) =>
+  bind.to(tokens.podCgroups, [tokens.configuration, tokens.native], ({ configuration: { cgroupsPerQOS, cgroupRoot } }, { fileSteps }) =>
     cgroupsPerQOS
-      ? new CgroupfsPodCgroups({ podsCgroup: nodeAllocatableCgroup(cgroupRoot, true) })
+      ? new CgroupfsPodCgroups({ podsCgroup: nodeAllocatableCgroup(cgroupRoot, true), steps: fileSteps })
       : failingPort('podCgroups', 'failed-precondition', 'pods have no cgroups of their own (cgroupsPerQOS is false)'),
   );
   bind.to(tokens.machine, [tokens.configuration], ({ options }) => new LinuxMachine({ rootDirectory: options.rootDir }));

@@ -1,5 +1,5 @@
 // Parts of the daemon and of its programs, each by itself.
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -76,16 +76,23 @@ t.test('a pod is marked before anything of it is made, and forgotten when nothin
   t.teardown(() => rmSync(root, { recursive: true, force: true }));
   const owned = new OwnedPods(root);
   const command = { id: 1, address: { machine: 'pod', key: 'u' }, slot: '', timeoutMicros: null, answered: true } as const;
-  owned.note({ ...command, op: 'podDirectories.prepare', request: { uid: 'u1' } });
-  owned.note({ ...command, op: 'podCgroups.ensure', request: { name: ['kubepods', 'besteffort', 'podu2'] } });
-  owned.note({ ...command, op: 'podCgroups.destroy', request: { name: ['kubepods', 'podu3'] } });
-  owned.note({ ...command, op: 'podDirectories.prepare', request: { uid: '../escaped' } });
+  const prepare = { ...command, op: 'podDirectories.prepare', request: { uid: 'u1' } } as const;
+  const [first, second] = [owned.note(prepare), owned.note(prepare)];
+  t.ok(first !== null && first === second, 'whoever comes while the mark is made waits, too');
+  await first;
+  t.equal(owned.note(prepare), null);
+  await owned.note({ ...command, op: 'podCgroups.ensure', request: { name: ['kubepods', 'besteffort', 'podu2'] } });
+  t.equal(owned.note({ ...command, op: 'podCgroups.destroy', request: { name: ['kubepods', 'podu3'] } }), null);
+  t.equal(owned.note({ ...command, op: 'podDirectories.prepare', request: { uid: '../escaped' } }), null);
   t.same(readdirSync(join(root, 'owned-pods')).sort(), ['u1', 'u2']);
   t.same(readdirSync(root), ['owned-pods']);
   const again = new OwnedPods(root);
   t.same([...again.uids].sort(), ['u1', 'u2']);
   again.keepOnly(new Set(['u2', 'other']));
   t.same([...new OwnedPods(root).uids], ['u2']);
+  rmSync(join(root, 'owned-pods'), { recursive: true });
+  writeFileSync(join(root, 'owned-pods'), '');
+  await t.rejects(again.note({ ...command, op: 'podDirectories.prepare', request: { uid: 'u4' } }) ?? Promise.resolve(), { code: 'ENOTDIR' });
 });
 
 t.test('marks of pods that are gone go while the agent runs, but for those that are younger than the look before', async (t) => {
@@ -105,19 +112,19 @@ t.test('marks of pods that are gone go while the agent runs, but for those that 
     });
   });
   const settled = () => new Promise((resolve) => setImmediate(resolve));
-  for (let i = 0; i < 64; i++) mark(`a${i}`);
+  for (let i = 0; i < 64; i++) await mark(`a${i}`);
   t.equal(looks, 1);
-  mark('meanwhile');
+  await mark('meanwhile');
   t.equal(looks, 1, 'one look at a time');
   answer(new Set(['a0']));
   await settled();
   t.equal(owned.uids.size, 65, 'none of them is older than a look');
-  for (let i = 0; i < 65; i++) mark(`b${i}`);
+  for (let i = 0; i < 65; i++) await mark(`b${i}`);
   t.equal(looks, 2);
   fail(new Error('the runtime is away'));
   await settled();
   t.equal(owned.uids.size, 130, 'a look that fails forgets nothing');
-  for (let i = 0; i < 130; i++) mark(`c${i}`);
+  for (let i = 0; i < 130; i++) await mark(`c${i}`);
   answer(new Set(['a0', 'b1']));
   await settled();
   t.same([...owned.uids].filter((uid) => !uid.startsWith('c')).sort(), ['a0', 'b1']);

@@ -4,6 +4,7 @@ import { fallbackNativeLinux } from '../../src/adapters/native-linux/fallback.js
 import { addonNativeLinux, type NativeLinux, type NativeLinuxOptions, serviceEnvironmentOf } from '../../src/adapters/native-linux/index.js';
 import { loadBinding } from '../../src/adapters/native-linux/loader.js';
 import { fileBatchReaderContract } from '../ports/file-batch-reader.contract.js';
+import { fileStepsContract } from '../ports/file-steps.contract.js';
 import { fileWatchContract } from '../ports/file-watch.contract.js';
 import { kernelLogContract } from '../ports/kernel-log.contract.js';
 import { mountsContract } from '../ports/mounts.contract.js';
@@ -20,6 +21,7 @@ async function allContracts(t: Test, open: (options: NativeLinuxOptions) => Nati
   await t.test('FileWatch', (t) => fileWatchContract(t, native.openFileWatch, burstEntries));
   await t.test('KernelLog', (t) => kernelLogContract(t, (path) => open(options(path)).openKernelLog()));
   await t.test('FileBatchReader', (t) => fileBatchReaderContract(t, native.openFileBatch));
+  await t.test('FileSteps', (t) => fileStepsContract(t, native.fileSteps, canMount));
   await t.test('Mounts and the use of file systems', { skip: canMount ? false : 'needs root' }, (t) => mountsContract(t, native.mounts, native.filesystemUsage));
   await t.test('FileLock', (t) => fileLockContract(t, native.fileLock));
   await t.test('ResourceLimits', (t) => resourceLimitsContract(t, native.resourceLimits));

@@ -54,6 +54,7 @@ await t.test('bad arguments are TypeErrors that name function and argument', add
     fileBatchNumbersOnPool: [1, new Int32Array(1), 8],
     fileBatchDescriptors: [1],
     fileBatchClose: [1],
+    fileStepsOnPool: [new Int32Array(0), new Int32Array(0), ''],
     mount: ['', '/nonexistent', '', 0, ''],
     unmount: ['/nonexistent', 0],
     ...{ mountRoot: ['/nonexistent'], statfs: ['/nonexistent'], statPath: ['/nonexistent', true] },
@@ -105,6 +106,21 @@ await t.test('bad arguments are TypeErrors that name function and argument', add
   t.throws(() => binding.fileBatchRead(1, new Int32Array(2), 8, new Uint8Array(15), new Int32Array(4)), { name: 'TypeError', message: /^fileBatchRead: out/ });
   t.throws(() => binding.fileBatchRead(1, new Int32Array(2), 8, new Uint8Array(16), new Int32Array(3)), { name: 'TypeError', message: /^fileBatchRead: items/ });
   t.throws(() => binding.fileBatchReadOnPool(1, new Int32Array(1024), 2 ** 31), { name: 'TypeError', message: /1 GiB/ });
+});
+
+await t.test('a list of steps whose numbers lead nowhere is refused', addon, async (t) => {
+  for (const [step, texts] of [
+    [[0, -1, 0, 0], 'a\0'],
+    [[17, -1, 0, 0], 'a\0'],
+    [[3, -2, 0, 0], 'a\0'],
+    [[3, 0, 0, 0], 'a\0'],
+    [[3, -1, 0, -1], 'a\0'],
+    [[3, -1, 0], 'a\0'],
+    [[3, -1, 0, 0], 'a'],
+    [[3, -1, 0, 0], 'a\0b\0'],
+  ] as const)
+    t.throws(() => binding.fileStepsOnPool(new Int32Array(0), Int32Array.from(step), texts), { name: 'TypeError', message: /^fileStepsOnPool: / }, JSON.stringify([step, texts]));
+  t.equal(binding.fileStepsOnPool(Int32Array.of(-1), Int32Array.of(3, 0, 0, 0), 'a\0'), -errno.EBADF);
 });
 
 await t.test('a stale or foreign handle is -EBADF, never memory', addon, async (t) => {

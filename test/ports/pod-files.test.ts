@@ -6,11 +6,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { CgroupfsPodCgroups, type CgroupLayout, cgroupLayout, readCgroupLayout } from '../../src/adapters/linux/index.js';
+import { addonNativeLinux, FallbackFileSteps, type FileStepRunner, serviceEnvironmentOf } from '../../src/adapters/native-linux/index.js';
+import { loadBinding } from '../../src/adapters/native-linux/loader.js';
 import { FilePodDirectories, FilePodLogs } from '../../src/adapters/storage/index.js';
 import type { Call } from '../../src/ports/operation.js';
 import { PortError } from '../../src/ports/port-error.js';
 import { type HostOperationName, SimHost } from '../../src/sim/host/sim-host.js';
 import { type PodFilesUnderTest, podCgroupsContract, podDirectoriesContract, podLogsContract, quietCall } from './pod-files.contract.js';
+
+const loaded = loadBinding(false);
+const nativeOptions = { kernelLogPath: '/dev/kmsg', service: serviceEnvironmentOf({}) };
 
 /** The asynchronous face of a model. */
 function portOf<Port>(host: Pick<SimHost, 'handle'>, port: string): Port {
@@ -44,11 +49,17 @@ interface RealFiles extends PodFilesUnderTest {
   readonly base: string;
 }
 
-function real(t: Test): RealFiles {
+/** Who carries lists of steps out: the addon, if it is built, and plain Node. */
+const runners: readonly (readonly [string, FileStepRunner])[] = [
+  ...(loaded.kind === 'addon' ? [['the addon', addonNativeLinux(loaded.binding, nativeOptions).fileSteps] as const] : []),
+  ['plain Node', new FallbackFileSteps()],
+];
+
+function real(t: Test, steps: FileStepRunner): RealFiles {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'pod-files-')));
   const [rootDirectory, podLogsDirectory, linksDirectory] = [join(base, 'root'), join(base, 'logs'), join(base, 'containers')];
-  const directories = FilePodDirectories.open({ rootDirectory, podLogsDirectory });
-  const logs = FilePodLogs.open({ podLogsDirectory, linksDirectory });
+  const directories = FilePodDirectories.open({ rootDirectory, podLogsDirectory, steps });
+  const logs = FilePodLogs.open({ podLogsDirectory, linksDirectory, steps });
   t.teardown(() => {
     directories.close();
     logs.close();
@@ -114,13 +125,20 @@ t.test('the model of a host: mounts, events, plain data', async (t) => {
   t.strictSame(again.handle('podDirectories.prepareContainer', files, 0), new SimHost({ seed: 7, latencies: { files: 200 } }).handle('podDirectories.prepareContainer', files, 9));
 });
 
-t.test('files', async (t) => {
-  await t.test('directories', (t) => podDirectoriesContract(t, real(t)));
-  await t.test('logs', (t) => podLogsContract(t, real(t)));
-});
+for (const [who, steps] of runners) {
+  t.test(`files by ${who}`, async (t) => {
+    await t.test('directories', (t) => podDirectoriesContract(t, real(t, steps)));
+    await t.test('logs', (t) => podLogsContract(t, real(t, steps)));
+    await t.test('modes do not depend on the umask where containers need them', (t) => modes(t, steps));
+    await t.test('the hosts file: replaced whole, left alone when equal, taken back from whoever changed it', (t) => hostsFile(t, steps));
+    await t.test('links where directories should be lead nowhere', (t) => linksLeadNowhere(t, steps));
+    await t.test('removal keeps what may be data, and refuses files among links', (t) => removalKeepsData(t, steps));
+    await t.test('what is mounted is never removed', { skip: isRoot ? false : 'mounting needs root' }, (t) => mountedStays(t, steps));
+  });
+}
 
-t.test('modes do not depend on the umask where containers need them', async (t) => {
-  const { directories, logs, rootDirectory, podLogsDirectory } = real(t);
+async function modes(t: Test, steps: FileStepRunner): Promise<void> {
+  const { directories, logs, rootDirectory, podLogsDirectory } = real(t, steps);
   const before = process.umask(0o027);
   t.teardown(() => process.umask(before));
   await directories.prepare({ uid: 'u' }, quietCall);
@@ -134,10 +152,10 @@ t.test('modes do not depend on the umask where containers need them', async (t) 
   t.strictSame(await logs.listDirectories(null, quietCall), ['n_p_u']);
   await directories.prepareContainer({ uid: 'u', containerName: 'c', podLogDirectory: 'n_q_u', wantsTerminationFile: false }, quietCall);
   t.strictSame([mode(`${podLogsDirectory}/n_q_u`), mode(`${podLogsDirectory}/n_q_u/c`)], [0o755, 0o755]);
-});
+}
 
-t.test('the hosts file: replaced whole, left alone when equal, taken back from whoever changed it', async (t) => {
-  const { directories, rootDirectory, base } = real(t);
+async function hostsFile(t: Test, steps: FileStepRunner): Promise<void> {
+  const { directories, rootDirectory, base } = real(t, steps);
   await directories.prepare({ uid: 'u' }, quietCall);
   const path = join(rootDirectory, 'pods/u/etc-hosts');
   const write = (text: string) => directories.writeHosts({ uid: 'u', text }, quietCall);
@@ -158,10 +176,10 @@ t.test('the hosts file: replaced whole, left alone when equal, taken back from w
   await write('c\n');
   t.equal(readFileSync(join(base, 'victim'), 'utf8'), 'mine', 'a link in its place is replaced, not followed');
   t.strictSame([readFileSync(path, 'utf8'), readdirSync(join(rootDirectory, 'pods/u')).sort()], ['c\n', ['etc-hosts', 'plugins', 'volumes']]);
-});
+}
 
-t.test('links where directories should be lead nowhere', async (t) => {
-  const { directories, logs, rootDirectory, podLogsDirectory, linksDirectory, base } = real(t);
+async function linksLeadNowhere(t: Test, steps: FileStepRunner): Promise<void> {
+  const { directories, logs, rootDirectory, podLogsDirectory, linksDirectory, base } = real(t, steps);
   const outside = join(base, 'outside');
   mkdirSync(join(outside, 'app'), { recursive: true });
   writeFileSync(join(outside, 'app/0.log'), 'precious');
@@ -171,27 +189,27 @@ t.test('links where directories should be lead nowhere', async (t) => {
   symlinkSync(outside, join(rootDirectory, 'pods/u/containers'));
   const files = { uid: 'u', containerName: 'app', podLogDirectory: 'n_p_u', wantsTerminationFile: true };
   const target = join(podLogsDirectory, 'evil/app/0.log');
-  const attempts: readonly (readonly [string, Promise<unknown>])[] = [
-    ['prepare', directories.prepare({ uid: 'evil' }, quietCall)],
-    ['remove', directories.remove({ uid: 'evil' }, quietCall)],
-    ['writeHosts', directories.writeHosts({ uid: 'evil', text: 'x' }, quietCall)],
-    ['prepareContainer', directories.prepareContainer(files, quietCall)],
-    ['prepareContainer in a log directory', directories.prepareContainer({ ...files, podLogDirectory: 'evil', wantsTerminationFile: false }, quietCall)],
-    ['nextRestartCount', logs.nextRestartCount({ podLogDirectory: 'evil', containerName: 'app' }, quietCall)],
-    ['link', logs.link({ link: join(linksDirectory, 'x.log'), target }, quietCall)],
-    ['removeContainerLogs', logs.removeContainerLogs({ logPaths: [target], links: [] }, quietCall)],
-    ['removeDirectory', logs.removeDirectory({ name: 'evil' }, quietCall)],
+  const attempts: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['prepare', () => directories.prepare({ uid: 'evil' }, quietCall)],
+    ['remove', () => directories.remove({ uid: 'evil' }, quietCall)],
+    ['writeHosts', () => directories.writeHosts({ uid: 'evil', text: 'x' }, quietCall)],
+    ['prepareContainer', () => directories.prepareContainer(files, quietCall)],
+    ['prepareContainer in a log directory', () => directories.prepareContainer({ ...files, podLogDirectory: 'evil', wantsTerminationFile: false }, quietCall)],
+    ['nextRestartCount', () => logs.nextRestartCount({ podLogDirectory: 'evil', containerName: 'app' }, quietCall)],
+    ['link', () => logs.link({ link: join(linksDirectory, 'x.log'), target }, quietCall)],
+    ['removeContainerLogs', () => logs.removeContainerLogs({ logPaths: [target], links: [] }, quietCall)],
+    ['removeDirectory', () => logs.removeDirectory({ name: 'evil' }, quietCall)],
   ];
-  for (const [what, attempt] of attempts) t.equal((await failure(attempt)).kind, 'permission-denied', what);
+  for (const [what, attempt] of attempts) t.equal((await failure(attempt())).kind, 'permission-denied', what);
   t.strictSame(await directories.list(null, quietCall), ['u'], 'a link is no pod');
   t.strictSame(readdirSync(outside), ['app']);
   await directories.remove({ uid: 'u' }, quietCall);
   t.strictSame(readdirSync(join(outside, 'app')), ['0.log'], 'removal takes the link, not what it leads to');
   t.strictSame(await directories.list(null, quietCall), []);
-});
+}
 
-t.test('removal keeps what may be data, and refuses files among links', async (t) => {
-  const { directories, logs, rootDirectory, podLogsDirectory, linksDirectory } = real(t);
+async function removalKeepsData(t: Test, steps: FileStepRunner): Promise<void> {
+  const { directories, logs, rootDirectory, podLogsDirectory, linksDirectory } = real(t, steps);
   const pod = join(rootDirectory, 'pods/u');
   const remove = () => directories.remove({ uid: 'u' }, quietCall);
   await directories.prepareContainer({ uid: 'u', containerName: 'c', podLogDirectory: 'd', wantsTerminationFile: true }, quietCall);
@@ -215,10 +233,10 @@ t.test('removal keeps what may be data, and refuses files among links', async (t
   t.equal((await failure(logs.link({ link, target: join(podLogsDirectory, 'd/c/0.log') }, quietCall))).kind, 'already-exists');
   t.equal((await failure(logs.removeContainerLogs({ logPaths: [], links: [link] }, quietCall))).kind, 'failed-precondition');
   t.equal(await logs.removeDeadLinks(null, quietCall), 0);
-});
+}
 
-t.test('what is mounted is never removed', { skip: isRoot ? false : 'mounting needs root' }, async (t) => {
-  const { directories, logs, rootDirectory, podLogsDirectory, base } = real(t);
+async function mountedStays(t: Test, steps: FileStepRunner): Promise<void> {
+  const { directories, logs, rootDirectory, podLogsDirectory, base } = real(t, steps);
   const source = join(base, 'a source');
   mkdirSync(join(source, 'deep'), { recursive: true });
   writeFileSync(join(source, 'deep/precious'), '');
@@ -239,7 +257,7 @@ t.test('what is mounted is never removed', { skip: isRoot ? false : 'mounting ne
   await directories.remove({ uid: 'u' }, quietCall);
   await logs.removeDirectory({ name: 'd' }, quietCall);
   t.strictSame([readdirSync(join(rootDirectory, 'pods')), readdirSync(podLogsDirectory)], [[], []]);
-});
+}
 
 const cgroupRoot = `kubelet-ts-pod-cgroups-${process.pid}`;
 
@@ -262,14 +280,14 @@ const kernels: readonly (readonly [string, CgroupLayout, string | false])[] = [
   ],
 ];
 
-for (const [what, layout, skip] of kernels) {
-  t.test(`${what} of this host`, { skip }, async (t) => {
+for (const [[what, layout, skip], [who, steps]] of kernels.flatMap((kernel) => runners.map((runner) => [kernel, runner] as const))) {
+  t.test(`${what} of this host by ${who}`, { skip }, async (t) => {
     t.teardown(() => {
       for (const { mountPoint } of layout.hierarchies) removeCgroups(join(mountPoint, cgroupRoot));
       if (layout.hybrid !== null) removeCgroups(join(layout.hybrid, cgroupRoot));
     });
     const podsCgroup = [cgroupRoot, 'kubepods'];
-    const cgroups = new CgroupfsPodCgroups({ podsCgroup, layout });
+    const cgroups = new CgroupfsPodCgroups({ podsCgroup, layout, steps });
     await podCgroupsContract(t, { cgroups, podsCgroup });
 
     const name = [...podsCgroup, 'besteffort', 'pod77'];

@@ -19,6 +19,13 @@ export interface NativeFileBatchNumbers {
   readonly counts: Int32Array;
 }
 
+export interface NativeFileStepOutcomes {
+  /** Of each step. */
+  readonly statuses: Int32Array;
+  /** Of each step up to the last that has one. */
+  readonly texts: readonly string[];
+}
+
 export interface NativeBinding {
   readonly abi: number;
   /** `records`: wd, mask, cookie of each event. `status` below 0: the watch has ended. Not keeping the process alive, as all watches. */
@@ -45,6 +52,8 @@ export interface NativeBinding {
   fileBatchNumbersOnPool(handle: number, slots: Int32Array, itemBytesMax: number): Promise<NativeFileBatchNumbers> | Status;
   fileBatchDescriptors(handle: number): Status;
   fileBatchClose(handle: number): Status;
+  /** `numbers`: kind, directory, tolerated failures and number of each step; `texts`: name and text of each, zero bytes between them. See file-steps.ts. */
+  fileStepsOnPool(roots: Int32Array, numbers: Int32Array, texts: string): Promise<NativeFileStepOutcomes> | Status;
   /** The next seven run on threads of their own, since each may wait for a file system for ever; a plain number: not started (-EAGAIN, too many outstanding). */
   mount(source: string, target: string, type: string, flags: number, data: string): Promise<Status> | Status;
   unmount(target: string, flags: number): Promise<Status> | Status;

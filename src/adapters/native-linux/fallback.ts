@@ -3,6 +3,7 @@
 
 import { fallbackOpenBeneath } from './fallback-beneath.js';
 import { FallbackFileBatch } from './fallback-file-batch.js';
+import { FallbackFileSteps } from './fallback-file-steps.js';
 import { FallbackFileWatch } from './fallback-file-watch.js';
 import { FallbackKernelLog } from './fallback-kernel-log.js';
 import { FallbackMemoryTriggers } from './fallback-memory-triggers.js';
@@ -15,6 +16,7 @@ export const fallbackDegradations: readonly string[] = [
   'file changes are found by scanning every second; an entry that comes and goes in between is not seen; nobody opening the lock file is noticed',
   'the kernel log is polled every second; a burst that overruns its buffer in that time is reported as lost',
   'statistics open and close every file they read, at several times the cost',
+  'directories and cgroups of pods are made and removed at several times the cost',
   'memory pressure and memory thresholds are polled, not signalled',
   'looks at file systems share four threads with everything else: four dead file servers hold up all reading of files',
   'mounts, the lock file, resource limits and sd_notify need the programs mount, umount, flock, prlimit and systemd-notify (with NotifyAccess=all)',
@@ -29,6 +31,7 @@ export function fallbackNativeLinux(options: NativeLinuxOptions, reason: string)
     openFileWatch: (listener) => new FallbackFileWatch(listener),
     openKernelLog: () => new FallbackKernelLog(options.kernelLogPath),
     openFileBatch: (limits) => new FallbackFileBatch(limits.itemBytesMax),
+    fileSteps: new FallbackFileSteps(),
     mounts,
     filesystemUsage: mounts,
     trees: new FallbackTrees(),

@@ -4,6 +4,7 @@ import type { NativeBinding } from './binding.d.ts';
 import { fallbackNativeLinux } from './fallback.js';
 import { loadBinding } from './loader.js';
 import { NativeFileBatch } from './native-file-batch.js';
+import { NativeFileSteps } from './native-file-steps.js';
 import { NativeFileWatch } from './native-file-watch.js';
 import { NativeKernelLog } from './native-kernel-log.js';
 import type { NativeLinux, NativeLinuxOptions } from './native-linux.js';
@@ -14,6 +15,8 @@ import { NativeTrees } from './native-trees.js';
 
 export type { BeneathFile, BeneathOptions, OpenBeneath } from './beneath.js';
 export { openPathFlag } from './beneath.js';
+export { FallbackFileSteps } from './fallback-file-steps.js';
+export { byPath, type FileStep, type FileStepOutcomes, type FileStepRunner, FileSteps, listedEntries, notDone, type StepIndex, type StepRoot, tolerated } from './file-steps.js';
 export { type MountinfoEntry, parseMountinfo } from './mountinfo.js';
 export type { FileBatchLimits } from './native-file-batch.js';
 export type { NativeLinux, NativeLinuxOptions } from './native-linux.js';
@@ -36,6 +39,7 @@ export function addonNativeLinux(binding: NativeBinding, options: NativeLinuxOpt
     openFileWatch: (listener) => new NativeFileWatch(binding, listener),
     openKernelLog: () => new NativeKernelLog(binding, options.kernelLogPath),
     openFileBatch: (limits) => new NativeFileBatch(binding, limits),
+    fileSteps: new NativeFileSteps(binding),
     mounts,
     filesystemUsage: mounts,
     trees: new NativeTrees(binding),

@@ -8,6 +8,7 @@ import type { MemoryTriggers } from '../../ports/outbound/memory-triggers.js';
 import type { MountOperations } from '../../ports/outbound/mounts.js';
 import type { OpenBeneath } from './beneath.js';
 import type { FileBatchReader } from './file-batch-reader.js';
+import type { FileStepRunner } from './file-steps.js';
 import type { FileBatchLimits } from './native-file-batch.js';
 import type { ServiceEnvironment } from './native-process-controls.js';
 import type { FileLock, ResourceLimits, ServiceManager } from './process-controls.js';
@@ -29,6 +30,7 @@ export interface NativeLinux {
   openFileWatch(listener: FileWatchListener): FileWatch;
   openKernelLog(): KernelLog;
   openFileBatch(limits: FileBatchLimits): FileBatchReader;
+  readonly fileSteps: FileStepRunner;
   readonly mounts: PortOf<MountOperations>;
   readonly filesystemUsage: PortOf<FilesystemUsageOperations>;
   readonly trees: Trees;

@@ -40,12 +40,17 @@ export function checkName(name: string): string {
 export class DirectoryHandle {
   private open = true;
 
-  /** @param path as it was when it was opened */
   private constructor(
     private readonly fd: number,
-    private readonly path: string,
+    /** As it was when it was opened; where it is now is what `where` asks. */
+    readonly path: string,
   ) {
     descriptorOpened(fd, path);
+  }
+
+  /** For lists of steps that begin here. */
+  get descriptor(): number {
+    return this.fd;
   }
 
   /** The root of a tree: the operator's choice, so links in it are followed. Made, with its parents, when absent. */

@@ -1,16 +1,18 @@
-// The pods' directories below the kubelet's root, on the file system. Work is synchronous: measured, it costs half of what promises do, and
-// it is a handful of calls at a pod's start.
+// The pods' directories below the kubelet's root, on the file system. What is done at each pod's start and end are lists of steps that don't hold
+// up the event loop, a handful of calls each: single ones wait for the disk.
 // Invariant: nothing outside `<root>/pods` and the logs root is made or removed, whatever uid or name is given.
 import { randomBytes } from 'node:crypto';
-import { closeSync, constants, fchmodSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync } from 'node:fs';
 import { podContainerDirectory } from '../../domain/values/pod-directories.js';
 import { joinPath } from '../../domain/values/slash-paths.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { ContainerFiles, PodDirectoryOperations, UserNamespaceFile } from '../../ports/outbound/pod-files.js';
-import { checkName, DirectoryHandle, making, using, walking } from './directory-handle.js';
-import { carryOut, errnoName, FileRefusal } from './file-errors.js';
-import { mountAtOrBelow, removeEverything, removeTree } from './remove-tree.js';
-import { replaceFile, replaceFileDurably } from './replace-file.js';
+import { FallbackFileSteps, type FileStepRunner, FileSteps, listedEntries, type StepRoot, tolerated } from '../native-linux/index.js';
+import { checkName, DirectoryHandle, using, walking } from './directory-handle.js';
+import { carryOut, FileRefusal } from './file-errors.js';
+import { treeLevelsMax } from './remove-tree.js';
+import { replaceFileDurably } from './replace-file.js';
+import { carriedOut, directoryNames, stepError } from './step-errors.js';
 
 const directoryMode = 0o750;
 const logDirectoryMode = 0o755;
@@ -33,14 +35,20 @@ export interface PodDirectoryPaths {
   readonly rootDirectory: string;
   /** `podLogsDir` of the configuration. */
   readonly podLogsDirectory: string;
+  /** Who carries lists of steps out; plain Node when not given. */
+  readonly steps?: FileStepRunner;
 }
 
 export class FilePodDirectories implements PortOf<PodDirectoryOperations> {
+  private readonly steps: FileStepRunner;
+
   private constructor(
     private readonly paths: PodDirectoryPaths,
     private readonly pods: DirectoryHandle,
     private readonly logs: DirectoryHandle,
-  ) {}
+  ) {
+    this.steps = paths.steps ?? new FallbackFileSteps();
+  }
 
   /** Makes the roots when they are absent. Throws what the kernel says. */
   static open(paths: PodDirectoryPaths): FilePodDirectories {
@@ -59,39 +67,46 @@ export class FilePodDirectories implements PortOf<PodDirectoryOperations> {
   }
 
   prepare({ uid }: { readonly uid: string }, call: Call): Promise<null> {
-    return carryOut('podDirectories.prepare', uid, call, () => {
-      using(this.pods.ensure(uid, directoryMode), (pod) => {
-        for (const name of ['volumes', 'plugins']) pod.ensure(name, directoryMode).close();
-      });
+    return carryOut('podDirectories.prepare', uid, call, async () => {
+      const list = new FileSteps([this.pods]);
+      const pod = list.ensure(0, checkName(uid), directoryMode);
+      for (const name of ['volumes', 'plugins']) list.ensure(pod, name, directoryMode);
+      await carriedOut(this.steps, list);
       return null;
     });
   }
 
   prepareContainer(files: ContainerFiles, call: Call): Promise<{ readonly terminationFile: string }> {
-    return carryOut('podDirectories.prepareContainer', `${files.uid} ${files.containerName}`, call, () => {
+    return carryOut('podDirectories.prepareContainer', `${files.uid} ${files.containerName}`, call, async () => {
       // Both are looked at before the first is made.
       for (const name of [files.uid, files.containerName, files.podLogDirectory]) checkName(name);
-      making(this.logs, [files.podLogDirectory, files.containerName], logDirectoryMode, () => null);
-      if (!files.wantsTerminationFile) return { terminationFile: '' };
-      const name = making(this.pods, [files.uid, 'containers', files.containerName], directoryMode, newTerminationFile);
-      return { terminationFile: joinPath(podContainerDirectory(this.paths.rootDirectory, files.uid, files.containerName), name) };
+      for (let attempt = 1; ; attempt++) {
+        const name = randomBytes(4).toString('hex');
+        const list = new FileSteps([this.pods, this.logs]);
+        list.ensure(list.ensure(1, files.podLogDirectory, logDirectoryMode), files.containerName, logDirectoryMode);
+        const terminationFile = files.wantsTerminationFile ? newTerminationFile(list, files, name) : null;
+        const outcomes = await carriedOut(this.steps, list);
+        if (terminationFile === null) return { terminationFile: '' };
+        if (outcomes.status(terminationFile) >= 0) return { terminationFile: joinPath(podContainerDirectory(this.paths.rootDirectory, files.uid, files.containerName), name) };
+        if (attempt === terminationNamesMax) throw stepError(list, outcomes, terminationFile);
+      }
     });
   }
 
   list(_request: null, call: Call): Promise<readonly string[]> {
-    return carryOut('podDirectories.list', '', call, () => this.pods.directoryNames());
+    return carryOut('podDirectories.list', '', call, () => directoryNames(this.steps, this.pods));
   }
 
   remove({ uid }: { readonly uid: string }, call: Call): Promise<null> {
-    return carryOut('podDirectories.remove', uid, call, () => {
-      const pod = this.pods.enterIfPresent(uid);
-      if (pod === null) return null;
-      using(pod, () => {
-        const mount = mountAtOrBelow(pod.where());
-        if (mount !== null) throw new FileRefusal('failed-precondition', `${mount} is still mounted`);
-        removeContent(pod);
-      });
-      this.pods.removeDirectory(uid);
+    return carryOut('podDirectories.remove', uid, call, async () => {
+      const found = new FileSteps([this.pods]);
+      found.noMountBelow(`${this.pods.where()}/${checkName(uid)}`);
+      const pod = found.enter(0, uid, tolerated.absent);
+      const [volumes, subpaths] = ['volumes', 'volume-subpaths'].map((name) => found.list(found.enter(pod, name, tolerated.absent), '', false));
+      const all = found.list(pod, '', false);
+      const outcomes = await carriedOut(this.steps, found);
+      const namesIn = (step: number | undefined): string[] => listedEntries(outcomes.text(step ?? 0)).map(({ name }) => name);
+      await carriedOut(this.steps, removal(this.pods, uid, { volumes: namesIn(volumes), subpaths: namesIn(subpaths), all: namesIn(all) }));
       return null;
     });
   }
@@ -113,12 +128,12 @@ export class FilePodDirectories implements PortOf<PodDirectoryOperations> {
   }
 
   writeHosts({ uid, text }: { readonly uid: string; readonly text: string }, call: Call): Promise<null> {
-    return carryOut('podDirectories.writeHosts', uid, call, () => {
-      const written = walking(this.pods, [uid], (pod) => {
-        if (!hostsAre(pod, text)) replaceFile(pod, hostsFile, text, hostsMode);
-        return true;
-      });
-      if (written === null) throw new FileRefusal('not-found', `the pod ${uid} has no directory`);
+    return carryOut('podDirectories.writeHosts', uid, call, async () => {
+      const list = new FileSteps([this.pods]);
+      // Containers write into their hosts file: one that was changed is replaced, an equal one is left, since running containers hold its inode.
+      const pod = list.enter(0, checkName(uid), tolerated.absent);
+      const written = list.replace(pod, hostsFile, hostsMode, text);
+      if ((await carriedOut(this.steps, list)).status(written) < 0) throw new FileRefusal('not-found', `the pod ${uid} has no directory`);
       return null;
     });
   }
@@ -147,39 +162,27 @@ function userNamespaceOf(pods: DirectoryHandle, uid: string): UserNamespaceFile 
   }
 }
 
+interface PodContent {
+  readonly volumes: readonly string[];
+  readonly subpaths: readonly string[];
+  readonly all: readonly string[];
+}
+
 /** Volumes may hold data: only their empty directories go, and when one is not empty nothing else of the pod goes either. */
-function removeContent(pod: DirectoryHandle): void {
-  walking(pod, ['volumes'], (volumes) => {
-    for (const { name } of volumes.entries()) removeTree(volumes, name, { levels: name === csiPlugin ? volumeLevels : volumeLevels - 1, removesFiles: false });
-  });
-  walking(pod, ['volume-subpaths'], (subpaths) => {
-    for (const { name } of subpaths.entries()) removeTree(subpaths, name, { levels: subpathLevels, removesFiles: true });
-  });
-  for (const name of ['volumes', 'volume-subpaths']) pod.removeDirectory(name);
-  for (const { name } of pod.entries()) removeTree(pod, name, removeEverything);
+function removal(pods: StepRoot, uid: string, { volumes, subpaths, all }: PodContent): FileSteps {
+  const list = new FileSteps([pods]);
+  const pod = list.enter(0, uid, tolerated.absent);
+  const [volumeDirectory, subpathDirectory] = ['volumes', 'volume-subpaths'].map((name) => list.enter(pod, name, tolerated.absent)) as [number, number];
+  for (const name of volumes) list.removeTree(volumeDirectory, name, name === csiPlugin ? volumeLevels : volumeLevels - 1, false);
+  for (const name of subpaths) list.removeTree(subpathDirectory, name, subpathLevels, true);
+  for (const name of ['volumes', 'volume-subpaths']) list.removeDirectory(pod, name);
+  for (const name of all) list.removeTree(pod, name, treeLevelsMax, true);
+  list.removeDirectory(0, uid);
+  return list;
 }
 
-/** Containers write into their hosts file: one that was changed is replaced, an equal one is left, since running containers hold its inode. */
-function hostsAre(pod: DirectoryHandle, text: string): boolean {
-  const entry = pod.look(hostsFile);
-  if (entry === null || !entry.isFile() || entry.size !== BigInt(Buffer.byteLength(text)) || (entry.mode & 0o7777n) !== BigInt(hostsMode)) return false;
-  return readFileSync(pod.at(hostsFile), 'utf8') === text;
-}
-
-function newTerminationFile(directory: DirectoryHandle): string {
-  for (let attempt = 1; ; attempt++) {
-    const name = randomBytes(4).toString('hex');
-    try {
-      const fd = openSync(directory.at(name), constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, terminationFileMode);
-      try {
-        // The umask took bits away.
-        fchmodSync(fd, terminationFileMode);
-      } finally {
-        closeSync(fd);
-      }
-      return name;
-    } catch (error) {
-      if (errnoName(error) !== 'EEXIST' || attempt === terminationNamesMax) throw error;
-    }
-  }
+/** Made with its directories; a name that is taken doesn't end the list. */
+function newTerminationFile(list: FileSteps, { uid, containerName }: ContainerFiles, name: string): number {
+  const container = list.ensure(list.ensure(list.ensure(0, uid, directoryMode), 'containers', directoryMode), containerName, directoryMode);
+  return list.create(container, name, terminationFileMode, '', tolerated.present);
 }

@@ -1,31 +1,41 @@
 // Container logs on disk, as far as the agent tends them: counting restarts, links for log collectors, and taking away what is over.
 // The files themselves are the runtime's. Invariant: only below the logs root and directly in the directory of links is anything made or
 // removed, and no link is followed on the way.
-import { existsSync, readdirSync } from 'node:fs';
+import { constants, existsSync, readdirSync } from 'node:fs';
+import { constants as systemConstants } from 'node:os';
 import { restartCountOfLogDirectory } from '../../domain/values/log-paths.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { PodLogOperations } from '../../ports/outbound/pod-files.js';
-import { checkName, DirectoryHandle, walking } from './directory-handle.js';
+import { FallbackFileSteps, type FileStepOutcomes, type FileStepRunner, FileSteps, listedEntries, notDone, type StepIndex, tolerated } from '../native-linux/index.js';
+import { checkName, DirectoryHandle } from './directory-handle.js';
 import { allSteps, carryOut, errnoName, FileRefusal, inSlices } from './file-errors.js';
 import { elementsBelow } from './log-places.js';
-import { mountAtOrBelow, removeEverything, removeTree } from './remove-tree.js';
+import { treeLevelsMax } from './remove-tree.js';
+import { carriedOut, directoryNames, stepError } from './step-errors.js';
 
 const directoryMode = 0o755;
 const logSuffix = '.log';
+const absent = -systemConstants.errno.ENOENT;
 
 export interface PodLogPaths {
   /** `podLogsDir` of the configuration. */
   readonly podLogsDirectory: string;
   /** Where collectors look: /var/log/containers, or a directory of one's own. */
   readonly linksDirectory: string;
+  /** Who carries lists of steps out; plain Node when not given. */
+  readonly steps?: FileStepRunner;
 }
 
 export class FilePodLogs implements PortOf<PodLogOperations> {
+  private readonly steps: FileStepRunner;
+
   private constructor(
     private readonly paths: PodLogPaths,
     private readonly logs: DirectoryHandle,
     private readonly links: DirectoryHandle,
-  ) {}
+  ) {
+    this.steps = paths.steps ?? new FallbackFileSteps();
+  }
 
   /** Makes both directories when they are absent. Throws what the kernel says. */
   static open(paths: PodLogPaths): FilePodLogs {
@@ -44,44 +54,76 @@ export class FilePodLogs implements PortOf<PodLogOperations> {
   }
 
   nextRestartCount({ podLogDirectory, containerName }: PodLogOperations['nextRestartCount']['request'], call: Call): Promise<number> {
-    return carryOut('podLogs.nextRestartCount', `${podLogDirectory}/${containerName}`, call, () => {
-      checkName(containerName);
-      const names = walking(this.logs, [podLogDirectory, containerName], (directory) => directory.entries().map((entry) => entry.name));
-      return restartCountOfLogDirectory(names ?? []);
+    return carryOut('podLogs.nextRestartCount', `${podLogDirectory}/${containerName}`, call, async () => {
+      const list = new FileSteps([this.logs]);
+      const listed = list.list(entered(list, 0, [podLogDirectory, containerName].map(checkName)), '', false);
+      return restartCountOfLogDirectory(listedEntries((await carriedOut(this.steps, list)).text(listed)).map(({ name }) => name));
     });
   }
 
   link({ link, target }: PodLogOperations['link']['request'], call: Call): Promise<null> {
-    return carryOut('podLogs.link', link, call, () => {
+    return carryOut('podLogs.link', link, call, async () => {
       const name = this.linkName(link);
       const [directory, file] = this.logFile(target);
-      const present = walking(this.logs, directory, (logs) => logs.look(file) !== null);
-      if (present !== true) throw new FileRefusal('not-found', `${target} does not exist`);
-      this.putLink(name, target);
+      const list = new FileSteps([this.logs, this.links]);
+      const log = list.look(entered(list, 0, directory, tolerated.nothing), file);
+      const made = list.link(1, name, target, tolerated.present);
+      const look = list.look(1, name);
+      const read = list.readLink(1, name, tolerated.anything);
+      const outcomes = await this.steps.run(list);
+      const failed = outcomes.failed(list);
+      if (failed !== null && failed <= log && outcomes.status(failed) === absent) throw new FileRefusal('not-found', `${target} does not exist`);
+      if (failed !== null) throw stepError(list, outcomes, failed);
+      if (outcomes.status(made) >= 0) return null;
+      if (!isLink(outcomes.status(look))) throw new FileRefusal('already-exists', `${this.paths.linksDirectory}/${name} is there and no link`);
+      if (outcomes.text(read) !== target) await this.replaceLink(name, target);
       return null;
     });
   }
 
   removeContainerLogs({ logPaths, links }: PodLogOperations['removeContainerLogs']['request'], call: Call): Promise<null> {
-    return carryOut('podLogs.removeContainerLogs', logPaths[0] ?? links[0] ?? '', call, () => {
-      // A container that was never started has no log path.
-      const steps = logPaths.filter((path) => path !== '').map((path) => () => this.removeLogFiles(path));
-      allSteps([...steps, ...links.map((link) => () => this.removeLink(this.linkName(link)))]);
+    return carryOut('podLogs.removeContainerLogs', logPaths[0] ?? links[0] ?? '', call, async () => {
+      // A container that was never started has no log path. A bad one keeps none of the others.
+      const refused: (() => void)[] = [];
+      const logs = parsedEach(
+        logPaths.filter((path) => path !== ''),
+        (path) => this.logFile(path),
+        refused,
+      );
+      const names = parsedEach(links, (link) => this.linkName(link), refused);
+      const found = new FileSteps([this.logs, this.links]);
+      const listed = logs.map(([directory]) => found.list(entered(found, 0, directory, tolerated.anything), '', false, tolerated.anything));
+      const looks = names.map((name) => found.look(1, name, tolerated.anything));
+      const before = await this.steps.run(found);
+      const removal = new FileSteps([this.logs, this.links]);
+      logs.forEach(([directory, file], index) => {
+        // `<path>*`: rotated and compressed files too.
+        const ours = listedEntries(before.text(listed[index]!)).filter(({ name, isDirectory }) => !isDirectory && name.startsWith(file));
+        const slot = entered(removal, 0, directory, tolerated.anything);
+        for (const { name } of ours) removal.unlink(slot, name, tolerated.anything);
+      });
+      names.forEach((name, index) => {
+        const mode = before.status(looks[index]!);
+        if (isLink(mode)) removal.unlink(1, name, tolerated.anything);
+        else if (mode >= 0) refused.push(throwing(new FileRefusal('failed-precondition', `${this.paths.linksDirectory}/${name} is no link`)));
+      });
+      const after = await this.steps.run(removal);
+      allSteps([...failuresOf(found, before), ...failuresOf(removal, after), ...refused]);
       return null;
     });
   }
 
   listDirectories(_request: null, call: Call): Promise<readonly string[]> {
-    return carryOut('podLogs.listDirectories', '', call, () => this.logs.directoryNames());
+    return carryOut('podLogs.listDirectories', '', call, () => directoryNames(this.steps, this.logs));
   }
 
   removeDirectory({ name }: { readonly name: string }, call: Call): Promise<null> {
-    return carryOut('podLogs.removeDirectory', name, call, () => {
-      walking(this.logs, [name], (directory) => {
-        const mount = mountAtOrBelow(directory.where());
-        if (mount !== null) throw new FileRefusal('failed-precondition', `${mount} is still mounted`);
-      });
-      removeTree(this.logs, name, removeEverything);
+    return carryOut('podLogs.removeDirectory', name, call, async () => {
+      const list = new FileSteps([this.logs]);
+      list.enter(0, checkName(name), tolerated.absent);
+      list.noMountBelow(`${this.logs.where()}/${name}`);
+      list.removeTree(0, name, treeLevelsMax, true);
+      await carriedOut(this.steps, list);
       return null;
     });
   }
@@ -115,28 +157,11 @@ export class FilePodLogs implements PortOf<PodLogOperations> {
     }
   }
 
-  private putLink(name: string, target: string): void {
-    const present = this.links.look(name);
-    if (present !== null && !present.isSymbolicLink()) throw new FileRefusal('already-exists', `${this.paths.linksDirectory}/${name} is there and no link`);
-    if (present !== null && this.links.linkTarget(name) === target) return;
-    this.links.unlink(name);
-    this.links.link(name, target);
-  }
-
-  private removeLink(name: string): void {
-    const present = this.links.look(name);
-    if (present === null) return;
-    if (!present.isSymbolicLink()) throw new FileRefusal('failed-precondition', `${this.paths.linksDirectory}/${name} is no link`);
-    this.links.unlink(name);
-  }
-
-  /** `<path>*`: rotated and compressed files too. */
-  private removeLogFiles(path: string): void {
-    const [directory, file] = this.logFile(path);
-    walking(this.logs, directory, (logs) => {
-      const names = logs.entries().flatMap((entry) => (entry.name.startsWith(file) && !entry.isDirectory() ? [entry.name] : []));
-      allSteps(names.map((name) => () => logs.unlink(name)));
-    });
+  private async replaceLink(name: string, target: string): Promise<void> {
+    const list = new FileSteps([this.links]);
+    list.unlink(0, name);
+    list.link(0, name, target);
+    await carriedOut(this.steps, list);
   }
 
   /** The directories from the logs root, and the file's name. */
@@ -152,4 +177,39 @@ export class FilePodLogs implements PortOf<PodLogOperations> {
     if (elements.length !== 1) throw new FileRefusal('permission-denied', `${path} is not directly in ${this.paths.linksDirectory}`);
     return elements[0]!;
   }
+}
+
+/** The last of the directories below one; what is done in it is passed over when one of them is absent. */
+function entered(list: FileSteps, root: number, elements: readonly string[], tolerates: number = tolerated.absent): number {
+  return elements.reduce((directory, name) => list.enter(directory, name, tolerates), root);
+}
+
+function isLink(mode: number): boolean {
+  return mode >= 0 && (mode & constants.S_IFMT) === constants.S_IFLNK;
+}
+
+/** Each that can be read; the others' failures go to `refused`. */
+function parsedEach<T>(paths: readonly string[], parse: (path: string) => T, refused: (() => void)[]): T[] {
+  return paths.flatMap((path) => {
+    try {
+      return [parse(path)];
+    } catch (error) {
+      refused.push(throwing(error));
+      return [];
+    }
+  });
+}
+
+function throwing(error: unknown): () => void {
+  return () => {
+    throw error;
+  };
+}
+
+/** What failed although the list went on; absence is success. */
+function failuresOf(list: FileSteps, outcomes: FileStepOutcomes): (() => void)[] {
+  return list.steps.flatMap((_, index: StepIndex) => {
+    const status = outcomes.status(index);
+    return status >= 0 || status === notDone || status === absent ? [] : [throwing(stepError(list, outcomes, index))];
+  });
 }

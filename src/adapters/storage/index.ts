@@ -11,3 +11,4 @@ export { FilePullRecords } from './file-pull-records.js';
 export { FileSubPaths } from './file-sub-paths.js';
 export { FileVolumeMounts, mountHelperDirectories, type VolumeMountPaths } from './file-volume-mounts.js';
 export { StateDirectory } from './state-directory.js';
+export { carriedOut, stepError } from './step-errors.js';

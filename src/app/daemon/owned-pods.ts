@@ -2,6 +2,7 @@
 // else of the pod is, and it is taken away only when nothing of the pod is left; so an agent that was killed at any point knows its pods again.
 // Marks of pods that are gone go when there are twice as many as were kept the last time, so that an agent that runs for months keeps few.
 import { mkdirSync, readdirSync, rmdirSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { KubeletOperations } from '../../domain/agent/kubelet.js';
 import type { Command } from '../../domain/kernel/machine.js';
@@ -20,6 +21,8 @@ export class OwnedPods {
   private lookAt = fewMarks;
   private isLooking = false;
   private onHost: (() => Promise<ReadonlySet<string>>) | null = null;
+  /** Marks that are being made. */
+  private readonly marking = new Map<string, Promise<void>>();
 
   /** Throws what the kernel says. */
   constructor(rootDirectory: string) {
@@ -32,18 +35,28 @@ export class OwnedPods {
     return this.known;
   }
 
-  /** To be told of each command before it is carried out. */
-  note(command: Command<KubeletOperations>): void {
+  /** To be told of each command before it is carried out; null when it needn't be waited for. Rejects with what the kernel says. */
+  note(command: Command<KubeletOperations>): Promise<void> | null {
     const uid = podOf(command);
-    if (uid === null || this.known.has(uid) || uid.includes('/') || uid === '.' || uid === '..') return;
-    mkdirSync(join(this.directory, uid), { recursive: true, mode: directoryMode });
-    this.known.add(uid);
-    if (this.known.size >= this.lookAt) void this.forgetGone();
+    if (uid === null || this.known.has(uid) || uid.includes('/') || uid === '.' || uid === '..') return null;
+    const marking = this.marking.get(uid) ?? this.mark(uid);
+    this.marking.set(uid, marking);
+    return marking;
   }
 
   /** From now on, marks are held against what the host has of pods, by uid. A look that fails is made again after as many further pods. */
   forgetBy(onHost: () => Promise<ReadonlySet<string>>): void {
     this.onHost = onHost;
+  }
+
+  private async mark(uid: string): Promise<void> {
+    try {
+      await mkdir(join(this.directory, uid), { recursive: true, mode: directoryMode });
+      this.known.add(uid);
+    } finally {
+      this.marking.delete(uid);
+    }
+    if (this.known.size >= this.lookAt) void this.forgetGone();
   }
 
   private async forgetGone(): Promise<void> {

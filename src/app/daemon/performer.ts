@@ -15,12 +15,13 @@ export function performer(ports: KubeletPorts, owned: OwnedPods | null): (comman
     return (request, call) => adapter[operation]!(request, call);
   };
   return (command, call) => {
-    owned?.note(command);
-    let method = methods.get(command.op);
-    if (method === undefined) {
-      method = methodOf(command.op);
-      methods.set(command.op, method);
+    let found = methods.get(command.op);
+    if (found === undefined) {
+      found = methodOf(command.op);
+      methods.set(command.op, found);
     }
-    return method(command.request, call);
+    const method = found;
+    const marked = owned?.note(command) ?? null;
+    return marked === null ? method(command.request, call) : marked.then(() => method(command.request, call));
   };
 }

@@ -59,11 +59,6 @@ export function childCgroups(path: string): string[] {
   return absentIsEmpty(() => readdirSync(path, { withFileTypes: true })).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
 }
 
-/** Names of everything directly below, cgroups and their files: much cheaper, for who knows the names apart. */
-export function entryNames(path: string): string[] {
-  return absentIsEmpty(() => readdirSync(path));
-}
-
 function absentIsEmpty<T>(read: () => T[]): T[] {
   try {
     return read();

@@ -1,18 +1,29 @@
 // Making and removing cgroups in every tree of the host. A name is a list of elements from the root of the trees.
-// Resource values are written into the directories that `directories` names, by who knows the values.
+// Resource values are written into the directories that `directories` names, by who knows the values. What is done at each pod's start and end are
+// lists of steps that don't hold up the event loop: the kernel takes a lock of all cgroups for each, and others wait for it, too.
 // Invariant: what a failed `make` made is removed again; removal goes children first and never outside the cgroup it was asked for.
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { errnoName } from '../../storage/index.js';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { byPath, type FileStepRunner, FileSteps, listedEntries, type StepIndex, tolerated } from '../../native-linux/index.js';
+import { carriedOut, errnoName, FileRefusal, stepError } from '../../storage/index.js';
 import type { CgroupLayout } from './cgroup-layout.js';
-import { cgroupLevelsMax, childCgroups } from './cgroup-processes.js';
+import { cgroupLevelsMax } from './cgroup-processes.js';
 
 const directoryMode = 0o755;
+const absent = -constants.errno.ENOENT;
+/** A list of CPUs or controllers has some hundred. */
+const valueBytesMax = 65_536;
 /** A pod's cgroup without one of these, where the host has it, is not a pod's cgroup. */
 const neededUnified = ['cpu', 'cpuset', 'memory', 'hugetlb', 'pids'];
 const neededSeparate: ReadonlySet<string> = new Set(['cpu', 'cpuacct', 'cpuset', 'memory', 'systemd', 'pids', 'hugetlb']);
+/** A fresh v1 cpuset has no CPU and no memory node, and takes no process before it has. */
+const inheritedFiles = ['cpuset.cpus', 'cpuset.mems'];
 
 export class CgroupTree {
-  constructor(readonly layout: CgroupLayout) {}
+  constructor(
+    readonly layout: CgroupLayout,
+    private readonly steps: FileStepRunner,
+  ) {}
 
   /** The cgroup's directory in each tree. */
   directories(name: readonly string[]): string[] {
@@ -26,24 +37,24 @@ export class CgroupTree {
   }
 
   /** The trees in which it is missing, or the controllers that it lacks; none when it is whole. */
-  missing(name: readonly string[]): string[] {
-    if (this.layout.version === 2) return this.missingControllers(name) ?? ['cgroup.controllers'];
+  async missing(name: readonly string[]): Promise<string[]> {
+    if (this.layout.version === 2) return (await this.missingControllers(name)) ?? ['cgroup.controllers'];
     const needed = this.layout.hierarchies.filter(({ controllers }) => controllers.some((controller) => neededSeparate.has(controller)));
-    return needed.map(({ mountPoint }) => directoryOf(mountPoint, name)).filter((directory) => !existsSync(directory));
+    const directories = needed.map(({ mountPoint }) => directoryOf(mountPoint, name));
+    const list = new FileSteps([]);
+    const looks = directories.map((directory) => list.look(byPath, directory, tolerated.anything));
+    const outcomes = await this.steps.run(list);
+    return directories.filter((_, index) => outcomes.status(looks[index]!) < 0);
   }
 
   /** Makes it with its parents in each tree. Answers with whether any directory was made for it. */
-  make(name: readonly string[]): boolean {
+  async make(name: readonly string[]): Promise<boolean> {
     const made: string[] = [];
     try {
-      for (const { mountPoint, controllers } of this.layout.hierarchies) {
-        makeDirectories(mountPoint, name, made);
-        // Also of one that was there: a kill may have come between the two steps.
-        if (controllers.includes('cpuset')) inheritCpuset(mountPoint, name);
-      }
-      if (this.layout.version === 2 && this.missingControllers(name)?.length !== 0) this.enableControllers(name);
+      await this.makeDirectories(name, made);
+      if (this.layout.version === 2 && (await this.missingControllers(name))?.length !== 0) this.enableControllers(name);
     } catch (error) {
-      this.unmake(made);
+      await this.unmake(made);
       throw error;
     }
     const own = new Set(this.directories(name));
@@ -51,25 +62,92 @@ export class CgroupTree {
   }
 
   /** One try. False when something in it is busy: a process that has not ended, a child that was just made. Absent: true. */
-  remove(name: readonly string[]): boolean {
-    return this.possibleDirectories(name)
-      .map((directory) => removeWithChildren(directory, cgroupLevelsMax))
-      .every(Boolean);
+  remove(name: readonly string[]): Promise<boolean> {
+    return this.removeDirectories(this.possibleDirectories(name));
   }
 
-  private unmake(made: readonly string[]): void {
-    for (const directory of made.toReversed()) removeWithChildren(directory, cgroupLevelsMax);
+  /** Names of the cgroups directly below one, in any of its trees. */
+  async childNames(name: readonly string[]): Promise<Set<string>> {
+    const list = new FileSteps([]);
+    for (const directory of this.possibleDirectories(name)) list.list(byPath, directory, true, tolerated.absent);
+    const outcomes = await carriedOut(this.steps, list);
+    return new Set(list.steps.flatMap((_, index) => listedEntries(outcomes.text(index)).map((entry) => entry.name)));
+  }
+
+  private async removeDirectories(directories: readonly string[]): Promise<boolean> {
+    const list = new FileSteps([]);
+    for (const directory of directories) list.removeDirectories(byPath, directory, cgroupLevelsMax);
+    const outcomes = await carriedOut(this.steps, list);
+    return directories.every((_, index) => outcomes.status(index) === 1);
+  }
+
+  /** Only what is empty: others may have made theirs in a parent meanwhile. */
+  private async unmake(made: readonly string[]): Promise<void> {
+    const list = new FileSteps([]);
+    for (const directory of made.toReversed()) list.removeDirectory(byPath, directory, tolerated.anything);
+    await this.steps.run(list);
+  }
+
+  /** The last level is tried first: at a pod's start its parents are there. */
+  private async makeDirectories(name: readonly string[], made: string[]): Promise<void> {
+    const first = await this.makeLevel(name, made);
+    if (first === 'made') return;
+    // Nothing can be made at the root of a tree.
+    if (name.length <= 1) throw first.error;
+    await this.makeDirectories(name.slice(0, -1), made);
+    const second = await this.makeLevel(name, made);
+    if (second !== 'made') throw second.error;
+  }
+
+  /** One directory in each tree, and what it inherits. Parents may lack, or be there without what is to be inherited. */
+  private async makeLevel(name: readonly string[], made: string[]): Promise<'made' | { readonly error: Error }> {
+    const list = new FileSteps([]);
+    const directories = this.directories(name);
+    const makings = directories.map((directory) => list.makeDirectory(byPath, directory, directoryMode, tolerated.both));
+    const inherited = this.inheritedValues(list, name);
+    const outcomes = await this.steps.run(list);
+    directories.forEach((directory, index) => {
+      if (outcomes.status(makings[index]!) >= 0) made.push(directory);
+    });
+    const failed = outcomes.failed(list) ?? makings.find((step) => outcomes.status(step) === absent) ?? null;
+    if (failed !== null && outcomes.status(failed) !== absent) throw stepError(list, outcomes, failed);
+    if (failed !== null) return { error: stepError(list, outcomes, failed) };
+    const lacking = inherited.filter(({ own }) => outcomes.text(own).trim() === '');
+    const empty = lacking.find(({ above }) => outcomes.text(above).trim() === '');
+    if (empty !== undefined) return { error: new FileRefusal('failed-precondition', `nothing to inherit for ${empty.path}`) };
+    const writes = new FileSteps([]);
+    for (const { path, above } of lacking) writes.write(byPath, path, outcomes.text(above).trim());
+    if (lacking.length > 0) await carriedOut(this.steps, writes);
+    return 'made';
+  }
+
+  /** Also of a directory that was there: a kill may have come between making it and writing into it. */
+  private inheritedValues(list: FileSteps, name: readonly string[]): { readonly path: string; readonly own: StepIndex; readonly above: StepIndex }[] {
+    const cpusets = this.layout.hierarchies.filter(({ controllers }) => controllers.includes('cpuset'));
+    return cpusets.flatMap(({ mountPoint }) =>
+      inheritedFiles.map((file) => {
+        const path = `${directoryOf(mountPoint, name)}/${file}`;
+        const above = `${directoryOf(mountPoint, name.slice(0, -1))}/${file}`;
+        return { path, own: list.read(byPath, path, valueBytesMax, tolerated.absent), above: list.read(byPath, above, valueBytesMax, tolerated.absent) };
+      }),
+    );
   }
 
   /** Null when the cgroup does not exist. */
-  private missingControllers(name: readonly string[]): string[] | null {
+  private async missingControllers(name: readonly string[]): Promise<string[] | null> {
     const mountPoint = this.layout.hierarchies[0]!.mountPoint;
-    const present = controllersIn(`${directoryOf(mountPoint, name)}/cgroup.controllers`);
-    const available = controllersIn(`${mountPoint}/cgroup.controllers`) ?? [];
-    return present === null ? null : neededUnified.filter((controller) => available.includes(controller) && !present.includes(controller));
+    const list = new FileSteps([]);
+    const [own, root] = [name, []].map((of) => list.read(byPath, `${directoryOf(mountPoint, of)}/cgroup.controllers`, valueBytesMax, tolerated.anything)) as [number, number];
+    const outcomes = await this.steps.run(list);
+    if (outcomes.status(own) < 0 && !isGone(outcomes.status(own))) throw stepError(list, outcomes, own);
+    const [present, available] = [own, root].map((step) => outcomes.text(step).split(/\s+/).filter(Boolean)) as [string[], string[]];
+    return outcomes.status(own) < 0 ? null : neededUnified.filter((controller) => available.includes(controller) && !present.includes(controller));
   }
 
-  /** Every cgroup above it passes on all controllers that the host has: a child has what its parent passes on. */
+  /**
+   * Every cgroup above it passes on all controllers that the host has: a child has what its parent passes on. Once a class of pods, so it may
+   * hold up the loop.
+   */
   private enableControllers(name: readonly string[]): void {
     const mountPoint = this.layout.hierarchies[0]!.mountPoint;
     const available = controllersIn(`${mountPoint}/cgroup.controllers`) ?? [];
@@ -84,49 +162,13 @@ export class CgroupTree {
   }
 }
 
+/** Removed, before or after its file was opened. */
+function isGone(status: number): boolean {
+  return status === absent || status === -constants.errno.ENODEV;
+}
+
 function directoryOf(mountPoint: string, name: readonly string[]): string {
   return name.length === 0 ? mountPoint : `${mountPoint}/${name.join('/')}`;
-}
-
-/** The last one is tried first: at a pod's start its parents are there. */
-function makeDirectories(mountPoint: string, name: readonly string[], made: string[]): void {
-  const directory = directoryOf(mountPoint, name);
-  try {
-    mkdirSync(directory, { mode: directoryMode });
-    made.push(directory);
-  } catch (error) {
-    if (errnoName(error) === 'EEXIST') return;
-    if (errnoName(error) !== 'ENOENT' || name.length <= 1) throw error;
-    makeDirectories(mountPoint, name.slice(0, -1), made);
-    mkdirSync(directory, { mode: directoryMode });
-    made.push(directory);
-  }
-}
-
-/** A fresh v1 cpuset has no CPU and no memory node, and takes no process before it has. */
-function inheritCpuset(mountPoint: string, name: readonly string[]): void {
-  if (name.length === 0) return;
-  for (const file of ['cpuset.cpus', 'cpuset.mems']) {
-    const path = `${directoryOf(mountPoint, name)}/${file}`;
-    if (readFileSync(path, 'latin1').trim() !== '') continue;
-    inheritCpuset(mountPoint, name.slice(0, -1));
-    writeFileSync(path, readFileSync(`${directoryOf(mountPoint, name.slice(0, -1))}/${file}`, 'latin1').trim(), { flag: 'r+' });
-  }
-}
-
-/** Whether the directory is gone now. */
-function removeWithChildren(directory: string, levels: number): boolean {
-  try {
-    rmdirSync(directory);
-    return true;
-  } catch (error) {
-    if (errnoName(error) === 'ENOENT') return true;
-    if (errnoName(error) !== 'EBUSY' && errnoName(error) !== 'ENOTEMPTY') throw error;
-  }
-  if (levels === 0) return false;
-  const children = childCgroups(directory);
-  if (children.length === 0 || !children.map((child) => removeWithChildren(`${directory}/${child}`, levels - 1)).every(Boolean)) return false;
-  return removeWithChildren(directory, 0);
 }
 
 /** Null when there is no such file. */

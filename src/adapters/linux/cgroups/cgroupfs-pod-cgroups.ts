@@ -4,9 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Call, PortOf } from '../../../ports/operation.js';
 import type { PodCgroupOperations } from '../../../ports/outbound/pod-files.js';
 import { PortError } from '../../../ports/port-error.js';
+import { FallbackFileSteps, type FileStepRunner } from '../../native-linux/index.js';
 import { carryOut, checkName, FileRefusal } from '../../storage/index.js';
 import { type CgroupLayout, readCgroupLayout } from './cgroup-layout.js';
-import { countProcesses, entryNames, killProcesses, killUnified, thaw } from './cgroup-processes.js';
+import { countProcesses, killProcesses, killUnified, thaw } from './cgroup-processes.js';
 import { CgroupTree } from './cgroup-tree.js';
 
 /** Waits double from 1 ms: about a second in all, in which a killed process has ended unless the kernel holds it. */
@@ -20,6 +21,8 @@ export interface CgroupfsOptions {
   readonly podsCgroup: readonly string[];
   /** How cgroups are mounted; read from the host when not given. */
   readonly layout?: CgroupLayout;
+  /** Who carries lists of steps out; plain Node when not given. */
+  readonly steps?: FileStepRunner;
 }
 
 export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
@@ -29,7 +32,7 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
   constructor(options: CgroupfsOptions) {
     this.root = options.podsCgroup.map(checkName);
     if (this.root.length === 0) throw new FileRefusal('invalid-argument', 'the pods need a cgroup of their own');
-    this.tree = new CgroupTree(options.layout ?? readCgroupLayout('/proc/self/mountinfo'));
+    this.tree = new CgroupTree(options.layout ?? readCgroupLayout('/proc/self/mountinfo'), options.steps ?? new FallbackFileSteps());
   }
 
   get version(): 1 | 2 {
@@ -37,12 +40,12 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
   }
 
   ensure({ name }: PodCgroupOperations['ensure']['request'], call: Call): Promise<{ readonly created: boolean }> {
-    return carryOut('podCgroups.ensure', `/${name.join('/')}`, call, () => {
+    return carryOut('podCgroups.ensure', `/${name.join('/')}`, call, async () => {
       this.check(name);
-      const created = this.tree.make(name);
-      const missing = this.tree.missing(name);
+      const created = await this.tree.make(name);
+      const missing = await this.tree.missing(name);
       if (missing.length === 0) return { created };
-      if (created) this.tree.remove(name);
+      if (created) await this.tree.remove(name);
       const what = this.version === 2 ? 'controllers' : 'paths';
       throw new FileRefusal('failed-precondition', `cgroup [${name.map((element) => JSON.stringify(element)).join(' ')}] has some missing ${what}: ${missing.join(', ')}`);
     });
@@ -52,7 +55,7 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
     const subject = `/${name.join('/')}`;
     return carryOut('podCgroups.destroy', subject, call, async () => {
       this.check(name);
-      for (let tries = 0; !this.tree.remove(name); tries++) {
+      for (let tries = 0; !(await this.tree.remove(name)); tries++) {
         this.kill(name);
         if (tries === removalTriesMax)
           throw new FileRefusal('failed-precondition', `${subject} is busy: ${countProcesses(this.tree.possibleDirectories(name))} processes are left`);
@@ -64,23 +67,20 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
   }
 
   exists({ name }: PodCgroupOperations['exists']['request'], call: Call): Promise<boolean> {
-    return carryOut('podCgroups.exists', `/${name.join('/')}`, call, () => {
+    return carryOut('podCgroups.exists', `/${name.join('/')}`, call, async () => {
       this.check(name);
-      return this.tree.missing(name).length === 0;
+      return (await this.tree.missing(name)).length === 0;
     });
   }
 
   list(_request: null, call: Call): Promise<PodCgroupOperations['list']['reply']> {
-    return carryOut('podCgroups.list', `/${this.root.join('/')}`, call, () => {
+    return carryOut('podCgroups.list', `/${this.root.join('/')}`, call, async () => {
       const found = new Map<string, { readonly uid: string; readonly name: readonly string[] }>();
       for (const below of qosParents) {
         const parent = [...this.root, ...below];
-        for (const directory of this.tree.possibleDirectories(parent)) {
-          // No file of the kernel's in a cgroup has such a name.
-          for (const child of entryNames(directory)) {
-            const uid = podUidOf(child);
-            if (uid !== null) found.set(`${below.join('/')}/${child}`, { uid, name: [...parent, child] });
-          }
+        for (const child of await this.tree.childNames(parent)) {
+          const uid = podUidOf(child);
+          if (uid !== null) found.set(`${below.join('/')}/${child}`, { uid, name: [...parent, child] });
         }
       }
       return [...found.values()].sort((a, b) => (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0));
