@@ -7,7 +7,7 @@ import type { Address } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
 
 export const syncLoopAddress: Address = { machine: 'sync-loop', key: '' };
-const maxPodsAStep = 8;
+const maxPodsAStep = 2;
 /** Until the next of them: whoever runs the agent does other things in between. */
 const sliceGap: Micros = 1_000;
 
