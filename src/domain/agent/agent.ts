@@ -36,7 +36,7 @@ import { letEndedGo } from './ended-pods.js';
 import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
 import { beginImageCollection, imageCollectionAddress, imageCollectionReplied, planImageCollection } from './image-collection.js';
 import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotation } from './log-rotation.js';
-import { beginRelist, requestPodRelist } from './looks.js';
+import { beginRelist, podRelistDue, podRelistMachine, requestPodRelist } from './looks.js';
 import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
 import { warnOfNode } from './node-warnings.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
@@ -281,6 +281,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case overdueKillMachine:
       endOverdue(context, address.key);
+      return;
+    case podRelistMachine:
+      podRelistDue(context, address.key);
       return;
     case podCertificateMachine:
       certificateWoken(context, address.key);

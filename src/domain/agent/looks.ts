@@ -3,6 +3,7 @@ import { isPodRelistDue } from '../pleg/pleg.js';
 import type { AgentContext } from './agent-context.js';
 
 export const relistAddress = { machine: 'relist', key: '' } as const;
+export const podRelistMachine = 'relist-pod';
 /** Pods looked at side by side; more wait. */
 const maxLooks = 32;
 
@@ -24,6 +25,16 @@ export function beginRelist(context: AgentContext): void {
 export function requestPodRelist(context: AgentContext, uid: string): void {
   context.state.relist.requests.set(uid, context.turn.now);
   beginLooks(context);
+}
+
+/** Asks for a look at one pod when one that is polled would show what has just happened to it. */
+export function planPodRelist({ turn, state }: AgentContext, uid: string): void {
+  turn.wakeAt({ machine: podRelistMachine, key: uid }, turn.now + state.settings.relistPeriod);
+}
+
+/** A planned look is due; of a pod that is gone by now nobody wants to know. */
+export function podRelistDue(context: AgentContext, uid: string): void {
+  if (context.state.workers.records.has(uid)) requestPodRelist(context, uid);
 }
 
 /** Begins what waits: a full look that is due, else the looks at single pods, as many as may go on at once. */

@@ -22,6 +22,7 @@ import { forgetRelease } from '../volume-manager/release-volumes.js';
 import type { AgentContext } from './agent-context.js';
 import { noteRunEnded } from './clean-up-needs.js';
 import { endPredecessors } from './inherited-pods.js';
+import { planPodRelist } from './looks.js';
 import { reconcileMirror } from './mirror-pods.js';
 import { computeStatus, refreshStatus, setStatus, showEnded, showStartFailures, terminateStatus, withTermination } from './pod-statuses.js';
 import { isPrepared, setUnprepared } from './prepared-pods.js';
@@ -158,6 +159,8 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   state.runs.delete(run.uid);
   turn.wakeAt({ machine: 'pod', key: run.uid }, null);
   runFinished(state.workers, run.uid, conclude(context, run), turn.now, effects);
+  // Of what a failed call has left, a container that never ran, no runtime need tell. One that is polled shows it within a second.
+  if (state.settings.runtimeTellsChanges && run.results.some(hasFailed)) planPodRelist(context, run.uid);
   if (run.operation.op !== 'syncPod') noteRunEnded(context, run.uid);
   // What was held back while containers could run may be told now.
   if (run.operation.op !== 'syncPod') {
@@ -202,6 +205,11 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
     default:
       return unreachable(run.operation);
   }
+}
+
+/** Not: waits for its time. */
+function hasFailed({ error }: ActionResult): boolean {
+  return error !== null && error.retryAt === null;
 }
 
 function isFailedStart({ action, error }: ActionResult): boolean {
