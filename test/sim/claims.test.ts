@@ -1,6 +1,7 @@
 // Claims and what they are bound to, volumes of servers, and of other pods: what is looked up, mounted, refused, told, and taken down.
 import t from 'tap';
 import { measuredVolumes } from '../../src/domain/volume-manager/measured-volumes.js';
+import type { FaultRule } from '../../src/sim/index.js';
 import { minute, VolumeRun } from './volume-run.js';
 
 const claimed = (readOnly = false) => [{ name: 'd', persistentVolumeClaim: { claimName: 'c', ...(readOnly ? { readOnly } : {}) } }];
@@ -28,6 +29,28 @@ t.test('a local volume: bound for the pod, its group’s, seen by the container,
   t.strictSame(run.mounts(), []);
   t.equal(run.host.state.hostPaths.get('/mnt/disk'), 'directory');
   t.strictSame(run.cluster.violations, []);
+});
+
+t.test('a walk through a large volume is told of once it has taken half a minute, and only then', async (t) => {
+  const begins = 'Setting volume ownership for';
+  const advice =
+    'consider using OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods';
+  for (const [minutes, told] of [
+    [0.4, false],
+    [2, true],
+  ] as const) {
+    const delay: FaultRule = { operation: 'volumeMounts.setOwnership', trigger: { nth: 1 }, action: { kind: 'delay', moment: 'before', micros: minutes * minute } };
+    const run = new VolumeRun({ faults: [delay] });
+    run.host.volumes.putHostPath('/mnt/disk', 'directory');
+    run.volume('pv', local, run.claim('c', 'pv'));
+    const uid = run.pod('a', claimed(), { securityContext: { fsGroup: 2000 } });
+    run.until('it runs', () => run.phase('a') === 'Running', 5 * minute);
+    const text = `${begins} ${uid}/volumes/kubernetes.io~local-volume/pv is taking longer than expected, ${advice}`;
+    t.strictSame(run.said('a', 'VolumePermissionChangeInProgress'), told ? [text] : [], `${minutes} min`);
+    run.run(2 * minute);
+    run.gone('a', uid);
+    t.strictSame(run.cluster.violations, []);
+  }
 });
 
 t.test('one claim in two volumes of a pod is one mount; a second pod has its own, and is told of another group', async (t) => {

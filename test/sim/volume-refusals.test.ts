@@ -17,6 +17,24 @@ const rows: readonly (readonly [sentence: string, volume: Volume, message: strin
   ['a config map that isn’t there', config({ name: 'none' }), setUp('configmap "none" not found')],
   ['a secret that isn’t there', { name: 'v', secret: { secretName: 'none', defaultMode: 0o644 } }, setUp('secret "none" not found')],
   ['an optional one that isn’t there', config({ name: 'none', optional: true }), null],
+  ['an optional secret that isn’t there', { name: 'v', secret: { secretName: 'none', optional: true, defaultMode: 0o644 } }, null],
+  [
+    'a key that isn’t in a secret',
+    { name: 'v', secret: { secretName: 'kept', defaultMode: 0o644, items: [{ key: 'none', path: 'x' }] } },
+    setUp('references non-existent secret key: none'),
+  ],
+  ['an optional key that isn’t in a secret', { name: 'v', secret: { secretName: 'kept', optional: true, defaultMode: 0o644, items: [{ key: 'none', path: 'x' }] } }, null],
+  [
+    'a driver that isn’t registered',
+    { name: 'v', csi: { driver: 'd.example.com' } },
+    setUp('kubernetes.io/csi: mounter.SetUpAt failed to get CSI client: driver name d.example.com not found in the list of registered CSI drivers'),
+  ],
+  ['a name of a file that is too long', config({ items: [{ key: 'a', path: 'x'.repeat(256) }] }), setUp('invalid path: filenames must be less than or equal to 255 characters')],
+  [
+    'a file and a directory of one name',
+    projected({ configMap: { name: 'there', items: [{ key: 'a', path: 'x' }] } }, { configMap: { name: 'there', items: [{ key: 'b', path: 'x/y' }] } }),
+    /^MountVolume\.SetUp failed for volume "v" : .*x/,
+  ],
   ['a key that isn’t there', config({ items: [{ key: 'none', path: 'x' }] }), setUp('configmap references non-existent config key: none')],
   ['an optional key that isn’t there', config({ optional: true, items: [{ key: 'none', path: 'x' }] }), null],
   ['two sources of one path: the later counts', projected({ configMap: { name: 'there' } }, { configMap: { name: 'there', items: [{ key: 'b', path: 'a' }] } }), null],
@@ -54,6 +72,7 @@ for (const [sentence, volume, message, faults = []] of rows) {
   t.test(sentence, async (t) => {
     const run = new VolumeRun({ faults });
     run.admin.create('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'there', namespace: 'default' }, data: { a: '1', b: '2' } });
+    run.admin.create('secrets', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'kept', namespace: 'default' }, data: { a: 'MQ==' } });
     const uid = run.pod('bad', [volume]);
     if (message === null || faults.length > 0) {
       run.until('it runs', () => run.phase('bad') === 'Running');
@@ -152,4 +171,30 @@ t.test('modes that are none are refused by the API, or by the node', async (t) =
       t.not(run.phase('bad'), 'Running');
     }
   }
+});
+
+t.test('a disk that stays full: told again and again, nothing starts, and what needs no room runs; with room it starts', async (t) => {
+  const full: FaultRule = {
+    operation: 'podVolumes.write',
+    trigger: { probability: 1, untilMicros: 5 * minute },
+    action: { kind: 'error', moment: 'before', error: 'resource-exhausted', message: 'write /x: no space left on device' },
+  };
+  const run = new VolumeRun({ faults: [full] });
+  run.admin.create('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'there', namespace: 'default' }, data: { a: '1' } });
+  const waits = (name: string) => {
+    const { initContainerStatuses = [], containerStatuses = [] } = (run.admin.get('pods', name).body.status ?? {}) as Readonly<
+      Record<string, { state: { waiting?: { reason: string } } }[]>
+    >;
+    return [...initContainerStatuses, ...containerStatuses].map(({ state }) => state.waiting?.reason);
+  };
+  const volumeMounts = [{ name: 'v', mountPath: '/v' }];
+  run.pod('bad', [config({})]);
+  run.pod('begun', [config({})], { initContainers: [{ name: 'init', image: 'app:1', volumeMounts }] });
+  run.pod('good', [{ name: 'work', emptyDir: {} }]);
+  run.run(2 * minute);
+  t.strictSame([...new Set(run.said('bad'))], [setUp('write /x: no space left on device')]);
+  t.strictSame([waits('bad'), waits('begun'), run.phase('good')], [['ContainerCreating'], ['PodInitializing', 'PodInitializing'], 'Running']);
+  t.strictSame([run.phase('bad'), run.phase('begun')], ['Pending', 'Pending']);
+  run.until('it starts', () => run.phase('bad') === 'Running', 6 * minute);
+  t.strictSame(run.cluster.violations, []);
 });

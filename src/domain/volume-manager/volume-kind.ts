@@ -93,6 +93,8 @@ export interface VolumeScene {
   /** How large the volume is on this node from now on. */
   resized(size: number | 'refused' | null): void;
   readonly context: VolumeContext;
+  /** `late` is called then, if the command that is being asked for is not answered by that time. */
+  remindAt(at: Micros): void;
   /** Sends a command; its answer comes to `replied`. */
   ask<Name extends keyof AgentOperations>(op: Name, request: CommandFor<AgentOperations, Name>['request'], timeout?: Micros | null): VolumeStep;
 }
@@ -100,6 +102,8 @@ export interface VolumeScene {
 export interface VolumeProcedure<Work = never> {
   readonly begin: (scene: VolumeScene) => Work;
   readonly decide: (work: Work, scene: VolumeScene) => VolumeStep;
+  /** The time of `remindAt` has come, and the command is not answered yet. */
+  readonly late?: (work: Work, scene: VolumeScene) => void;
   /** Takes an answer. A step: the procedure is over with it; null: `decide` goes on. */
   readonly replied: (work: Work, reply: Reply<AgentOperations>, scene: VolumeScene) => VolumeStep | null;
 }
@@ -167,6 +171,7 @@ export function byVolumeMode(fileSystem: VolumeProcedure<never>, block: VolumePr
   return {
     begin: (scene) => of(scene).begin(scene),
     decide: (work, scene) => of(scene).decide(work, scene),
+    late: (work, scene) => of(scene).late?.(work, scene),
     replied: (work, reply, scene) => of(scene).replied(work, reply, scene),
   };
 }

@@ -112,6 +112,14 @@ export function volumeWoken(manager: VolumeManager, volumeName: string, context:
   const operation = manager.operations.get(volumeName);
   if (operation === undefined) manager.dirty.add(volumeName);
   else if (operation.waiting) advance(manager, operation, context);
+  else remind(manager, operation, context);
+}
+
+/** A command takes long. */
+function remind(manager: VolumeManager, operation: VolumeOperation, context: VolumeContext): void {
+  const [stage] = operation.stages;
+  const procedure = stage === undefined ? null : (procedureOf(manager, operation, stage) as VolumeProcedure<object> | null);
+  if (operation.work !== null) procedure?.late?.(operation.work, sceneOf(manager, operation, context));
 }
 
 /** Data that volumes of the pod may wait for has come. Also of one that has ended: what is being mounted for it is taken down once it has come. */
@@ -208,6 +216,7 @@ function sceneOf(manager: VolumeManager, operation: VolumeOperation, context: Vo
     devicePath: actual?.devicePath ?? '',
     otherPods: [...(actual?.pods.keys() ?? [])].filter((other) => other !== uid),
     context,
+    remindAt: (at) => context.turn.wakeAt(volumeAddressOf(volumeName), at),
     ask: (op, request, timeout = null) => {
       context.turn.ask(op, volumeAddressOf(volumeName), slot, request, timeout);
       return { kind: 'asked' };

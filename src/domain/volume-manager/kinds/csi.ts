@@ -8,12 +8,10 @@ import type { CSIDriver } from '../../../ports/model/storage.js';
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { VolumePlace } from '../../../ports/outbound/volume-mounts.js';
 import type { Outcome } from '../../../ports/port-error.js';
-import { assert } from '../../kernel/assert.js';
 import type { Reply } from '../../kernel/machine.js';
 import { appliesFsGroup, type CsiMountFacts, csiCallFailed, planCsiPublish } from '../../volumes/csi-mount.js';
 import { csiDriverName, csiPlugin, csiTargetPath, csiVolumeHandle } from '../../volumes/csi-volume.js';
 import { type CsiReconstruction, csiDataText, reconstructCsiVolume } from '../../volumes/csi-volume-data.js';
-import { fsGroupMode } from '../../volumes/volume-ownership.js';
 import { escapeName, specName, type VolumeSpec } from '../../volumes/volume-spec.js';
 import { byVolumeMode, done, failed, procedure, type VolumeContext, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { blockDeviceOf } from './block-mapping.js';
@@ -21,6 +19,7 @@ import { csiBlock } from './csi-block.js';
 import { csiExpand } from './csi-expansion.js';
 import { asItWas, type CsiCollected, collect, collected, csiTimeout, driverOf, newCollected } from './csi-facts.js';
 import { csiMountDevice, csiUnmountDevice } from './csi-staging.js';
+import { giveToGroup, tellLongWalk } from './group-walk.js';
 import { viewOf } from './own-directory.js';
 
 interface PublishWork extends CsiCollected {
@@ -42,18 +41,11 @@ function decidePublish(work: PublishWork, scene: VolumeScene): VolumeStep {
     work.facts = got.facts;
   }
   if (work.phase === 'labels') return scene.ask('volumeMounts.hasLabels', { place });
-  if (work.phase === 'own') return own(scene, place);
+  if (work.phase === 'own') return giveToGroup(scene, place);
   const plan = planCsiPublish(work.facts);
   if (plan.kind === 'failed') return failed(plan.message, asItWas(plan.certainty));
   if (work.phase === 'collect') return scene.ask('csiFiles.prepare', { place, makesPlace: false, data: csiDataText(plan.data) });
   return scene.ask('csiNode.publish', { endpoint: driver.endpoint, ...plan.request }, csiTimeout);
-}
-
-function own(scene: VolumeScene, place: VolumePlace): VolumeStep {
-  const { fsGroup, fsGroupChangePolicy = null } = scene.pod?.spec.securityContext ?? {};
-  assert(fsGroup !== undefined, 'only a group that is asked for is given');
-  const bits = { fileBits: fsGroupMode(0, 'file', false), directoryBits: fsGroupMode(0, 'directory', false) };
-  return scene.ask('volumeMounts.setOwnership', { place, ownership: { gid: fsGroup, ...bits, onRootMismatch: fsGroupChangePolicy === 'OnRootMismatch' } });
 }
 
 function repliedPublish(work: PublishWork, reply: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
@@ -145,6 +137,7 @@ export const csi: VolumeKind = {
     procedure<PublishWork>({
       begin: ({ context }) => ({ ...newCollected(context.turn.now), phase: 'collect', facts: null, failure: '' }),
       decide: decidePublish,
+      late: (work, scene) => (work.phase === 'own' ? tellLongWalk(scene, targetPlaceOf(scene.uid, scene.spec)) : undefined),
       replied: repliedPublish,
     }),
     csiBlock.setUp,

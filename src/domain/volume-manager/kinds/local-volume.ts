@@ -5,13 +5,12 @@
 // A block device with a file system to be mounted is refused: formatting and checking isn't this kubelet's yet. Given as it is, see local-device.ts.
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { HostPathKind } from '../../../ports/outbound/pod-volumes.js';
-import { assert } from '../../kernel/assert.js';
 import type { Reply } from '../../kernel/machine.js';
 import { goQuote } from '../../values/go-text.js';
-import { fsGroupMode } from '../../volumes/volume-ownership.js';
 import type { VolumeSpec } from '../../volumes/volume-spec.js';
 import { byVolumeMode, done, failed, procedure, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { blockDeviceOf } from './block-mapping.js';
+import { giveToGroup, tellLongWalk } from './group-walk.js';
 import { localDevice } from './local-device.js';
 import { optionsOf, placeOf, unmountOf } from './mounted-directory.js';
 import { viewOf } from './own-directory.js';
@@ -32,20 +31,15 @@ function decide(work: LocalWork, scene: VolumeScene): VolumeStep {
       return scene.ask('volumeMounts.mount', { place, source: { kind: 'bind', path: pathOf(spec), options: optionsOf(spec, readOnlyOf(spec)) } });
     case 'references':
       return scene.ask('volumeMounts.references', { place });
-    case 'own': {
-      const { fsGroup, fsGroupChangePolicy = null } = scene.pod?.spec.securityContext ?? {};
-      assert(fsGroup !== undefined, 'only a group that is asked for is given');
-      const ownership = {
-        gid: fsGroup,
-        fileBits: fsGroupMode(0, 'file', false),
-        directoryBits: fsGroupMode(0, 'directory', false),
-        onRootMismatch: fsGroupChangePolicy === 'OnRootMismatch',
-      };
-      return scene.ask('volumeMounts.setOwnership', { place, ownership });
-    }
+    case 'own':
+      return giveToGroup(scene, place);
     case 'over':
       return done;
   }
+}
+
+function late({ phase }: LocalWork, scene: VolumeScene): void {
+  if (phase === 'own') tellLongWalk(scene, placeOf(plugin, scene.uid, scene.spec));
 }
 
 function replied(work: LocalWork, { op, outcome }: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
@@ -98,7 +92,7 @@ function readOnlyOf(spec: VolumeSpec): boolean {
 export const localVolume: VolumeKind = {
   plugin,
   mountDevice: null,
-  setUp: byVolumeMode(procedure<LocalWork>({ begin: () => ({ phase: 'inspect' }), decide, replied }), localDevice.setUp),
+  setUp: byVolumeMode(procedure<LocalWork>({ begin: () => ({ phase: 'inspect' }), decide, late, replied }), localDevice.setUp),
   tearDown: byVolumeMode(unmountOf(plugin, null), localDevice.tearDown),
   unmountDevice: null,
   view: viewOf,
