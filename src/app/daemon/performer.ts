@@ -1,7 +1,12 @@
 // Hands a command to its port: `port.operation` is a method of an adapter.
+//
+// An event waits until the event loop's turn is over. Nobody waits for it, but it costs text, encryption and a write to a socket, and a step that tells of one
+// thing asks the runtime for the next: a container's start would be sent after the event of its creation.
+// Invariant: events keep their order.
 import type { KubeletOperations, KubeletPorts } from '../../domain/agent/kubelet.js';
 import type { Command } from '../../domain/kernel/machine.js';
 import type { Call } from '../../ports/operation.js';
+import type { ApiClient } from '../../ports/outbound/apiserver.js';
 import type { OwnedPods } from './owned-pods.js';
 
 type Method = (request: unknown, call: Call) => Promise<unknown>;
@@ -9,10 +14,13 @@ type Method = (request: unknown, call: Call) => Promise<unknown>;
 /** With `owned`, each pod is marked as this agent's before anything of it is made. */
 export function performer(ports: KubeletPorts, owned: OwnedPods | null): (command: Command<KubeletOperations>, call: Call) => Promise<unknown> {
   const methods = new Map<string, Method>();
+  const turns = new Turns();
   const methodOf = (op: string): Method => {
     const [port = '', operation = ''] = op.split('.');
     const adapter = (ports as unknown as Record<string, Record<string, Method>>)[port]!;
-    return (request, call) => adapter[operation]!(request, call);
+    const method: Method = (request, call) => adapter[operation]!(request, call);
+    if (port !== 'apiWriter') return method;
+    return (request, call) => (isEvent(request) ? turns.next().then(() => method(request, call)) : method(request, call));
   };
   return (command, call) => {
     let found = methods.get(command.op);
@@ -24,4 +32,23 @@ export function performer(ports: KubeletPorts, owned: OwnedPods | null): (comman
     const marked = owned?.note(command) ?? null;
     return marked === null ? method(command.request, call) : marked.then(() => method(command.request, call));
   };
+}
+
+function isEvent(request: unknown): boolean {
+  return (request as { readonly client: ApiClient }).client === 'events';
+}
+
+class Turns {
+  private awaited: Promise<void> | null = null;
+
+  /** When the loop's turn is over; whoever asks within one turn shares it. */
+  next(): Promise<void> {
+    this.awaited ??= new Promise((resolve) => {
+      setImmediate(() => {
+        this.awaited = null;
+        resolve();
+      });
+    });
+    return this.awaited;
+  }
 }
