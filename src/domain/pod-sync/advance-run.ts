@@ -9,13 +9,13 @@ import type { Reply } from '../kernel/machine.js';
 import type { PodRest } from '../pod-workers/effects.js';
 import type { RunResult } from '../pod-workers/run-pod.js';
 import { type ActionResult, errorOfResults, retryTimes } from './action-result.js';
-import { applyPostStartReply } from './container-start.js';
+import { applyPostStartReply, leaveStartImage } from './container-start.js';
 import { leaveImageVolumes } from './image-volumes.js';
 import { hookAddress, hookSlot } from './lifecycle-hook.js';
 import { applyPreStopReply } from './pod-kill.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import { killOf, type SyncRun } from './sync-run.js';
-import { applyStepReply, decideStep } from './sync-steps.js';
+import { applyStepReply, decideStep, leaveImageAhead } from './sync-steps.js';
 
 /** Carries out steps until some wait. True: the run is over, ask `resultOfRun`. */
 export function advanceRun(run: SyncRun, context: SyncContext): boolean {
@@ -59,8 +59,9 @@ export function hookReplied(run: SyncRun, reply: Reply<AgentOperations>, context
 export function cancelRun(run: SyncRun, context: SyncContext): void {
   run.cancelled = true;
   const step = run.steps[0];
+  leaveImageAhead(run, context);
   if (step?.kind === 'start') {
-    if (step.start.imageRun !== null) context.leaveImage(step.start.imageRun);
+    leaveStartImage(step.start, context);
     context.turn.cancel(hookAddress(run.uid), hookSlot('postStart', step.start.containerId));
   }
   if (step?.kind === 'imageVolumes') leaveImageVolumes(step.pulls, context);

@@ -41,8 +41,7 @@ import { sandboxInputs } from './user-namespace-step.js';
 
 /** Asks for what comes next; answers with the number of commands it sent (0: the start is over). */
 export function decideContainerStart(start: ContainerStart, run: SyncRun, context: SyncContext): number {
-  if (start.phase === 'begin') begin(start, run, context);
-  if (start.phase === 'secrets' && arePullSecretsRead(run, context)) askForImage(start, run, context);
+  comeToImage(start, run, context);
   const { turn, settings } = context;
   const address = podAddress(run.uid);
   const timeout = settings.runtimeRequestTimeout;
@@ -83,6 +82,26 @@ export function decideContainerStart(start: ContainerStart, run: SyncRun, contex
     default:
       return unreachable(start.phase);
   }
+}
+
+/**
+ * Asks for the image ahead, while the sandbox is looked at: neither waits for the other. Only for a container that never was: whether another may start at
+ * all is for its turn to say.
+ */
+export function askForImageAhead(start: ContainerStart, run: SyncRun, context: SyncContext): void {
+  if (start.phase !== 'begin' || run.status.containers.some(({ name }) => name === start.container.name)) return;
+  comeToImage(start, run, context);
+}
+
+function comeToImage(start: ContainerStart, run: SyncRun, context: SyncContext): void {
+  if (start.phase === 'begin') begin(start, run, context);
+  if (start.phase === 'secrets' && arePullSecretsRead(run, context)) askForImage(start, run, context);
+}
+
+/** Nobody waits for its image any more. */
+export function leaveStartImage(start: ContainerStart, context: SyncContext): void {
+  if (start.imageRun !== null) context.leaveImage(start.imageRun);
+  start.imageRun = null;
 }
 
 /** Whether it waits for something else than a command of the run's own: an image, a hook, a kill that has its times, or the API's data. */

@@ -5,7 +5,7 @@ import type { Reply } from '../kernel/machine.js';
 import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
 import { podReferenceTextOf } from '../values/pod-references.js';
 import { errorOfResults, failed, succeeded } from './action-result.js';
-import { applyContainerStartReply, decideContainerStart, isStartWaiting } from './container-start.js';
+import { applyContainerStartReply, askForImageAhead, decideContainerStart, isStartWaiting, leaveStartImage } from './container-start.js';
 import { decideImageVolumes } from './image-volumes.js';
 import { planSync } from './plan-sync.js';
 import { applyPodKillReply, beginPodKill, decidePodKill } from './pod-kill.js';
@@ -205,6 +205,8 @@ function decideSandbox(step: SandboxStep, run: SyncRun, context: SyncContext): S
   if (step.phase === 'done') return 'done';
   if (step.phase === 'failed') return 'ended';
   if (step.phase === 'inspect') {
+    const [, next] = run.steps;
+    if (next?.kind === 'start') askForImageAhead(next.start, run, context);
     return asked(run, () => turn.ask('runtime.inspectPod', podAddress(run.uid), 'inspect', { uid: run.uid }, settings.runtimeRequestTimeout));
   }
   const config = configs.sandbox(run.pod, step.attempt, sandboxInputs(run, context));
@@ -240,12 +242,19 @@ function applySandbox(step: SandboxStep, run: SyncRun, reply: Reply<AgentOperati
     const message = reply.outcome.ok ? 'the runtime has no such pod' : reply.outcome.error.message;
     context.event(run.pod, null, 'Warning', 'FailedPodSandBoxStatus', `Unable to get pod sandbox status: ${message}`);
     run.failure = `failed to SyncPod: ${message}`;
+    leaveImageAhead(run, context);
     return;
   }
   // Container statuses stay as the plan was made from them; only the addresses and the sandbox are news.
   run.status = { ...run.status, ips: found.ips, sandboxes: found.sandboxes };
   step.phase = 'done';
   context.sandboxReady(run);
+}
+
+/** What was asked for ahead, when the run does not come to it. */
+export function leaveImageAhead(run: SyncRun, context: SyncContext): void {
+  const [first, next] = run.steps;
+  if (first?.kind === 'sandbox' && next?.kind === 'start') leaveStartImage(next.start, context);
 }
 
 type StartStep = Extract<SyncStep, { kind: 'start' }>;
