@@ -20,7 +20,12 @@ function leftColumn(flag: Flag): string {
   const name = flag.shorthand === null ? `      --${flag.name}` : `  -${flag.shorthand}, --${flag.name}`;
   const { bare } = flag.type;
   if (bare !== null) return flag.type.name === 'bool' ? name : `${name} ${flag.type.name}[=${bare}]`;
-  return `${name} ${flag.type.name === 'stringSlice' ? 'strings' : flag.type.name}`;
+  return `${name} ${shownType(flag)}`;
+}
+
+/** What its value is called where people read of it. */
+export function shownType({ type }: Flag): string {
+  return type.name === 'stringSlice' ? 'strings' : type.name;
 }
 
 /** The meaning, the default where it isn't empty, what is said of deprecated flags, and for --feature-gates its names. */

@@ -3,7 +3,7 @@
 import { flagTable, setInFile } from '../../domain/configuration/flag-table.js';
 import { type SettingRow, settingRows } from '../../domain/configuration/schema.js';
 import { kubernetesVersion } from '../../domain/configuration/version-flag.js';
-import { defaultText, gateLines } from './help-text.js';
+import { defaultText, gateLines, shownType } from './help-text.js';
 
 const sections: readonly (readonly [string, string])[] = [
   ['NAME', 'kubelet-ts \\- the node agent of Kubernetes'],
@@ -42,7 +42,7 @@ export function manualPage(): string {
   const comment = '.\\" Made by scripts/man.mjs from the table of settings; do not edit.';
   const header = `${comment}\n.TH KUBELET 8 "" "kubelet\\-ts (Kubernetes ${roff(kubernetesVersion)})" "System Administration"`;
   const options = definitions(
-    flagTable.map((flag) => [flagName(flag.name, flag.shorthand, flag.type.name, flag.type.bare), flagText(flag.doc, defaultText(flag), flag.deprecation)]),
+    flagTable.map((flag) => [flagName(flag.name, flag.shorthand, shownType(flag), flag.type.bare), flagText(flag.doc, defaultText(flag), flag.deprecation)]),
   );
   const gates = `${paragraphs('Gates that can be switched, with their stage and default:')}\n.PP\n.nf\n${gateLines().map(roff).join('\n')}\n.fi`;
   const all = [...sections, ['OPTIONS', options], ['CONFIGURATION FILE', settings()], ['FEATURE GATES', gates], ...after] as const;
