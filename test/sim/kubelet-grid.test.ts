@@ -80,7 +80,6 @@ function eventsFor(uids: readonly string[], cluster: SimCluster): Cell[] {
     sending('the runtime tells of a pod that nobody knows', { type: 'runtimeChanged', uids: ['nobody'] }),
     sending('messages of the runtime were lost', { type: 'runtimeChangesLost' }),
     sending('facts of the node', { type: 'nodeFacts', facts: cluster.node().agent.nodeFacts }),
-    sending('a volume is not well', { type: 'volumeAbnormal', uid: uids[0] ?? '', volumeName: 'v', message: 'm' }),
     sending('the watch of the manifests was lost', { type: 'manifests-changed', events: [{ kind: 'lost' }] }),
     sending('every pod is to go', { type: 'withdraw-pods' }),
     {
