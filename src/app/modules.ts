@@ -24,6 +24,7 @@ import { NodeContainers } from './daemon/node-containers.js';
 import { PodLives } from './daemon/page/pod-lives.js';
 import { performer } from './daemon/performer.js';
 import { RuntimeNotices } from './daemon/runtime-notices.js';
+import { AgentNodeStats } from './daemon/stats/agent-node-stats.js';
 import { AgentObserver } from './daemon/stats/agent-observer.js';
 import { withPod } from './shell/pod-fields.js';
 import { Shell } from './shell/shell.js';
@@ -67,9 +68,13 @@ const runtimeModule = module((bind) => {
   bind.to(tokens.images, [tokens.imageService, tokens.configuration], ({ imageService }, { gates }) => {
     return new CriImages(imageService, { streamLists: featureEnabled(gates, 'CRIListStreaming') });
   });
-  bind.to(tokens.imagePorts, [tokens.pullRecords, tokens.registryCredentials, tokens.native], (pullRecords, registryCredentials, { filesystemUsage }) => {
-    return { pullRecords, registryCredentials, filesystemUsage };
-  });
+  bind.to(
+    tokens.imagePorts,
+    [tokens.pullRecords, tokens.registryCredentials, tokens.native, tokens.nodeStats],
+    (pullRecords, registryCredentials, { filesystemUsage }, nodeStats) => {
+      return { pullRecords, registryCredentials, filesystemUsage, nodeStats };
+    },
+  );
   bind.to(tokens.notices, [tokens.runtimeService, tokens.teardown], ({ runtimeService }, teardown) => {
     const notices = new RuntimeNotices(new CriRuntimeEvents(runtimeService));
     teardown.add('runtime notices', () => notices.stop());
@@ -80,6 +85,7 @@ const runtimeModule = module((bind) => {
 const hostModule = module((bind) => {
   bind.to(tokens.inbox, [], () => new Inbox());
   bind.to(tokens.observer, [], () => new AgentObserver());
+  bind.to(tokens.nodeStats, [], () => new AgentNodeStats());
   bind.to(tokens.lives, [], () => new PodLives());
   bind.to(tokens.probing, [tokens.profile], ({ probing }) => probing ?? new NetworkProbing());
   bind.to(tokens.podDirectories, [tokens.configuration, tokens.native, tokens.teardown], ({ configuration, options }, { fileSteps }, teardown) => {

@@ -21,6 +21,7 @@ import type { LoopHealth } from './daemon/loop-health.js';
 import type { OwnedPods } from './daemon/owned-pods.js';
 import type { PodLives } from './daemon/page/pod-lives.js';
 import type { RuntimeNotices } from './daemon/runtime-notices.js';
+import type { AgentNodeStats } from './daemon/stats/agent-node-stats.js';
 import type { AgentObserver } from './daemon/stats/agent-observer.js';
 import type { Teardown } from './daemon/teardown.js';
 import type { DaemonTracing } from './daemon/tracing/daemon-tracing.js';
@@ -82,7 +83,8 @@ export const tokens = {
 
   pullRecords: token('pullRecords') as PortToken<'pullRecords'>,
   registryCredentials: token('registryCredentials') as PortToken<'registryCredentials'>,
-  imagePorts: token<Pick<KubeletPorts, 'pullRecords' | 'registryCredentials' | 'filesystemUsage'>>('imagePorts'),
+  nodeStats: token<AgentNodeStats>('nodeStats'),
+  imagePorts: token<Pick<KubeletPorts, 'pullRecords' | 'registryCredentials' | 'filesystemUsage' | 'nodeStats'>>('imagePorts'),
   probing: token('probing') as PortToken<'probing'>,
   podDirectories: token('podDirectories') as PortToken<'podDirectories'>,
   podVolumes: token('podVolumes') as PortToken<'podVolumes'>,

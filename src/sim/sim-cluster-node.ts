@@ -23,7 +23,7 @@ import { emptyHostState } from './host/host-state.js';
 import { simLogLineBytes } from './host/sim-container-logs.js';
 import { SimHost } from './host/sim-host.js';
 import { emptyManifestsState, SimManifests, type SimManifestsState } from './manifests/sim-manifests.js';
-import { emptyRuntimeState, type SimContainer, type SimRuntimeEvent, type SimRuntimeState, type SimSandbox } from './runtime/runtime-state.js';
+import { emptyRuntimeState, runningPods, type SimContainer, type SimRuntimeEvent, type SimRuntimeState, type SimSandbox } from './runtime/runtime-state.js';
 import { SimContainerRuntime } from './runtime/sim-container-runtime.js';
 import { defaultFileCheckPeriod, manifestDirectory, type SimClusterOptions } from './sim-cluster-options.js';
 import { SimNode } from './sim-node.js';
@@ -90,6 +90,7 @@ export class SimClusterNode {
     this.host = new SimHost({ seed: seed('host') }, data.host);
     this.runtime = new SimContainerRuntime({ registry: 'any', ...options.runtime, seed: seed('runtime') }, data.runtime, (event) => this.runtimeChanged(event));
     this.host.imageBytes = () => this.runtime.images.bytes();
+    this.host.runningPods = () => runningPods(this.runtime.state);
     this.manifests = new SimManifests(data.manifests);
     const { rules, start } = data.faults;
     this.faultPlan = new FaultPlan(rules, data.faults.seed, start, data.faults);

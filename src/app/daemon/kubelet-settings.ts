@@ -8,6 +8,8 @@ import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
 import { takenPeriod } from '../../domain/configuration/taken-values.js';
+import type { EvictionSettings } from '../../domain/eviction/eviction-loop.js';
+import { parseEvictionThresholds } from '../../domain/eviction/thresholds.js';
 import type { ImageGcPolicy } from '../../domain/gc/image-gc.js';
 import type { CredentialProvider } from '../../domain/images/credential-plugins.js';
 import type { ImageSettings } from '../../domain/images/image-manager-state.js';
@@ -67,6 +69,8 @@ export function kubeletSettings(
       declaredFeatures: featureEnabled(gates, 'NodeDeclaredFeatures') ? declaredFeatures(gates) : null,
       images: imageSettings(loaded, credentialProviders),
       imageGc: profile.ownsImages ? imageGcOf(c) : noImageGc,
+      ownsImages: profile.ownsImages,
+      eviction: evictionOf(loaded),
       podCidr: c.podCIDR,
       userNamespaces: host.userNamespaces,
       cgroupsPerQos: c.cgroupsPerQOS,
@@ -87,6 +91,23 @@ function imageGcOf(c: KubeletConfiguration): ImageGcPolicy {
     lowThresholdPercent: c.imageGCLowThresholdPercent,
     minAge: micros(c.imageMinimumGCAge),
     maxAge: micros(c.imageMaximumGCAge),
+  };
+}
+
+/** @throws StartRefusal for thresholds that can't be read */
+function evictionOf({ configuration: c, options }: LoadedConfiguration): EvictionSettings {
+  const { evictionHard, evictionSoft, evictionSoftGracePeriod, evictionMinimumReclaim } = c;
+  const texts = { evictionHard: evictionHard ?? {}, evictionSoft: evictionSoft ?? {}, evictionSoftGracePeriod: evictionSoftGracePeriod ?? {} };
+  const enforceNodeAllocatable = options.experimentalAllocatableIgnoreEviction ? [] : c.enforceNodeAllocatable;
+  const parsed = parseEvictionThresholds({ ...texts, evictionMinimumReclaim: evictionMinimumReclaim ?? {}, enforceNodeAllocatable });
+  if (!parsed.ok) throw new StartRefusal(`failed to run Kubelet: failed to create kubelet: ${parsed.error}`);
+  return {
+    thresholds: parsed.value,
+    policy: {
+      pressureTransitionPeriod: micros(c.evictionPressureTransitionPeriod),
+      maxPodGracePeriodSeconds: c.evictionMaxPodGracePeriod,
+      localStorageCapacityIsolation: c.localStorageCapacityIsolation,
+    },
   };
 }
 

@@ -251,6 +251,7 @@ class DaemonStart {
       numbers ??= openNodeStats(this.context, resolver, teardown, nodeName, Date.now());
       return numbers;
     };
+    resolver.get(tokens.nodeStats).connect(async () => (await nodeNumbers()).reading());
     const api = await openKubeletApi(this.context, resolver, teardown, nodeName, steady.startup, nodeNumbers);
     const address = await openListener(this.context, queries, teardown);
     const page = await openLivePage(this.context, resolver, teardown, nodeName, nodeNumbers);

@@ -189,9 +189,11 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
     return run?.status.ips[0] ?? this.state.statuses.get(uid)?.status.podIP ?? '';
   }
 
-  event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  /** @param annotations of the event; empty ones are none */
+  event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string, annotations: Readonly<Record<string, string>> = {}): void {
     const involvedObject = containerName === null ? podReference(pod) : containerReference(pod, containerName);
-    this.turn.tell('events.record', { involvedObject, type, reason, message });
+    const record = { involvedObject, type, reason, message };
+    this.turn.tell('events.record', Object.keys(annotations).length === 0 ? record : { ...record, annotations });
   }
 
   claimEvent({ metadata }: PersistentVolumeClaim, type: 'Normal' | 'Warning', reason: string, message: string): void {

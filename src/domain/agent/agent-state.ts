@@ -14,6 +14,7 @@
 // | plugins        | the plugin manager        | volumes of CSI drivers                 |
 // | userNamespaces | pod operations, orphans   | pod operations                         |
 // | images         | the image manager         | container starts, image collection     |
+// | eviction       | the eviction loop         | admission, the Node's conditions       |
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -39,7 +40,8 @@ import { newVolumeManager, type VolumeManager } from '../volume-manager/volume-m
 import { type AdmissionState, newAdmissionState } from './admission-state.js';
 import { type AdoptionState, newAdoption } from './adoption-state.js';
 import { type ApiState, newApiState } from './api-state.js';
-import { type ImageCollectionState, newImageCollection } from './image-collection-state.js';
+import { type EvictionState, newEviction } from './eviction-state.js';
+import { type ImageCollectionState, newImageCollection, type PressedRound } from './image-collection-state.js';
 import { type LogRotationState, newLogRotation } from './log-rotation-state.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
 import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
@@ -98,6 +100,8 @@ export type CollectedItem =
   | { readonly kind: 'sandbox'; readonly id: string };
 
 export interface CollectionState {
+  /** Of a round that the eviction loop asked for, in which containers of pods that are over go too. */
+  pressed: PressedRound;
   phase: 'idle' | 'listContainers' | 'removeContainers' | 'listSandboxes' | 'removeSandboxes' | 'logs';
   outstanding: number;
   /** Containers and sandboxes that are to go and wait for their turn. */
@@ -165,6 +169,7 @@ export interface AgentState {
   readonly userNamespaces: UserNamespaces;
   readonly collection: CollectionState;
   readonly imageCollection: ImageCollectionState;
+  readonly eviction: EvictionState;
   readonly logRotation: LogRotationState;
   /** Containers whose removal by the deletor is under way. */
   readonly deleting: Set<string>;
@@ -206,8 +211,9 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     volumes: newVolumeManager(),
     plugins: newPluginManager(),
     userNamespaces: newUserNamespaces(settings.userNamespaces),
-    collection: { phase: 'idle', outstanding: 0, waiting: [], planned: false, dirty: false },
+    collection: { pressed: 'none', phase: 'idle', outstanding: 0, waiting: [], planned: false, dirty: false },
     imageCollection: newImageCollection(),
+    eviction: newEviction(),
     logRotation: newLogRotation(),
     deleting: new Set(),
     toldMissing: new Map(),

@@ -33,6 +33,7 @@ import { beginCgroupLook, cgroupLookReplied, planCgroupLook } from './cgroup-loo
 import { beginCollection, collectionReplied, planCollection } from './collection.js';
 import { deletorReplied } from './dead-containers.js';
 import { letEndedGo } from './ended-pods.js';
+import { evictionAddress, evictionReplied, evictionWoken, planEviction } from './eviction.js';
 import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
 import { beginImageCollection, imageCollectionAddress, imageCollectionReplied, planImageCollection } from './image-collection.js';
 import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotation } from './log-rotation.js';
@@ -74,6 +75,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       planHousekeeping(context);
       planCollection(context);
       planImageCollection(context);
+      planEviction(context);
       planLogRotation(context);
       planCgroupLook(context);
       tellConnected(context);
@@ -223,6 +225,9 @@ function upkeepReplied(context: AgentContext, reply: Reply<AgentOperations>): vo
     case logRotationMachine:
       logRotationReplied(context, reply);
       return;
+    case evictionAddress.machine:
+      evictionReplied(context, reply);
+      return;
     case 'cgroups':
       cgroupLookReplied(context, reply);
       return;
@@ -316,6 +321,9 @@ function wokenForAll(context: AgentContext, machine: string): boolean {
       return true;
     case imageCollectionAddress.machine:
       beginImageCollection(context);
+      return true;
+    case evictionAddress.machine:
+      evictionWoken(context);
       return true;
     case logRotationMachine:
       beginLogRotation(context);

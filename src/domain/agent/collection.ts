@@ -30,6 +30,33 @@ export function planCollection(context: AgentContext): void {
   context.turn.wakeAt(collectionAddress, context.turn.now + period);
 }
 
+/** A round in which what ended pods have left goes too, now or after the one that is on. `pressed` says when it is done. */
+export function pressCollection(context: AgentContext): void {
+  context.state.collection.pressed = 'wanted';
+  beginPressed(context);
+}
+
+function beginPressed(context: AgentContext): void {
+  const { collection } = context.state;
+  if (collection.phase !== 'idle' || collection.pressed !== 'wanted') return;
+  const problem = loopProblem(context);
+  if (problem !== null) {
+    context.turn.log('warn', 'Container garbage collection failed', { err: problem });
+    collection.pressed = 'done';
+    return;
+  }
+  collection.pressed = 'on';
+  list(context, 'listContainers');
+}
+
+/** A round has ended, whatever came of it. */
+function end(context: AgentContext): void {
+  const { collection } = context.state;
+  collection.phase = 'idle';
+  if (collection.pressed === 'on') collection.pressed = 'done';
+  beginPressed(context);
+}
+
 export function beginCollection(context: AgentContext): void {
   const { collection } = context.state;
   if (collection.phase !== 'idle') return;
@@ -69,7 +96,7 @@ function advance(context: AgentContext): void {
     collection.phase = 'logs';
     ask(context, () => context.turn.ask('podLogs.listDirectories', collectionAddress, 'logs', null));
     ask(context, () => context.turn.ask('podLogs.removeDeadLinks', collectionAddress, 'links', null));
-  } else if (collection.phase === 'logs') collection.phase = 'idle';
+  } else if (collection.phase === 'logs') end(context);
 }
 
 function list(context: AgentContext, phase: 'listContainers' | 'listSandboxes'): void {
@@ -82,8 +109,8 @@ function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
   if (!reply.outcome.ok) {
     context.turn.log('warn', 'Container garbage collection failed', { err: reply.outcome.error.message });
     context.nodeWarning('ContainerGCFailed', reply.outcome.error.message);
-    collection.phase = 'idle';
     collection.dirty = true;
+    end(context);
     return;
   }
   const { pods } = reply.outcome.value;
@@ -158,10 +185,10 @@ function ask(context: AgentContext, send: () => void): void {
 }
 
 function gcContext(context: AgentContext): ContainerGcContext {
-  const { workers, config } = context.state;
+  const { workers, config, collection } = context.state;
   return {
     allSourcesReady: areAllSourcesReady(config),
-    removeForTerminatedPods: false,
+    removeForTerminatedPods: collection.pressed === 'on',
     podState: (uid) => {
       if (shouldPodContentBeRemoved(workers, uid)) return 'removed';
       return shouldPodRuntimeBeRemoved(workers, uid) ? 'terminated' : 'running';

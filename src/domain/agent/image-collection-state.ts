@@ -4,7 +4,12 @@ import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { ImageGcRun } from '../gc/image-gc.js';
 import type { ImageRecords } from '../gc/image-records.js';
 
+/** `wanted`: when the round that is on has ended; `done`: the eviction loop has not seen it yet. */
+export type PressedRound = 'none' | 'wanted' | 'on' | 'done';
+
 export interface ImageCollectionState {
+  /** Of a round that the eviction loop asked for, in which all goes that nothing uses. */
+  pressed: PressedRound;
   phase: 'idle' | 'list' | 'fsInfo' | 'usage' | 'remove' | 'records';
   /** A round has its time. */
   planned: boolean;
@@ -20,5 +25,5 @@ export interface ImageCollectionState {
 }
 
 export function newImageCollection(): ImageCollectionState {
-  return { phase: 'idle', planned: false, failedBefore: false, records: new Map(), run: null, present: new Map(), removed: 0, startedAt: 0 };
+  return { pressed: 'none', phase: 'idle', planned: false, failedBefore: false, records: new Map(), run: null, present: new Map(), removed: 0, startedAt: 0 };
 }

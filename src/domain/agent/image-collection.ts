@@ -11,7 +11,16 @@ import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import { afterImageFsMeasurement, afterImageRemoval, beginImageGc, type ImageGcOutcome, isImageGcEnabled, nextImageGcStep, skipImage } from '../gc/image-gc.js';
+import {
+  afterImageFsMeasurement,
+  afterImageRemoval,
+  beginImageGc,
+  beginUnusedImageRemoval,
+  type ImageGcOutcome,
+  isImageGcEnabled,
+  nextImageGcStep,
+  skipImage,
+} from '../gc/image-gc.js';
 import { detectImages, removableImages } from '../gc/image-records.js';
 import { readPulledRecord } from '../images/pull-record-text.js';
 import { isPullRecordGarbage, pullRecordFileName } from '../images/pull-records.js';
@@ -44,15 +53,10 @@ export function beginImageCollection(context: AgentContext): void {
   // What the runtime holds is not known well enough, or it can't be worked with.
   const isUnknown = loopProblem(context) !== null || isLookDue(context);
   turn.wakeAt(imageCollectionAddress, turn.now + (isUnknown ? unknownPause : period));
-  if (isUnknown) return;
-  collection.phase = 'list';
-  collection.startedAt = turn.now;
-  collection.removed = 0;
-  turn.ask('images.list', imageCollectionAddress, 'list', null, state.settings.runtimeRequestTimeout);
+  if (!isUnknown) beginList(context);
 }
 
 export function imageCollectionReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
-  const { imageCollection: collection } = context.state;
   switch (reply.op) {
     case 'images.list':
       if (reply.outcome.ok) listed(context, reply.outcome.value);
@@ -74,11 +78,46 @@ export function imageCollectionReplied(context: AgentContext, reply: Reply<Agent
     case 'pullRecords.list':
       if (reply.outcome.ok) for (const { text } of reply.outcome.value) removeRecord(context, text);
       else context.turn.log('error', 'The records of image pulls cannot be read', { err: reply.outcome.error.message });
-      collection.phase = 'idle';
+      rest(context);
       return;
     default:
       return;
   }
+}
+
+/** A round that removes all that nothing uses, now or after the one that is on. `pressed` says when it is done. */
+export function pressImageCollection(context: AgentContext): void {
+  context.state.imageCollection.pressed = 'wanted';
+  beginPressed(context);
+}
+
+function beginPressed(context: AgentContext): void {
+  const { state } = context;
+  const { imageCollection: collection } = state;
+  if (collection.phase !== 'idle' || collection.pressed !== 'wanted') return;
+  // Images that nothing of ours uses may be somebody else's.
+  if (!state.settings.ownsImages || loopProblem(context) !== null || isLookDue(context)) {
+    collection.pressed = 'done';
+    return;
+  }
+  collection.pressed = 'on';
+  beginList(context);
+}
+
+/** A round has ended, whatever came of it. */
+function rest(context: AgentContext): void {
+  const { imageCollection: collection } = context.state;
+  collection.phase = 'idle';
+  if (collection.pressed === 'on') collection.pressed = 'done';
+  beginPressed(context);
+}
+
+function beginList({ state, turn }: AgentContext): void {
+  const { imageCollection: collection } = state;
+  collection.phase = 'list';
+  collection.startedAt = turn.now;
+  collection.removed = 0;
+  turn.ask('images.list', imageCollectionAddress, 'list', null, state.settings.runtimeRequestTimeout);
 }
 
 function listed(context: AgentContext, listedImages: readonly RuntimeImage[]): void {
@@ -91,7 +130,9 @@ function listed(context: AgentContext, listedImages: readonly RuntimeImage[]): v
   collection.present.clear();
   for (const image of images) collection.present.set(image.id, image);
   collection.records = detectImages(collection.records, images, inUse, startedAt);
-  collection.run = beginImageGc(removableImages(collection.records, inUse), state.settings.imageGc, startedAt - state.startedAt, startedAt);
+  const removable = removableImages(collection.records, inUse);
+  const { imageGc } = state.settings;
+  collection.run = collection.pressed === 'on' ? beginUnusedImageRemoval(removable, imageGc, startedAt) : beginImageGc(removable, imageGc, startedAt - state.startedAt, startedAt);
   advance(context);
 }
 
@@ -154,7 +195,6 @@ function end(context: AgentContext, { error, event, isComplete }: ImageGcOutcome
   const { state, turn } = context;
   const { imageCollection: collection } = state;
   collection.run = null;
-  collection.phase = 'idle';
   if (event !== null) context.nodeWarning(event.reason, event.message);
   if (error === null) {
     if (collection.failedBefore) turn.log('info', 'Image garbage collection succeeded');
@@ -163,7 +203,10 @@ function end(context: AgentContext, { error, event, isComplete }: ImageGcOutcome
     context.nodeWarning('ImageGCFailed', error);
   } else turn.log('warn', 'Image garbage collection failed once. Stats initialization may not have completed yet', { err: error });
   collection.failedBefore = error !== null;
-  if (state.settings.images.verification === null || (!isComplete && collection.removed === 0)) return;
+  if (state.settings.images.verification === null || (!isComplete && collection.removed === 0)) {
+    rest(context);
+    return;
+  }
   collection.phase = 'records';
   turn.ask('pullRecords.list', imageCollectionAddress, 'records', { kind: 'pulled' });
 }

@@ -1,6 +1,6 @@
 // What the agent knows of itself that its Node tells of, and what it takes over from the Node in turn.
 import type { Node, NodeAddress as StatusAddress } from '../../ports/model/node.js';
-import { noPressure, type PressureState } from '../eviction/pressure.js';
+import type { PressureState } from '../eviction/pressure.js';
 import { canonicalJson } from '../kernel/canonical.js';
 import type { NodeView } from '../node-status/node-facts-of.js';
 import { plegProblem } from '../pleg/pleg.js';
@@ -16,15 +16,14 @@ export function pressuresOf({ conditions }: Pick<PressureState, 'conditions'>): 
   return { memory: conditions.includes('MemoryPressure'), disk: conditions.includes('DiskPressure'), pid: conditions.includes('PIDPressure') };
 }
 
-export function nodeView({ readiness, pleg, volumes, plugins, settings }: AgentState, now: number): NodeView {
+export function nodeView({ readiness, pleg, volumes, plugins, settings, eviction }: AgentState, now: number): NodeView {
   return {
     runtimeProblems: runtimeProblemList(readiness, plegProblem(pleg, now), now),
     networkProblems: problemList(readiness.networkProblem),
     // Drivers are told of where there is a CSINode; a node that takes none needs none.
     storageProblems: settings.takesPlugins ? problemList(csiNodeProblem(plugins)) : [],
     shuttingDown: false,
-    // Nobody runs eviction yet, so nothing was ever seen.
-    pressures: pressuresOf(noPressure),
+    pressures: pressuresOf(eviction.loop.pressure),
     runtime: readiness.name === '' ? null : { name: readiness.name, version: readiness.version },
     runtimeHandlers: readiness.handlers,
     supplementalGroupsPolicy: readiness.supplementalGroupsPolicy,

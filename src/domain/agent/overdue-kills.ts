@@ -13,8 +13,13 @@ const patience = 1.5;
 
 /** @param gracePeriodSeconds what the killer grants; null: the pod's own */
 export function expectEnd({ turn }: AgentContext, pod: Pod, gracePeriodSeconds: number | null): void {
-  const grace = gracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds ?? 0;
-  turn.wakeAt({ machine: overdueKillMachine, key: uidOf(pod) }, turn.now + Math.max(leastWait, Math.floor(grace * patience * microsPerSecond)));
+  turn.wakeAt({ machine: overdueKillMachine, key: uidOf(pod) }, turn.now + longestKill(pod, gracePeriodSeconds));
+}
+
+/** How long a kill is waited for. @param gracePeriodSeconds what the killer grants; null: the pod's own */
+export function longestKill({ spec }: Pod, gracePeriodSeconds: number | null): Micros {
+  const grace = gracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 0;
+  return Math.max(leastWait, Math.floor(grace * patience * microsPerSecond));
 }
 
 export function endOverdue(context: AgentContext, uid: string): void {

@@ -12,6 +12,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type Admission, type Rejection, rejected, rejectionMetricLabel, rejectionStatusMessage } from '../admission/admission-result.js';
 import { admitAppArmor, admitDeclaredFeatures, admitPodLevelResources } from '../admission/node-support.js';
 import { admitByPredicates } from '../admission/predicates.js';
+import { admitUnderPressure } from '../admission/pressure-gate.js';
 import { admitSysctls, parseSysctlAllowlist, type SysctlAllowlist } from '../admission/sysctl-gate.js';
 import type { Reply } from '../kernel/machine.js';
 import { preemptedConditionMessage, preemptingMessage, preemptingReason } from '../preemption/preemption.js';
@@ -34,6 +35,8 @@ export function isAdmitted(context: AgentContext, pod: Pod): boolean {
   const uid = uidOf(pod);
   const pending = state.admission.pending.get(uid);
   state.admission.pending.delete(uid);
+  const room = admitUnderPressure(pod, state.eviction.loop.pressure.conditions);
+  if (room.kind === 'rejected') return reject(context, pod, room);
   const sysctls = admitSysctls(pod, allowlistOf(state.settings));
   if (sysctls.kind === 'rejected') return reject(context, pod, sysctls);
   const otherPods = activePods(state, uid);
@@ -68,7 +71,8 @@ export function isWaiting({ state: { admission } }: AgentContext, pod: Pod): boo
   return admission.pending.has(uid);
 }
 
-export function forgetAdmission({ state: { admission } }: AgentContext, uid: string): void {
+export function forgetAdmission({ state: { admission, eviction } }: AgentContext, uid: string): void {
+  eviction.evicted.delete(uid);
   admission.pending.delete(uid);
   admission.rejected.delete(uid);
   admission.preempted.delete(uid);

@@ -2,6 +2,7 @@
 import type { Micros } from '../../ports/micros.js';
 import { safeSysctlNames } from '../admission/sysctl-gate.js';
 import type { ChangeDetection } from '../api-data/object-manager.js';
+import type { EvictionSettings } from '../eviction/eviction-loop.js';
 import type { ContainerGcPolicy } from '../gc/container-gc.js';
 import type { ImageGcPolicy } from '../gc/image-gc.js';
 import { defaultImageSettings, type ImageSettings } from '../images/image-manager-state.js';
@@ -49,6 +50,10 @@ export interface AgentSettings {
   readonly declaredFeatures: readonly string[] | null;
   readonly images: ImageSettings;
   readonly imageGc: ImageGcPolicy;
+  /** Nobody else uses the runtime's images: those that nothing uses may go when the disk is short. */
+  readonly ownsImages: boolean;
+  /** When the node is short of what, and what a pod may use of its disk. */
+  readonly eviction: EvictionSettings;
   /** Addresses of pods, which the runtime of a node without an apiserver is told; '': none. */
   readonly podCidr: string;
   /** The host's ids that pods in user namespaces of their own are given. */
@@ -82,6 +87,8 @@ export const defaultSettings: AgentSettings = {
   declaredFeatures: doneFeatures,
   images: defaultImageSettings,
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAge: 120_000_000, maxAge: 0 },
+  ownsImages: true,
+  eviction: { thresholds: [], policy: { pressureTransitionPeriod: 300_000_000, maxPodGracePeriodSeconds: 0, localStorageCapacityIsolation: false } },
   podCidr: '',
   userNamespaces: defaultUserNamespaces,
   cgroupsPerQos: true,

@@ -13,13 +13,17 @@ const nanosPerMicro = 1_000n;
 
 /** @param serial counts the events of the process @param random draws from [0, 1), only for objects whose name can't be part of one */
 export function eventOf(record: EventRecord, nodeName: string, at: Micros, serial: number, random: () => number): Event {
-  const { involvedObject, type, reason, message } = record;
+  const { involvedObject, type, reason, message, annotations } = record;
   const namespace = involvedObject.namespace ?? '';
   const time = formatRfc3339(at);
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: eventName(involvedObject.name ?? '', at, serial, random), namespace: namespace === '' ? defaultNamespace : namespace },
+    metadata: {
+      name: eventName(involvedObject.name ?? '', at, serial, random),
+      namespace: namespace === '' ? defaultNamespace : namespace,
+      ...(annotations === undefined || Object.keys(annotations).length === 0 ? {} : { annotations }),
+    },
     involvedObject,
     reason,
     message,

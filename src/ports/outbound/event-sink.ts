@@ -7,6 +7,8 @@ export interface EventRecord {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  /** Of the event itself. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 export interface EventSinkOperations {

@@ -26,6 +26,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   podCgroups: { ensure: true, destroy: true, exists: true, list: true },
   machine: { read: true, addresses: true },
   filesystemUsage: { usage: true },
+  nodeStats: { summary: true },
   events: { record: true },
   apiReader: { list: true, get: true, watch: true },
   apiWriter: { create: true, update: true, patch: true, delete: true },

@@ -9,6 +9,7 @@ import type { CsiNodeOperations } from './csi-node.js';
 import type { EventSinkOperations } from './event-sink.js';
 import type { FilesystemUsageOperations } from './filesystem-usage.js';
 import type { MachineOperations } from './machine.js';
+import type { NodeStatsOperations } from './node-stats.js';
 import type { PluginSocketOperations } from './plugin-sockets.js';
 import type { PodCertificateKeyOperations } from './pod-certificate-keys.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './pod-files.js';
@@ -41,6 +42,7 @@ export interface OutboundOperations {
   readonly podCgroups: PodCgroupOperations;
   readonly machine: MachineOperations;
   readonly filesystemUsage: FilesystemUsageOperations;
+  readonly nodeStats: NodeStatsOperations;
   readonly events: EventSinkOperations;
   readonly apiReader: ApiReaderOperations;
   readonly apiWriter: ApiWriterOperations;

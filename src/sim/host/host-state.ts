@@ -6,6 +6,7 @@ import type { HostPathKind } from '../../ports/outbound/pod-volumes.js';
 import type { NodeDockerConfig } from '../../ports/outbound/registry-credentials.js';
 import type { PortErrorKind } from '../../ports/port-error.js';
 import { newSimMachine, type SimMachineState } from './sim-machine.js';
+import { noSimUsage, type SimUsage } from './sim-node-stats.js';
 
 export interface SimPodDirectory {
   /** '' until it is written. */
@@ -121,6 +122,8 @@ export interface SimHostState {
   readonly credentialPlugins: Map<string, SimCredentialPlugin>;
   /** The size of the one disk, and what is on it besides images, in bytes. */
   readonly disk: { capacityBytes: number; otherBytes: number };
+  /** What is measured of the node and its pods. */
+  readonly usage: SimUsage;
   eventsLost: number;
   terminationFilesMade: number;
   /** Keys of pods' certificates that were made. */
@@ -144,6 +147,7 @@ export function emptyHostState(): SimHostState {
     events: [],
     ...nothingOfImages(),
     disk: { capacityBytes: 100 * 1024 ** 3, otherBytes: 10 * 1024 ** 3 },
+    usage: noSimUsage(),
     eventsLost: 0,
     terminationFilesMade: 0,
     podCertificateKeys: 0,

@@ -12,6 +12,7 @@ import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
 import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
 import type { FilesystemUsageOperations } from '../../ports/outbound/filesystem-usage.js';
 import type { MachineOperations } from '../../ports/outbound/machine.js';
+import type { NodeStatsOperations } from '../../ports/outbound/node-stats.js';
 import type { PluginSocketOperations } from '../../ports/outbound/plugin-sockets.js';
 import type { PodCertificateKeyOperations } from '../../ports/outbound/pod-certificate-keys.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../ports/outbound/pod-files.js';
@@ -28,6 +29,7 @@ import { SimContainerLogs } from './sim-container-logs.js';
 import { SimCsi } from './sim-csi.js';
 import { SimImageFiles } from './sim-image-files.js';
 import { SimMachine } from './sim-machine.js';
+import { podsDiskBytes, type SimRunningPod, simNodeStats } from './sim-node-stats.js';
 import { simPodCertificateKey } from './sim-pod-certificate-keys.js';
 import { SimPodCgroups } from './sim-pod-cgroups.js';
 import { SimPodDirectories } from './sim-pod-directories.js';
@@ -52,6 +54,7 @@ export interface HostPorts {
   readonly podCgroups: PodCgroupOperations;
   readonly machine: MachineOperations;
   readonly filesystemUsage: FilesystemUsageOperations;
+  readonly nodeStats: NodeStatsOperations;
   readonly events: EventSinkOperations;
   readonly pullRecords: PullRecordOperations;
   readonly registryCredentials: RegistryCredentialOperations;
@@ -68,6 +71,7 @@ type OtherRequest = Extract<
       | `machine.${string}`
       | `events.${string}`
       | `filesystemUsage.${string}`
+      | `nodeStats.${string}`
       | `volumeMounts.${string}`
       | `pluginSockets.${string}`
       | `csiNode.${string}`
@@ -83,7 +87,7 @@ type PluginRequest = Extract<AnyRequest, { readonly op: `pluginSockets.${string}
 
 const hostPorts: ReadonlySet<string> = new Set([
   ...['podDirectories', 'podVolumes', 'volumeMounts', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups'],
-  ...['pluginSockets', 'csiNode', 'csiFiles', 'blockDevices', 'podCertificateKeys', 'pullRecords', 'registryCredentials', 'machine', 'events', 'filesystemUsage'],
+  ...['pluginSockets', 'csiNode', 'csiFiles', 'blockDevices', 'podCertificateKeys', 'pullRecords', 'registryCredentials', 'machine', 'events', 'filesystemUsage', 'nodeStats'],
 ]);
 
 export class SimHost {
@@ -101,6 +105,8 @@ export class SimHost {
   readonly imageFiles: SimImageFiles;
   /** What the runtime's images take of the disk. */
   imageBytes: () => number = () => 0;
+  /** Pods of which containers run. */
+  runningPods: () => readonly SimRunningPod[] = () => [];
 
   /** Goes on from `state` where one is given. */
   constructor(
@@ -272,6 +278,8 @@ export class SimHost {
         return simPodCertificateKey(asked.request, ++this.state.podCertificateKeys);
       case 'filesystemUsage.usage':
         return this.usage();
+      case 'nodeStats.summary':
+        return this.nodeStats(now);
       case 'events.record':
         return this.record(asked.request, now);
       default:
@@ -330,9 +338,20 @@ export class SimHost {
 
   /** One file system for everything. */
   private usage(): FilesystemUsageOperations['usage']['reply'] {
-    const { capacityBytes, otherBytes } = this.state.disk;
-    const freeBytes = BigInt(Math.max(0, capacityBytes - otherBytes - this.imageBytes()));
+    const { capacityBytes } = this.state.disk;
+    const freeBytes = BigInt(this.freeBytes());
     return { type: 0xef53n, capacityBytes: BigInt(capacityBytes), freeBytes, availableBytes: freeBytes, inodes: 0n, inodesFree: 0n, mountOptions: null };
+  }
+
+  private freeBytes(): number {
+    const { capacityBytes, otherBytes } = this.state.disk;
+    return Math.max(0, capacityBytes - otherBytes - this.imageBytes() - podsDiskBytes(this.state.usage, this.runningPods()));
+  }
+
+  private nodeStats(now: Micros): NodeStatsOperations['summary']['reply'] {
+    const { usage, disk, machine } = this.state;
+    const { memoryBytes, maxPids } = machine.reading;
+    return simNodeStats({ usage, memoryBytes, maxPids, running: this.runningPods(), disk: { capacityBytes: disk.capacityBytes, availableBytes: this.freeBytes() } }, now);
   }
 
   private record(record: EventSinkOperations['record']['request'], at: Micros): null {

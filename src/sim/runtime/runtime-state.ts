@@ -4,6 +4,7 @@ import type { ContainerConfig } from '../../ports/model/container-config.js';
 import type { ContainerRuntimeState, SandboxState } from '../../ports/model/runtime-status.js';
 import type { LinuxContainerResources, SandboxConfig } from '../../ports/model/sandbox-config.js';
 import type { RuntimeCondition, RuntimeImage } from '../../ports/outbound/container-runtime.js';
+import type { SimRunningPod } from '../host/sim-node-stats.js';
 import type { ContainerScript } from './container-script.js';
 
 export interface SimSandbox {
@@ -101,4 +102,22 @@ export function emptyRuntimeState(): SimRuntimeState {
     addresses: 0,
     lastNow: 0,
   };
+}
+
+/** Pods of which containers run, with these containers' names, in the order in which their sandboxes were made. */
+export function runningPods({ sandboxes, containers }: SimRuntimeState): readonly SimRunningPod[] {
+  const running = new Map<string, string[]>();
+  for (const { podUid, config, state } of containers.values()) {
+    if (state !== 'running') continue;
+    const names = running.get(podUid);
+    if (names === undefined) running.set(podUid, [config.metadata?.name ?? '']);
+    else names.push(config.metadata?.name ?? '');
+  }
+  const pods = new Map<string, SimRunningPod>();
+  for (const { config } of sandboxes.values()) {
+    const { uid = '', name = '', namespace = '' } = config.metadata ?? {};
+    const names = running.get(uid);
+    if (names !== undefined) pods.set(uid, { uid, name, namespace, containers: names });
+  }
+  return [...pods.values()];
 }

@@ -44,6 +44,8 @@ export interface Snapshot {
   readonly facts: PodStatsFacts;
   readonly root: Part<RootFilesystem>;
   readonly imageFs: Part<FsStats>;
+  /** Where the runtime says that images lie; null: it doesn't. */
+  readonly imageFsMountpoint: string | null;
   readonly rootCgroup: Part<SampledCgroup>;
   /** Why pods can't be told; null: they can. */
   readonly podsError: string | null;
@@ -61,6 +63,13 @@ export class NodeStats {
   private readonly rates: CpuRates = new Map();
 
   constructor(private readonly options: NodeStatsOptions) {}
+
+  /** One that is begun after this was asked for: what acts on it must see what was done before. */
+  async snapshotNow(): Promise<Snapshot> {
+    await this.taking?.snapshot.catch(() => {});
+    this.newest = null;
+    return this.snapshot(false);
+  }
 
   /** @param detail for metrics of single cgroups; the summary does with less */
   async snapshot(detail: boolean): Promise<Snapshot> {
@@ -107,6 +116,7 @@ export class NodeStats {
       cgroups,
       facts: this.facts(listing, readings, cgroups, rootFilesystem, filesystems, now),
       root: rootFilesystem,
+      imageFsMountpoint: (imageFilesystems.ok ? imageFilesystems.value[0]?.mountpoint : null) ?? null,
       imageFs: imageFilesystems.ok ? imageFsPart(imageFilesystems.value, filesystems) : imageFilesystems,
       rootCgroup: rootCgroupOf(cgroups),
       podsError: listing.ok ? (readings.ok ? null : readings.error) : listing.error,

@@ -27,6 +27,7 @@ import type { StatsSummary } from '../../../ports/model/stats-summary.js';
 import type { PortOf } from '../../../ports/operation.js';
 import type { FilesystemUsageOperations } from '../../../ports/outbound/filesystem-usage.js';
 import type { MachineReading } from '../../../ports/outbound/machine.js';
+import type { NodeStatsReading } from '../../../ports/outbound/node-stats.js';
 import type { Resolver } from '../../bind-to.js';
 import { tokens } from '../../tokens.js';
 import type { DaemonContext } from '../daemon-context.js';
@@ -37,12 +38,14 @@ import { driverUsage } from './driver-usage.js';
 import { NodeSampler, type SampledCgroup } from './node-sampler.js';
 import { filesystemNumbers, NodeStats } from './node-stats.js';
 import { PodDiskUsage } from './pod-disk-usage.js';
-import { resourcesOf, summaryOf } from './summary-answers.js';
+import { nodeStatsReading, resourcesOf, summaryOf } from './summary-answers.js';
 
 const calling = () => ({ signal: new AbortController().signal, timeoutMicros: null });
 
 export interface NodeNumbers {
   readonly summary: () => Promise<Part<StatsSummary>>;
+  /** For the agent's own decisions. */
+  readonly reading: () => Promise<NodeStatsReading>;
   /** The cgroups that are looked at, each with a sample. */
   readonly cgroups: () => Promise<readonly SampledCgroup[]>;
   /** /stats/summary, /metrics/resource and /metrics/cadvisor. */
@@ -77,7 +80,13 @@ export async function openNodeStats(context: DaemonContext, resolver: Resolver, 
     metricsRoute('/metrics/resource', { ...page, texts: async () => familyTexts(resourceFamilies(await resourcesOf(stats))) }),
     metricsRoute('/metrics/cadvisor', { ...page, texts: () => cadvisorTexts(cadvisor) }),
   ];
-  return { routes, diskUsage, summary: () => summaryOf(summary, false), cgroups: async () => (await stats.snapshot(true)).cgroups };
+  return {
+    routes,
+    diskUsage,
+    summary: () => summaryOf(summary, false),
+    reading: () => nodeStatsReading(summary, loaded.options.rootDir),
+    cgroups: async () => (await stats.snapshot(true)).cgroups,
+  };
 }
 
 function openSampler({ native, clock, loaded }: DaemonContext, teardown: Teardown): NodeSampler | null {

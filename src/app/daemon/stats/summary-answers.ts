@@ -1,4 +1,5 @@
 // The stats summary and the resource metrics of a snapshot.
+import { stat } from 'node:fs/promises';
 import type { NodeResources, ResourceContainer, ResourceNumbers, ResourcePod } from '../../../adapters/metrics/index.js';
 import { LoopShare } from '../../../adapters/time/index.js';
 import type { CgroupSample } from '../../../domain/stats/cgroup-sample.js';
@@ -7,6 +8,8 @@ import { cpuAndMemorySummary, type Part, type SummaryFacts, statsSummary } from 
 import { eachPodCpuAndMemoryStats, eachPodStats, type StatsContainer } from '../../../domain/stats/pod-stats.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { ContainerStats, PodStats, StatsSummary } from '../../../ports/model/stats-summary.js';
+import type { NodeStatsReading } from '../../../ports/outbound/node-stats.js';
+import { PortError } from '../../../ports/port-error.js';
 import type { NodeStats, Snapshot } from './node-stats.js';
 
 export interface ProcessCounts {
@@ -22,8 +25,25 @@ export interface SummaryAnswersOptions {
   readonly processCounts: () => Promise<ProcessCounts | null>;
 }
 
-export async function summaryOf({ stats, nodeName, bootedAt, processCounts }: SummaryAnswersOptions, onlyCpuAndMemory: boolean): Promise<Part<StatsSummary>> {
-  const snapshot = await stats.snapshot(false);
+export async function summaryOf(options: SummaryAnswersOptions, onlyCpuAndMemory: boolean): Promise<Part<StatsSummary>> {
+  return summaryFrom(await options.stats.snapshot(false), options, onlyCpuAndMemory);
+}
+
+/** For the agent's own decisions: measured anew. @throws when there is no summary */
+export async function nodeStatsReading(options: SummaryAnswersOptions, rootDirectory: string): Promise<NodeStatsReading> {
+  const snapshot = await options.stats.snapshotNow();
+  const [summary, dedicatedImageFs] = await Promise.all([summaryFrom(snapshot, options, false), isOtherDevice(rootDirectory, snapshot.imageFsMountpoint)]);
+  if (!summary.ok) throw new PortError({ kind: 'unavailable', operation: 'nodeStats.summary', subject: '', message: summary.error });
+  return { summary: summary.value, dedicatedImageFs };
+}
+
+async function isOtherDevice(rootDirectory: string, mountpoint: string | null): Promise<boolean | null> {
+  if (mountpoint === null) return null;
+  const devices = await Promise.all([stat(rootDirectory), stat(mountpoint)]).catch(() => null);
+  return devices === null ? null : devices[0].dev !== devices[1].dev;
+}
+
+async function summaryFrom(snapshot: Snapshot, { stats, nodeName, bootedAt, processCounts }: SummaryAnswersOptions, onlyCpuAndMemory: boolean): Promise<Part<StatsSummary>> {
   const pods: Part<readonly PodStats[]> =
     snapshot.podsError === null
       ? { ok: true, value: await inShares(onlyCpuAndMemory ? eachPodCpuAndMemoryStats(snapshot.facts, snapshot.at) : eachPodStats(snapshot.facts, snapshot.at)) }

@@ -1,0 +1,15 @@
+// What the node and its pods use, measured for the agent's own decisions.
+import type { StatsSummary } from '../model/stats-summary.js';
+import type { Operation } from '../operation.js';
+
+export interface NodeStatsReading {
+  /** Of what can't be measured it has nothing. */
+  readonly summary: StatsSummary;
+  /** Images lie on another file system than the kubelet's root directory; null: that can't be told now. */
+  readonly dedicatedImageFs: boolean | null;
+}
+
+export interface NodeStatsOperations {
+  /** Measured after it was asked for. Errors: unavailable (the runtime or the root cgroup can't be read). */
+  readonly summary: Operation<null, NodeStatsReading>;
+}
