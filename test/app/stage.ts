@@ -109,6 +109,7 @@ ${more}`;
       'enforceNodeAllocatable: [none]',
       'failSwapOn: false',
       'failCgroupV1: false',
+      'evictionHard: {}',
       'healthzPort: 0',
       'enableServer: false',
       'authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}',

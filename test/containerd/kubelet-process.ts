@@ -79,6 +79,8 @@ export class KubeletProcess {
       cgroupDriver: 'cgroupfs',
       failCgroupV1: false,
       failSwapOn: false,
+      // How full the host is must not end pods of tests that are about something else.
+      evictionHard: {},
       healthzPort: this.port,
       enableServer: false,
       authentication: { anonymous: { enabled: false }, webhook: { enabled: false } },

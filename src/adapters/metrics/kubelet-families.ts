@@ -37,6 +37,8 @@ export const kubeletFamilies = {
   kubelet_image_pull_duration_seconds: histogram('Duration of image pulls, by size of the image.', pullSeconds, ['image_size_in_bytes']),
   kubelet_image_volume_mounted_errors_total: counter('Images that were to be volumes of containers that could not be made.', [], 'BETA'),
   kubelet_image_volume_mounted_succeed_total: counter('Images that are volumes of containers that were made.', [], 'BETA'),
+  kubelet_eviction_stats_age_seconds: histogram('Age of the figures that pods were evicted by, by signal.', seconds, ['eviction_signal']),
+  kubelet_evictions: counter('Pods that were evicted, by signal.', ['eviction_signal']),
   kubelet_image_volume_requested_total: counter('Images that pods needed as volumes.', [], 'BETA'),
   kubelet_imagemanager_inmemory_pulledrecords_usage_percent: gauge('How full the memory for records of pulls is.'),
   kubelet_imagemanager_ondisk_pulledrecords: gauge('Records of pulls that are known of.'),

@@ -1,6 +1,7 @@
 // How long single operations take: cgroups, sandboxes, looks at the runtime, writes of statuses; and events that are counted by their reason.
 import { rejectionMetricLabel } from '../../../../domain/admission/admission-result.js';
 import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
+import { evictedReason } from '../../../../domain/eviction/eviction.js';
 import type { Command, Reply } from '../../../../domain/kernel/machine.js';
 import { httpFallbackReason } from '../../../../domain/pod-sync/lifecycle-hook.js';
 import { preemptingReason } from '../../../../domain/preemption/preemption.js';
@@ -69,6 +70,11 @@ export class ObservedOperations implements ObservedPart {
     const uid = involvedObject.uid ?? '';
     if (reason === httpFallbackReason) metrics.count('kubelet_lifecycle_handler_http_fallbacks_total', {});
     if (reason === preemptingReason) metrics.count('kubelet_preemptions', { preemption_signal: state.agent.admission.preempted.get(uid) ?? '' });
+    const signal = reason === evictedReason ? state.agent.eviction.evicted.get(uid) : undefined;
+    if (signal !== undefined) {
+      metrics.count('kubelet_evictions', { eviction_signal: signal });
+      for (const { signal, age } of state.agent.eviction.statsAges) metrics.observe('kubelet_eviction_stats_age_seconds', { eviction_signal: signal }, age / 1e6);
+    }
     if (type !== 'Warning' || !state.agent.admission.rejected.has(uid) || this.refused.has(uid)) return;
     this.refused.add(uid);
     metrics.count('kubelet_admission_rejections_total', { reason: rejectionMetricLabel(reason) });
