@@ -90,6 +90,8 @@ export const notRecorded: readonly string[] = [
   'volume_manager_selinux_volume_context_mismatch_errors_total',
   'volume_manager_selinux_volume_context_mismatch_warnings_total',
   'volume_manager_selinux_volumes_admitted_total',
+  'kubelet_eviction_stats_age_seconds',
+  'kubelet_evictions',
   'kubelet_podcertificate_states',
   'kubelet_volume_stats_health_status_abnormal',
   'kubelet_admission_rejections_total',

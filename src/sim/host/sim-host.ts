@@ -83,6 +83,7 @@ type OtherRequest = Extract<
   }
 >;
 
+type MeasuredRequest = Extract<AnyRequest, { readonly op: `machine.${string}` | `filesystemUsage.${string}` | `nodeStats.${string}` }>;
 type PluginRequest = Extract<AnyRequest, { readonly op: `pluginSockets.${string}` | `csiNode.${string}` | `csiFiles.${string}` | `blockDevices.${string}` }>;
 
 const hostPorts: ReadonlySet<string> = new Set([
@@ -237,9 +238,10 @@ export class SimHost {
       case 'podCgroups.list':
         return this.cgroups.list();
       case 'machine.read':
-        return this.machine.read();
       case 'machine.addresses':
-        return this.machine.addresses(asked.request);
+      case 'filesystemUsage.usage':
+      case 'nodeStats.summary':
+        return this.answerMeasured(asked, now);
       case 'pluginSockets.scan':
       case 'pluginSockets.info':
       case 'pluginSockets.notify':
@@ -276,12 +278,23 @@ export class SimHost {
         return this.imageFiles.runPlugin(asked.request);
       case 'podCertificateKeys.generate':
         return simPodCertificateKey(asked.request, ++this.state.podCertificateKeys);
+      case 'events.record':
+        return this.record(asked.request, now);
+      default:
+        return unreachable(asked);
+    }
+  }
+
+  private answerMeasured(asked: MeasuredRequest, now: Micros): unknown {
+    switch (asked.op) {
+      case 'machine.read':
+        return this.machine.read();
+      case 'machine.addresses':
+        return this.machine.addresses(asked.request);
       case 'filesystemUsage.usage':
         return this.usage();
       case 'nodeStats.summary':
         return this.nodeStats(now);
-      case 'events.record':
-        return this.record(asked.request, now);
       default:
         return unreachable(asked);
     }
