@@ -58,6 +58,8 @@ export { mergeHints, newTopologyManager } from './embedding/topology.js';
 export { apiDataPayload, checkHostPath, generationName, mountedVolumes, planAtomicWrite } from './embedding/volumes.js';
 export type { Bucket, Correlated, EventCorrelator, EventPatch, Observed, Similar } from './events/event-correlator.js';
 export type { EventRecorder, Written } from './events/event-recorder.js';
+export type { EvictionSettings } from './eviction/eviction-loop.js';
+export type { EvictionPolicy } from './eviction/eviction-round.js';
 export type { SignalObservation, SignalObservations } from './eviction/observations.js';
 export { noPressure, type ObservedThreshold, type PressureState } from './eviction/pressure.js';
 export type { RankedPod } from './eviction/ranking.js';

@@ -132,6 +132,7 @@ export type {
   ManifestsChanged,
   ManifestUrlOperations,
 } from './outbound/manifests.js';
+export type { NodeStatsOperations, NodeStatsReading } from './outbound/node-stats.js';
 export type { AgentOperations, OutboundOperations, OutboundPorts } from './outbound/outbound-ports.js';
 export type { PluginInfo, PluginSocket, PluginSocketOperations, PluginSocketsChanged } from './outbound/plugin-sockets.js';
 export type { PodCertificateKey, PodCertificateKeyOperations, PodCertificateKeyType } from './outbound/pod-certificate-keys.js';
