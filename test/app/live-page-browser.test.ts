@@ -27,6 +27,7 @@ async function open(browser: Browser, url: string): Promise<{ readonly page: Pag
 t.test('the live page in a browser', { skip }, async (t) => {
   const stage = await Stage.open();
   t.teardown(() => stage.close());
+  stage.configurationMore = 'evictionHard: {memory.available: 100Mi}\n';
   stage.manifest('web.yaml', stage.pod('web', 'busybox', 'run=forever,log=20/s'));
   stage.manifest('worker.yaml', stage.pod('worker', 'busybox', 'run=forever,log=5/s'));
   stage.manifest('crash.yaml', stage.pod('crash', 'busybox', 'run=100ms,exit=3'));

@@ -92,6 +92,7 @@ t.test('its key', async (t) => {
 t.test('what it tells', async (t) => {
   const stage = await Stage.open();
   t.teardown(() => stage.close());
+  stage.configurationMore = 'evictionHard: {memory.available: 100Mi, nodefs.available: 10%}\n';
   const secret = 'hunter2-of-this-pod';
   const hidden = `imagePullPolicy: IfNotPresent, env: [{name: PASSWORD, value: ${secret}}], args: [--password=${secret}]`;
   stage.manifest('a.yaml', stage.pod('a').replace('imagePullPolicy: IfNotPresent', hidden));

@@ -12,6 +12,7 @@ import type { SwarmCoverage } from './swarm-coverage.js';
 import { SwarmObjects, withObjects } from './swarm-objects.js';
 import type { SwarmOptions } from './swarm-options.js';
 import { type SwarmPod, swarmPod, withProbesAndHooks } from './swarm-pods.js';
+import { press, relieve } from './swarm-pressure.js';
 import { SwarmStorage, withStorage } from './swarm-storage.js';
 
 export interface WantedApiPod extends SwarmPod {
@@ -31,7 +32,7 @@ export class SwarmApi {
 
   constructor(
     private readonly cluster: SimCluster,
-    private readonly options: Pick<SwarmOptions, 'probed' | 'plugins' | 'apiFaults' | 'files'>,
+    private readonly options: Pick<SwarmOptions, 'probed' | 'plugins' | 'pressed' | 'apiFaults' | 'files'>,
   ) {
     this.world = new ApiWorld(cluster, { ok: () => true }).look();
     this.objects = new SwarmObjects(cluster);
@@ -46,6 +47,11 @@ export class SwarmApi {
     // A pod whose certificate is denied never starts, so whoever made it takes it back.
     for (const name of this.certificates.act(dice)) {
       if (this.wanted.delete(name)) this.world.remove(name);
+    }
+    this.takeBackEvicted();
+    if (this.options.pressed && dice.chance(0.2)) {
+      press(node, dice);
+      return;
     }
     if (this.storage !== null && dice.chance(0.15)) {
       this.storage.act(node, dice);
@@ -70,6 +76,15 @@ export class SwarmApi {
     else {
       this.wanted.delete(name);
       this.world.remove(name, dice.of([null, null, 1, 0]));
+    }
+  }
+
+  /** They never run again, and nobody waits for them. */
+  private takeBackEvicted(): void {
+    for (const name of this.wanted.keys()) {
+      if (this.world.get(name)?.status?.reason !== 'Evicted') continue;
+      this.wanted.delete(name);
+      this.world.remove(name);
     }
   }
 
@@ -103,6 +118,7 @@ export class SwarmApi {
     for (const [i, count] of apiserver.faultCounts.entries()) coverage.apiStruck(this.options.apiFaults[i], count);
     apiserver.setFaults([], now);
     this.objects.restore();
+    relieve(this.cluster);
     this.storage?.restore();
   }
 
@@ -115,6 +131,7 @@ export class SwarmApi {
   differences(): string[] {
     this.storage?.attach();
     this.certificates.issueAll();
+    this.takeBackEvicted();
     const found: string[] = [];
     for (const [name, { uid, node, pod, expected }] of this.wanted) {
       if (expected !== 'ends') found.push(...this.shownDifferences(this.cluster.node(node), uid, pod).map((difference) => `${name} ${difference}`));

@@ -8,6 +8,7 @@ import { Dice } from './dice.js';
 import { ms, second } from './sim-pods.js';
 import { apiFaultRules } from './swarm-api-faults.js';
 import { sandboxedClass } from './swarm-pods.js';
+import { evictionSettings } from './swarm-pressure.js';
 
 export interface SwarmOptions {
   readonly cluster: SimClusterOptions;
@@ -25,6 +26,8 @@ export interface SwarmOptions {
   readonly plugins: boolean;
   /** What its apiserver does to the nodes. */
   readonly apiFaults: readonly ApiFaultRule[];
+  /** Nodes run short of memory and disk, and evict. */
+  readonly pressed: boolean;
   /** Pods have probes and hooks. */
   readonly probed: boolean;
 }
@@ -41,6 +44,7 @@ const limitedToo = [
   'images.fsInfo',
   'filesystemUsage.usage',
 ] as const;
+const measuring = ['nodeStats.summary'] as const;
 const csiCalls = ['csiNode.info', 'csiNode.capabilities', 'csiNode.stage', 'csiNode.publish', 'csiNode.unpublish', 'csiNode.unstage', 'csiNode.expand'] as const;
 const pluginCalls = ['pluginSockets.info', 'pluginSockets.notify'] as const;
 const deviceOperations = ['blockDevices.map', 'blockDevices.mark', 'blockDevices.unmap', 'blockDevices.users'] as const;
@@ -57,7 +61,7 @@ const pluginOperations = [
   ...deviceOperations,
 ] as const;
 /** Operations with a time limit, whose answer may be lost. */
-export const hangingOperations: readonly string[] = [...limited, ...limitedToo, ...csiCalls, ...pluginCalls, 'podCertificateKeys.generate'];
+export const hangingOperations: readonly string[] = [...limited, ...limitedToo, ...csiCalls, ...pluginCalls, ...measuring, 'podCertificateKeys.generate'];
 /** Those without one, which hang as long as a server of files does that is away for minutes. */
 const hangingMounts: readonly string[] = ['podVolumes.*', 'volumeMounts.*', 'hostPaths.*', 'subPaths.*'];
 const files = ['podDirectories.*', 'podVolumes.*', 'volumeMounts.*', 'hostPaths.*', 'subPaths.*', 'podLogs.*', 'containerLogs.*', 'podCgroups.*'] as const;
@@ -88,10 +92,18 @@ export function swarmOptions(seed: number): SwarmOptions {
   const probed = new Dice(seed, 'probed').chance(0.4);
   const inCluster = new Dice(seed, 'cluster').chance(0.4);
   const plugins = inCluster && new Dice(seed, 'storage').chance(0.7);
+  const pressed = inCluster && new Dice(seed, 'pressed').chance(0.5);
   const cluster = {
     seed,
     nodes,
-    settings: { ...settings, takesPlugins: plugins, podCertificateProjection: inCluster, logRotation, ...imageSettingsOf(new Dice(seed, 'images')) },
+    settings: {
+      ...settings,
+      takesPlugins: plugins,
+      podCertificateProjection: inCluster,
+      logRotation,
+      ...(pressed ? { eviction: evictionSettings(new Dice(seed, 'eviction')) } : {}),
+      ...imageSettingsOf(new Dice(seed, 'images')),
+    },
     runtime,
     ...(inCluster ? { apiserver: {}, node: {} } : {}),
     // Where there is an API, the class is one of its objects.
@@ -101,6 +113,7 @@ export function swarmOptions(seed: number): SwarmOptions {
       ...faultRules(dice),
       ...(probed ? faultRules(new Dice(seed, 'asking'), asking) : []),
       ...(inCluster ? faultRules(new Dice(seed, 'api'), apiOperations) : []),
+      ...(pressed ? faultRules(new Dice(seed, 'measuring'), measuring, rareIntensities) : []),
       ...(plugins ? faultRules(new Dice(seed, 'plugins'), pluginOperations, rareIntensities) : []),
     ],
   };
@@ -114,6 +127,7 @@ export function swarmOptions(seed: number): SwarmOptions {
     deaths: dice.of([0, 0.1]),
     inCluster,
     plugins,
+    pressed,
     apiFaults: inCluster ? apiFaultRules(new Dice(seed, 'apiserver')) : [],
     probed,
   };

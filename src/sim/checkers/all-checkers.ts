@@ -4,6 +4,7 @@ import { apiPodOutlivesContainers } from './api-pod-outlives-containers.js';
 import { apiStatusGoesForward } from './api-status-goes-forward.js';
 import { apiWritesOwnPods } from './api-writes-own-pods.js';
 import { type AnyChecker, anyChecker } from './checker.js';
+import { criticalPodsAreSpared } from './critical-pods-are-spared.js';
 import { devicesOutliveMounts } from './devices-outlive-mounts.js';
 import { directoriesOutliveMounts } from './directories-outlive-mounts.js';
 import { graceOnlyShrinks } from './grace-only-shrinks.js';
@@ -25,6 +26,7 @@ export const allCheckers: readonly AnyChecker[] = [
   anyChecker(graceOnlyShrinks),
   anyChecker(terminalPhaseStays),
   anyChecker(usedImageStays),
+  anyChecker(criticalPodsAreSpared),
   anyChecker(noCommandAfterStop),
   anyChecker(sandboxOutlivesContainers),
   anyChecker(volumesOutliveContainers),

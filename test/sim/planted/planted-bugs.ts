@@ -70,6 +70,16 @@ function removesAnyImage(): (state: KubeletState) => KubeletMachine {
   });
 }
 
+function evictsAnyPod(): (state: KubeletState) => KubeletMachine {
+  return planted({
+    after({ agent }, turn, input) {
+      if (!isReplyTo(input, 'containers.start')) return;
+      for (const [uid, { metadata }] of agent.pods.pods)
+        turn.tell('events.record', { involvedObject: { kind: 'Pod', uid, name: metadata.name, namespace: 'default' }, type: 'Warning', reason: 'Evicted', message: 'no reason' });
+    },
+  });
+}
+
 function removesLiveSandboxes(): (state: KubeletState) => KubeletMachine {
   let sandboxId = '';
   return planted({
@@ -133,6 +143,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     },
   },
   { name: 'removes an image in use', checker: 'used-image-stays', agent: removesAnyImage, play: runAndRemove },
+  { name: 'evicts whom it wants', checker: 'critical-pods-are-spared', agent: evictsAnyPod, play: runAndRemove },
   { name: 'removes a sandbox under its container', checker: 'sandbox-outlives-containers', agent: removesLiveSandboxes, play: runAndRemove },
   { name: 'forgets which static pod is started', checker: 'static-pods-take-turns', agent: forgetsWhoIsStarted, play: replaceSlowly },
   {
