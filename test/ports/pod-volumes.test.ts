@@ -186,6 +186,24 @@ t.test('a file system in memory: its size and mode, kept while it is mounted, go
   t.equal(await kindOf(() => directories.remove({ uid: 'u1' }, quietCall)), 'done');
 });
 
+const hasHugePages = readFileSync('/proc/filesystems', 'utf8').includes('hugetlbfs') && existsSync('/sys/kernel/mm/hugepages/hugepages-2048kB');
+t.test('a file system of huge pages: its page size and mode, kept while it is mounted, never one of another size', { skip: asRoot || !hasHugePages }, async (t) => {
+  const { volumes, pathOf, preparePod } = real(t);
+  await preparePod('u1');
+  const huge = { ...disk, mode: 0o2777, gid: 4711, hugePages: { pageSize: '2Mi' } };
+  await volumes.setUp(huge, quietCall);
+  const path = pathOf('work');
+  t.match(mountLine(path), /^nodev \S+ hugetlbfs \S*\bpagesize=2M\b/);
+  t.strictSame([mode(path), statSync(path).gid], [0o2777, 4711]);
+  mkdirSync(join(path, 'made'));
+  await volumes.setUp(huge, quietCall);
+  t.ok(existsSync(join(path, 'made')), 'not mounted over');
+  t.not(await kindOf(() => volumes.setUp({ ...huge, hugePages: { pageSize: '1Gi' } }, quietCall)), 'done', 'what is mounted has pages of another size');
+  await volumes.tearDown(huge, quietCall);
+  t.equal(mountLine(path), undefined);
+  t.notOk(existsSync(path));
+});
+
 t.test('a volume that holds a mount of others stays as it is', { skip: asRoot }, async (t) => {
   const { volumes, pathOf, preparePod } = real(t);
   await preparePod('u1');
