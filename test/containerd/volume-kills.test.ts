@@ -1,72 +1,43 @@
 // kill -9 of the agent at each step that it makes on disk while it sets the volumes of a pod up, and while it takes them down, with the whole agent, a
 // CSI driver and containers: the next agent has each volume mounted once and whole, or, when the pod went meanwhile, leaves nothing.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { Volume } from '../../src/ports/model/volume.js';
 import { idOf, manifest, nodeName, scripted } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';
-import { type ClusterNode, clusterNode } from './test-node.js';
+import { driver, loopsBelow, mountsBelow, nodeAffinity, type VolumeStand, volumeStand } from './volume-stand.js';
 
-const skip = skipWithoutContainerd();
-const driver = 'csi.example.com';
-const ctl = fileURLToPath(new URL('../../src/app/cli/kubelet-ctl.js', import.meta.url));
+const skip = skipWithoutContainerd() || (existsSync('/dev/loop-control') ? false : 'the host has no loop devices');
 const hook = new URL('./kill-at-step.js', import.meta.url).href;
 const isNightly = process.env.KUBELET_TS_TIER === 'nightly';
 /** Each step in the nightly tier, every so many else. */
-const strides = isNightly ? { setUp: 1, tearDown: 1 } : { setUp: 25, tearDown: 17 };
-/** Some 180 steps of setting up and 66 of taking down are known, each of the latter in every second round: 250 rounds of 4 to 8 s. */
+const strides = isNightly ? { setUp: 1, tearDown: 1 } : { setUp: 41, tearDown: 23 };
+/** Some 250 steps of setting up and 90 of taking down are known, each of the latter in every second round: 270 rounds of 5 to 8 s. */
 const roundsMax = 600;
 const timeout = isNightly ? 3_600_000 : 540_000;
 t.setTimeout(timeout);
 
-interface Stand extends ClusterNode {
-  readonly data: string;
+interface Stand extends VolumeStand {
   readonly armed: string;
 }
 
 const meta = (name: string) => ({ metadata: { name, namespace: 'default' } });
-const mountsBelow = (path: string): string[] =>
-  readFileSync('/proc/self/mounts', 'utf8')
-    .split('\n')
-    .flatMap((line) => (line.split(' ')[1]?.startsWith(`${path}/`) === true ? [line.split(' ')[1] as string] : []));
-
-async function claimed({ admin }: Stand, name: string, source: object): Promise<void> {
-  const accessModes = ['ReadWriteOnce'];
-  const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', ...meta(name), spec: { accessModes, resources: { requests: { storage: '1Gi' } }, volumeName: `pv-${name}` } };
-  const { metadata } = await admin.create('persistentvolumeclaims', 'default', claim as never);
-  const spec = { capacity: { storage: '1Gi' }, accessModes, persistentVolumeReclaimPolicy: 'Retain', claimRef: { namespace: 'default', name, uid: metadata.uid }, ...source };
-  await admin.create('persistentvolumes', null, { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: `pv-${name}` }, spec } as never);
-  await admin.patch('persistentvolumeclaims', 'default', name, { status: { phase: 'Bound' } }, 'status');
-}
 
 async function standOf(t: Test): Promise<Stand> {
-  const node = await clusterNode(t);
-  const { admin, kubelet, containerd } = node;
-  const data = join(containerd.directory, 'data');
-  const stand = { ...node, data, armed: join(containerd.directory, 'armed') };
-  for (const name of ['local', 'h1']) {
-    mkdirSync(join(data, name), { recursive: true });
-    writeFileSync(join(data, name, 'before'), 'from-outside\n');
-  }
-  await kubelet.start();
-  await kubelet.until('the node is there', async () => (await admin.get('nodes', null, nodeName)) !== null);
-  const csi: ChildProcess = spawn(process.execPath, [ctl, 'mock-csi', '--driver', driver, '--plugins', join(kubelet.root, 'plugins_registry'), '--data', data], {
-    stdio: 'ignore',
-  });
-  t.teardown(() => csi.kill('SIGKILL'));
+  const stand = await volumeStand(t);
+  const { admin, kubelet, containerd, claim, directory, device } = stand;
   await admin.create('secrets', 'default', { apiVersion: 'v1', kind: 'Secret', ...meta('s'), stringData: { key: 'hidden' } } as never);
   await admin.create('configmaps', 'default', { apiVersion: 'v1', kind: 'ConfigMap', ...meta('m'), data: { a: '1', b: '2' } } as never);
-  await admin.create('csidrivers', null, { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: driver }, spec: { attachRequired: false } } as never);
-  await claimed(stand, 'csi', { csi: { driver, volumeHandle: 'h1' } });
-  const nodeSelectorTerms = [{ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'Exists' }] }];
-  await claimed(stand, 'local', { local: { path: join(data, 'local') }, nodeAffinity: { required: { nodeSelectorTerms } } });
-  await kubelet.until('the driver is registered', async () => (await admin.get('csinodes', null, nodeName)) !== null);
+  directory('h1');
+  device('raw');
+  await claim('csi', { csi: { driver, volumeHandle: 'h1' } });
+  await claim('local', { local: { path: directory('local') }, nodeAffinity });
+  await claim('raw', { csi: { driver, volumeHandle: 'raw' } }, { spec: { volumeMode: 'Block' } });
+  await claim('device', { local: { path: device('device') }, nodeAffinity }, { spec: { volumeMode: 'Block' } });
   await kubelet.kill();
-  return stand;
+  return { ...stand, armed: join(containerd.directory, 'armed') };
 }
 
 const volumes: readonly Volume[] = [
@@ -76,16 +47,19 @@ const volumes: readonly Volume[] = [
   { name: 'memory', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
   { name: 'csi', persistentVolumeClaim: { claimName: 'csi' } },
   { name: 'local', persistentVolumeClaim: { claimName: 'local' } },
+  { name: 'inline', csi: { driver, volumeAttributes: { size: 'small' } } },
 ];
+const devices: readonly Volume[] = ['raw', 'device'].map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
 /** Below the pod's directory. */
 const mounted = [
+  'volumes/kubernetes.io~csi/inline/mount',
   'volumes/kubernetes.io~csi/pv-csi/mount',
   'volumes/kubernetes.io~empty-dir/memory',
   'volumes/kubernetes.io~local-volume/pv-local',
   'volumes/kubernetes.io~projected/all',
-  'volume-subpaths/config/main/6',
-  'volume-subpaths/disk/main/7',
-  'volume-subpaths/pv-csi/main/8',
+  'volume-subpaths/config/main/7',
+  'volume-subpaths/disk/main/8',
+  'volume-subpaths/pv-csi/main/9',
 ].sort();
 
 async function make({ admin, containerd }: Stand, name: string): Promise<string> {
@@ -95,10 +69,21 @@ async function make({ admin, containerd }: Stand, name: string): Promise<string>
     { name: 'disk', mountPath: '/part/d', subPath: 'x/y' },
     { name: 'csi', mountPath: '/part/c', subPath: 'deep' },
   ];
-  const containers = [scripted(containerd, 'main', 'trap "exit 0" TERM; while :; do sleep 0.1; done', { volumeMounts })];
-  const spec = { nodeName, automountServiceAccountToken: false, containers, volumes, securityContext: { fsGroup: 4711 } };
+  const volumeDevices = devices.map((volume) => ({ name: volume.name, devicePath: `/dev/${volume.name}` }));
+  const containers = [scripted(containerd, 'main', 'trap "exit 0" TERM; while :; do sleep 0.1; done', { volumeMounts, volumeDevices })];
+  const spec = { nodeName, automountServiceAccountToken: false, containers, volumes: [...volumes, ...devices], securityContext: { fsGroup: 4711 } };
   const { metadata } = await admin.create('pods', 'default', manifest(name, spec) as Pod);
   return metadata.uid ?? '';
+}
+
+function firstLine(device: string): string {
+  const [fd, bytes] = [openSync(device, 'r'), Buffer.alloc(64)];
+  try {
+    readSync(fd, bytes, 0, bytes.length, 0);
+  } finally {
+    closeSync(fd);
+  }
+  return bytes.toString('utf8').split('\n')[0] ?? '';
 }
 
 /** A life of the agent that is killed at a step, counted from when it is armed. True: it was; false: what it was to do came about first. */
@@ -130,7 +115,7 @@ async function round(t: Test, stand: Stand, setUpStep: number, tearDownStep: num
   const directory = join(kubelet.root, 'pods', uid);
   const pod = async () => (await admin.get('pods', 'default', name)) as Pod | null;
   const isRunning = async () => (await pod())?.status?.containerStatuses?.[0]?.state?.running != null;
-  const isGone = async () => (await pod()) === null && !existsSync(directory) && mountsBelow(kubelet.root).length === 0;
+  const isGone = async () => (await pod()) === null && !existsSync(directory) && [...mountsBelow(kubelet.root), ...loopsBelow(kubelet.root)].length === 0;
   writeFileSync(armed, '');
   const inSetUp = await lifeUntil(stand, setUpStep, 'the pod runs', isRunning, async () => {});
   rmSync(armed);
@@ -148,6 +133,14 @@ async function round(t: Test, stand: Stand, setUpStep: number, tearDownStep: num
       );
       const found = mountsBelow(directory).map((path) => path.slice(directory.length + 1));
       t.strictSame(found.sort(), mounted, `${what}: each is mounted once`);
+      const ofNode = mountsBelow(join(kubelet.root, 'plugins'));
+      t.strictSame([...new Set(ofNode)], ofNode, `${what}: on the node, too`);
+      t.strictSame(
+        devices.map(({ name }) => firstLine(join(root, 'dev', name))),
+        ['from-outside', 'from-outside'],
+        `${what}: the devices are there`,
+      );
+      t.equal(loopsBelow(kubelet.root).length, devices.length, `${what}: each is held once`);
       writeFileSync(join(root, 'disk/x/y/left'), 'x');
       writeFileSync(armed, '');
       await admin.remove('pods', 'default', name);
@@ -157,7 +150,7 @@ async function round(t: Test, stand: Stand, setUpStep: number, tearDownStep: num
   }
   await kubelet.start();
   await kubelet.until(`nothing is left of what was ${what}`, isGone, 60_000, () =>
-    JSON.stringify({ mounts: mountsBelow(kubelet.root), files: existsSync(directory) ? readdirSync(directory, { recursive: true }) : [] }),
+    JSON.stringify({ mounts: mountsBelow(kubelet.root), loops: loopsBelow(kubelet.root), files: existsSync(directory) ? readdirSync(directory, { recursive: true }) : [] }),
   );
   t.strictSame(
     ['h1', 'local'].map((from) => readFileSync(join(data, from, 'before'), 'utf8')),

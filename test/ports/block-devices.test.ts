@@ -113,6 +113,21 @@ t.test('without losetup it is said, and what was made goes', { skip }, async (t)
   t.notOk(existsSync(join(rootDirectory, 'plugins', ...map.directory, 'u1')));
 });
 
+t.test('what is bound has its link already: a kill in between leaves nothing that the next agent can’t find', { skip }, async (t) => {
+  const { base, rootDirectory, directories } = real(t);
+  await directories.prepare({ uid: 'u1' }, quietCall);
+  const given = join(rootDirectory, 'pods/u1/volumeDevices/kubernetes.io~csi/pv');
+  const seen: boolean[] = [];
+  const bind = async (): Promise<never> => {
+    seen.push(lstatSync(given, { throwIfNoEntry: false })?.isSymbolicLink() === true);
+    throw new Error('planned');
+  };
+  const devices = FileBlockDevices.open({ rootDirectory, programDirectories: [] }, { ...native.mounts, bind } as never);
+  t.teardown(() => devices.close());
+  t.not(await kindOf(() => devices.map({ ...map, device: loopDevice(t, base, 'a') }, quietCall)), 'done');
+  t.strictSame(seen, [true]);
+});
+
 t.test('a link in the way is not followed', async (t) => {
   const { base, rootDirectory, directories, devices } = real(t);
   await directories.prepare({ uid: 'u1' }, quietCall);

@@ -45,8 +45,9 @@ export class FileBlockDevices implements PortOf<BlockDeviceOperations> {
       this.checkPod(map);
       const file = this.fileOf(map);
       if (isMounted(file) && statSync(file).rdev !== rdev) await this.release(map, call);
-      if (!isMounted(file)) await this.mounts.bind({ source: real, target: file, recursive: false, options: [] }, call);
+      // First: what is bound is found again by the link alone.
       this.linked(map, (found) => found !== real, real);
+      if (!isMounted(file)) await this.mounts.bind({ source: real, target: file, recursive: false, options: [] }, call);
       if (loopsOf(file).length === 0) await this.losetup(['--find', file], call);
       return null;
     });
