@@ -235,7 +235,7 @@ export type AgentEvent =
   | ApiWatchEvents
   | PluginSocketsChanged
   | { readonly type: 'nodeFacts'; readonly facts: NodeFacts }
-  /** The driver of a pod's volume says that the volume is not well. @param volumeName the volume's name in the pod */
+  /** The driver of a pod's volume says that the volume is not well; it is told by its name in the pod. */
   | { readonly type: 'volumeAbnormal'; readonly uid: string; readonly volumeName: string; readonly message: string }
   /** The Secret objects that can be had now; another set replaces the one before. */
   | { readonly type: 'pullSecrets'; readonly secrets: readonly Secret[] };
