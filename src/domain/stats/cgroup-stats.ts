@@ -3,7 +3,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { ContainerStats, CpuStats, IoStats, MemoryStats, NetworkStats, PsiStats, SwapStats } from '../../ports/model/stats-summary.js';
 import { formatRfc3339 } from '../values/time.js';
-import type { CgroupReading, CgroupSample } from './cgroup-sample.js';
+import type { CgroupReading, CgroupSample, MemorySample } from './cgroup-sample.js';
 
 export interface CgroupStats {
   readonly cpu?: CpuStats;
@@ -19,39 +19,38 @@ const unlimitedAbove = 2n ** 62n;
 const noPressure = { total: 0, avg10: 0, avg60: 0, avg300: 0 };
 const noPressures: PsiStats = { full: noPressure, some: noPressure };
 
-/** Empty when nothing was read yet. */
+/** Empty when nothing was read yet. Written out where spreading would do: it is made some hundred times for one answer. */
 export function cgroupStats(sample: CgroupSample): CgroupStats {
   const { reading } = sample;
   if (reading === null) return {};
   const time = formatRfc3339(reading.time);
-  const { cpu, memory, pressure } = reading;
-  const cpuNumbers = sample.hasCpu && cpu !== null;
-  const io = sample.hasDiskIo && reading.diskIo ? { io: { time, psi: pressure?.io ?? noPressures } } : {};
-  return {
-    cpu: {
-      time,
-      usageNanoCores: cpuNumbers ? (cpu.usageNanoCores ?? 0) : 0,
-      usageCoreNanoSeconds: cpuNumbers ? cpu.usageCoreNanoSeconds : 0,
-      ...(cpuNumbers ? { psi: pressure?.cpu ?? noPressures } : {}),
-    },
-    ...(sample.hasMemory && memory !== null ? memoryParts(sample, reading, memory) : { memory: { time, workingSetBytes: 0 } }),
-    ...io,
-  };
+  const cpu = cpuOf(sample, reading, time);
+  const io = sample.hasDiskIo && reading.diskIo ? { time, psi: reading.pressure?.io ?? noPressures } : null;
+  if (!sample.hasMemory || reading.memory === null) {
+    const memory = { time, workingSetBytes: 0 };
+    return io === null ? { cpu, memory } : { cpu, memory, io };
+  }
+  const memory = memoryOf(sample, reading, reading.memory, time);
+  const swap = swapOf(sample, reading.memory, time);
+  return io === null ? { cpu, memory, swap } : { cpu, memory, swap, io };
 }
 
-function memoryParts(sample: CgroupSample, { time: at, pressure }: CgroupReading, memory: NonNullable<CgroupReading['memory']>): CgroupStats {
-  const time = formatRfc3339(at);
-  const { usageBytes, workingSetBytes, rssBytes, swapBytes, pageFaults, majorPageFaults } = memory;
-  const availableBytes = free(sample.memoryLimitBytes, workingSetBytes);
-  const swapAvailableBytes = free(sample.swapLimitBytes, swapBytes);
-  return {
-    memory: {
-      ...{ time, usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults },
-      ...(availableBytes === null ? {} : { availableBytes }),
-      psi: pressure?.memory ?? noPressures,
-    },
-    swap: { time, swapUsageBytes: swapBytes, ...(swapAvailableBytes === null ? {} : { swapAvailableBytes }) },
-  };
+function cpuOf({ hasCpu }: CgroupSample, { cpu, pressure }: CgroupReading, time: string): CpuStats {
+  if (!hasCpu || cpu === null) return { time, usageNanoCores: 0, usageCoreNanoSeconds: 0 };
+  return { time, usageNanoCores: cpu.usageNanoCores ?? 0, usageCoreNanoSeconds: cpu.usageCoreNanoSeconds, psi: pressure?.cpu ?? noPressures };
+}
+
+function memoryOf({ memoryLimitBytes }: CgroupSample, { pressure }: CgroupReading, memory: MemorySample, time: string): MemoryStats {
+  const { usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults } = memory;
+  const psi = pressure?.memory ?? noPressures;
+  const availableBytes = free(memoryLimitBytes, workingSetBytes);
+  if (availableBytes === null) return { time, usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults, psi };
+  return { time, availableBytes, usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults, psi };
+}
+
+function swapOf({ swapLimitBytes }: CgroupSample, { swapBytes }: MemorySample, time: string): SwapStats {
+  const swapAvailableBytes = free(swapLimitBytes, swapBytes);
+  return swapAvailableBytes === null ? { time, swapUsageBytes: swapBytes } : { time, swapAvailableBytes, swapUsageBytes: swapBytes };
 }
 
 /** null: there is no limit to be free up to. */

@@ -78,13 +78,20 @@ export function imageFsDevice(reported: readonly ImageFilesystem[], filesystems:
 
 /** All that a pod writes to the node: writable layers, logs, its hosts file and local volumes. Its time is the newest of them. */
 export function ephemeralStorage(root: RootFilesystem, containers: readonly ContainerStats[], volumes: readonly FsStats[], podFiles: readonly FsStats[]): FsStats {
-  const layers = containers.flatMap(({ rootfs, logs }) => (rootfs === undefined ? [] : [rootfs, ...(logs === undefined ? [] : [logs])]));
-  const parts = [...layers, ...volumes, ...podFiles];
-  const times = [formatRfc3339(root.time), ...parts.map(({ time }) => time ?? '')];
-  const sum = (field: 'usedBytes' | 'inodesUsed'): FsStats => {
-    const known = parts.map((part) => part[field]).filter((amount) => amount !== undefined);
-    return known.length === 0 ? {} : { [field]: known.reduce((total, amount) => total + amount, 0) };
-  };
-  // RFC 3339 in whole seconds and UTC sorts as text.
-  return { time: times.reduce((newest, time) => (time > newest ? time : newest)), ...freeSpace(root), ...sum('usedBytes'), ...sum('inodesUsed') };
+  const parts = [...volumes, ...podFiles];
+  for (const { rootfs, logs } of containers) {
+    if (rootfs === undefined) continue;
+    parts.push(rootfs);
+    if (logs !== undefined) parts.push(logs);
+  }
+  let time = formatRfc3339(root.time);
+  let usedBytes: number | null = null;
+  let inodesUsed: number | null = null;
+  for (const part of parts) {
+    // RFC 3339 in whole seconds and UTC sorts as text.
+    if (part.time != null && part.time > time) time = part.time;
+    if (part.usedBytes !== undefined) usedBytes = (usedBytes ?? 0) + part.usedBytes;
+    if (part.inodesUsed !== undefined) inodesUsed = (inodesUsed ?? 0) + part.inodesUsed;
+  }
+  return { time, ...freeSpace(root), ...(usedBytes === null ? {} : { usedBytes }), ...(inodesUsed === null ? {} : { inodesUsed }) };
 }

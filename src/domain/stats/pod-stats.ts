@@ -77,15 +77,15 @@ export function* eachPodStats(facts: PodStatsFacts, now: Micros): Generator<PodS
     const volumes = facts.ephemeralVolumes(uid);
     const listedVolumes = [...volumes, ...facts.persistentVolumes(uid)];
     const podFiles = [facts.podLogs(uid), facts.etcHosts(uid)].filter((used) => used !== null).map((used) => onRootFilesystem(facts.root, used));
-    yield {
-      ...podIdentity(sandbox),
-      containers: all,
-      ...podNumbers(ofPods.get(podCgroupKey(uid)) ?? null, fromRuntime),
-      ...optional('network', networkOf(live.get(sandbox.id) ?? null)),
-      ...(listedVolumes.length === 0 ? {} : { volume: listedVolumes }),
-      'ephemeral-storage': ephemeralStorage(facts.root, all, volumes, podFiles),
-      ...optional('process_stats', processesOf(containers.map(({ cgroup }) => cgroup))),
-    };
+    const pod = podIdentity(sandbox, all);
+    addNumbers(pod, podNumbers(ofPods.get(podCgroupKey(uid)) ?? null, fromRuntime), true);
+    const network = networkOf(live.get(sandbox.id) ?? null);
+    if (network !== null) pod.network = network;
+    if (listedVolumes.length > 0) pod.volume = listedVolumes;
+    pod['ephemeral-storage'] = ephemeralStorage(facts.root, all, volumes, podFiles);
+    const processes = processesOf(containers.map(({ cgroup }) => cgroup));
+    if (processes !== null) pod.process_stats = processes;
+    yield pod;
   }
 }
 
@@ -101,7 +101,9 @@ export function* eachPodCpuAndMemoryStats(facts: CpuAndMemoryFacts, now: Micros)
   for (const { sandbox, containers } of gathered(facts, liveCgroups(facts.cgroups))) {
     const fromRuntime = () => containers.map(({ container, reading }) => runtimeCpuAndMemory(container.name, container.createdAt, reading, now));
     const all = containers.map((one) => containerCpuAndMemory(one, now));
-    yield { ...podIdentity(sandbox), containers: all, ...withoutIo(podNumbers(ofPods.get(podCgroupKey(sandbox.uid)) ?? null, fromRuntime)) };
+    const pod = podIdentity(sandbox, all);
+    addNumbers(pod, podNumbers(ofPods.get(podCgroupKey(sandbox.uid)) ?? null, fromRuntime), false);
+    yield pod;
   }
 }
 
@@ -137,8 +139,18 @@ function countedSandboxes(sandboxes: readonly StatsSandbox[]): readonly StatsSan
   });
 }
 
-function podIdentity({ name, namespace, uid, createdAt }: StatsSandbox): Pick<PodStats, 'podRef' | 'startTime'> {
-  return { podRef: { name, namespace, uid }, startTime: formatRfc3339(createdAt) };
+/** While it is put together. */
+type PodDraft = { -readonly [Key in keyof PodStats]: PodStats[Key] };
+
+function podIdentity({ name, namespace, uid, createdAt }: StatsSandbox, containers: readonly ContainerStats[]): PodDraft {
+  return { podRef: { name, namespace, uid }, startTime: formatRfc3339(createdAt), containers };
+}
+
+function addNumbers(pod: PodDraft, { cpu, memory, swap, io }: CgroupStats, withIo: boolean): void {
+  if (cpu !== undefined) pod.cpu = cpu;
+  if (memory !== undefined) pod.memory = memory;
+  if (swap !== undefined) pod.swap = swap;
+  if (withIo && io !== undefined) pod.io = io;
 }
 
 /** The runtime's numbers are made only where the cgroup lacks some: most often it has them all. */
@@ -152,10 +164,10 @@ function containerNumbers({ container, reading, cgroup }: GatheredContainer, now
 }
 
 function containerCpuAndMemory({ container, reading, cgroup }: GatheredContainer, now: Micros): ContainerStats {
-  const own = cgroup === null ? {} : withoutIo(cgroupStats(cgroup));
+  const own: CgroupStats = cgroup === null ? {} : cgroupStats(cgroup);
   const { cpu, memory, swap } = own;
   if (cpu === undefined || memory === undefined || swap === undefined) {
-    return { ...runtimeCpuAndMemory(container.name, container.createdAt, reading, now), ...own };
+    return { ...runtimeCpuAndMemory(container.name, container.createdAt, reading, now), ...withoutIo(own) };
   }
   return { name: container.name, startTime: formatRfc3339(container.createdAt), cpu, swap, memory };
 }
@@ -197,8 +209,4 @@ function processesOf(cgroups: readonly (CgroupSample | null)[]): { readonly proc
 
 function withoutIo({ io: _io, ...rest }: CgroupStats): CgroupStats {
   return rest;
-}
-
-function optional<Key extends string, Value>(key: Key, value: Value | null): { readonly [K in Key]?: Value } {
-  return value === null ? {} : ({ [key]: value } as { readonly [K in Key]?: Value });
 }

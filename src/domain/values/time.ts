@@ -37,14 +37,20 @@ export function formatRfc3339Micros(time: Micros): Timestamp {
   return `${formatSeconds(seconds)}.${String(time - seconds * microsPerSecond).padStart(6, '0')}Z`;
 }
 
-/** The second asked for last: what is told of one moment has its time in many places. */
+/** The two seconds asked for last: what is told of one moment has its time in many places, beside that of a beginning. */
 let lastSecond = { seconds: Number.NaN, text: '' };
+let secondBefore = lastSecond;
 
 function formatSeconds(seconds: number): string {
   if (lastSecond.seconds === seconds) return lastSecond.text;
+  if (secondBefore.seconds === seconds) {
+    [lastSecond, secondBefore] = [secondBefore, lastSecond];
+    return lastSecond.text;
+  }
   const days = Math.floor(seconds / secondsPerDay);
   const rest = seconds - days * secondsPerDay;
   const text = `${dateText(days)}T${two(Math.floor(rest / 3600))}:${two(Math.floor((rest % 3600) / 60))}:${two(rest % 60)}`;
+  secondBefore = lastSecond;
   lastSecond = { seconds, text };
   return text;
 }

@@ -119,10 +119,12 @@ export class CgroupReader {
 
   private async readBatch(wanted: readonly Wanted[], read: ReadCgroup[]): Promise<void> {
     if (wanted.length === 0) return;
-    const slotsOf = (kind: 'numbers' | 'texts') => wanted.flatMap(({ registered, set }) => set[kind].map((file) => registered.slots[file] ?? 0));
     const readAtMillis = this.options.nowMillis();
-    const textSlots = slotsOf('texts');
-    const [numbers, texts] = await Promise.all([this.batch.numbersInBackground(slotsOf('numbers')), textSlots.length === 0 ? null : this.batch.readInBackground(textSlots)]);
+    const textSlots = slotsOf(wanted, 'texts');
+    const [numbers, texts] = await Promise.all([
+      this.batch.numbersInBackground(slotsOf(wanted, 'numbers')),
+      textSlots.length === 0 ? null : this.batch.readInBackground(textSlots),
+    ]);
     const countersOf = this.options.layout.version === 1 ? countersV1 : countersV2;
     const files = new FilesOfOne(numbers, (index) => texts?.text(index) ?? null);
     const share = new LoopShare();
@@ -207,6 +209,16 @@ function filesOf({ version, hierarchies }: CgroupLayout): readonly HostFile[] {
     const found = hierarchies.find(({ controllers }) => controllers.includes(file.controller));
     return found === undefined ? [] : [{ mountPoint: found.mountPoint, ...file }];
   });
+}
+
+/** Thousands for one answer: no list is made for each cgroup. */
+function slotsOf(wanted: readonly Wanted[], kind: 'numbers' | 'texts'): Int32Array {
+  let count = 0;
+  for (const { set } of wanted) count += set[kind].length;
+  const slots = new Int32Array(count);
+  let at = 0;
+  for (const { registered, set } of wanted) for (const file of set[kind]) slots[at++] = registered.slots[file] ?? 0;
+  return slots;
 }
 
 const noFiles: FileSet = { numbers: [], texts: [], numberAt: new Map(), textAt: new Map() };

@@ -224,18 +224,16 @@ function sampleOf(
     hasDiskIo: true,
     memoryLimitBytes: counters.limits.memoryBytes,
     swapLimitBytes: counters.limits.swapBytes,
-    labels: container === null ? {} : labelsOf(container),
+    labels: container === null ? noLabels : labelsOf(container),
     reading,
   };
 }
 
+const noLabels: Readonly<Record<string, string>> = {};
+
 function labelsOf({ podName, podNamespace, podUid, containerName }: KnownContainer): Readonly<Record<string, string>> {
-  return {
-    'io.kubernetes.pod.name': podName,
-    'io.kubernetes.pod.namespace': podNamespace,
-    'io.kubernetes.pod.uid': podUid,
-    ...(containerName === '' ? {} : { 'io.kubernetes.container.name': containerName }),
-  };
+  const ofPod = { 'io.kubernetes.pod.name': podName, 'io.kubernetes.pod.namespace': podNamespace, 'io.kubernetes.pod.uid': podUid };
+  return containerName === '' ? ofPod : { 'io.kubernetes.container.name': containerName, ...ofPod };
 }
 
 function rawReading({ readAtMillis, counters }: ReadCgroup): RawCgroupReading {
