@@ -261,7 +261,7 @@ t.test('nothing is freed before all sources have reported', async (t) => {
   t.notOk(hasExclusiveCpus(node.manager, 'a'));
 });
 
-t.test('a state file cut off anywhere is a reason not to start, with the remedy', async (t) => {
+t.test('KB053: a state file cut off anywhere is a reason not to start, with the remedy', async (t) => {
   const cores = [{ numaNode: 0, socket: 0, uncoreCache: null, threads: [0, 1, 2, 3] }];
   const node = new SimNode(cores, {});
   node.admit(podOf('a', [guaranteed('c', '2')]));
@@ -271,6 +271,11 @@ t.test('a state file cut off anywhere is a reason not to start, with the remedy'
     t.match(start, { ok: false, error: /^could not restore state from checkpoint: .*"\/var\/lib\/kubelet\/cpu_manager_state" before restarting Kubelet$/ });
   }
   t.ok(startCpuManager(configOf(cores, {}, text)).ok);
+  const altered = text.replace(/"checksum":(\d)/, (_all, digit: string) => `"checksum":${digit === '1' ? 2 : 1}`);
+  t.not(altered, text);
+  t.match(startCpuManager(configOf(cores, {}, altered)), { ok: false, error: /^could not restore state from checkpoint: .*corrupted.*cpu_manager_state/ }, 'another checksum');
+  const differs = /^could not restore state from checkpoint: configured policy "none" differs from state checkpoint policy "static".*cpu_manager_state/;
+  t.match(startCpuManager({ ...configOf(cores, {}, text), policy: 'none' }), { ok: false, error: differs }, 'another policy');
   const smaller = [{ numaNode: 0, socket: 0, uncoreCache: null, threads: [0, 1, 2] }];
   t.match(startCpuManager(configOf(smaller, {}, text)), { ok: false, error: 'current set of available CPUs "0-2" doesn\'t match with CPUs in state "0-3"' }, 'a CPU is offline');
 });

@@ -97,7 +97,7 @@ t.test("an init container's device is used again only while it is healthy", asyn
   }
 });
 
-t.test('restart of the agent while the plugin is away', async (t) => {
+t.test('KB055: restart of the agent while the plugin is away', async (t) => {
   const before = withPlugin(started(), ['d0', 'd1', 'd2']);
   const pod = podOf('a', [container('c', 1)], [container('i', 1)]);
   const all = [...pod.spec.initContainers!, ...pod.spec.containers];

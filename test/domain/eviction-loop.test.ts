@@ -104,6 +104,57 @@ t.test('pods beyond their own limits go together, and are waited for together', 
   t.strictSame(tell(loop, { type: 'cleaned', podUid: 'b' }, start).said, ['measure'], 'what is gone has stopped');
 });
 
+t.test('KB042: with a minimum to reclaim, what is freed up to the threshold is not enough, and one pod goes', async (t) => {
+  const parsed = parseEvictionThresholds({
+    evictionHard: {},
+    ...{ evictionSoft: { 'imagefs.available': '20%' }, evictionSoftGracePeriod: { 'imagefs.available': '10s' }, evictionMinimumReclaim: { 'imagefs.available': '10%' } },
+    enforceNodeAllocatable: [],
+  });
+  if (!parsed.ok) throw new Error(parsed.error);
+  const soft: EvictionSettings = { ...settings, thresholds: parsed.value };
+  const pods = [pod('a', { priority: 5 }), pod('b')];
+  const images = (percent: number, time: number): EvictionLoopEvent => {
+    const fs = { availableBytes: percent * 100, capacityBytes: 10_000, time: formatRfc3339(time) };
+    const { node } = summary(5000, 5000, time);
+    return { type: 'measured', summary: { node: { ...node, runtime: { imageFs: fs } }, pods: [] }, pods, layout: { dedicatedImageFs: true, splitContainerFs: false } };
+  };
+  let now = start;
+  let loop = startEvictionLoop(start);
+  const said: string[][] = [];
+  const next = (event: EvictionLoopEvent): void => {
+    const step = stepEvictionLoop(loop, event, soft, now);
+    loop = step.loop;
+    said.push(step.actions.map(shown));
+  };
+  const look = (percent: number): void => {
+    next({ type: 'woken' });
+    next(images(percent, now));
+  };
+  look(19);
+  t.strictSame([said, loop.pressure.conditions], [[['measure'], []], ['DiskPressure']], 'the grace runs');
+  now += 11 * microsPerSecond;
+  said.length = 0;
+  look(19);
+  t.match(said[1], [/^EvictionThresholdMet /, /^reclaim /]);
+  while (!said.at(-1)?.includes('measure')) next({ type: 'reclaimed' });
+  t.ok(said.flat().includes('reclaim images'));
+  said.length = 0;
+  now += microsPerSecond;
+  next(images(22, now));
+  t.strictSame(said, [['evict b']], 'above the threshold, below what is to be reclaimed');
+  next({ type: 'stopped', podUid: 'b' });
+  next({ type: 'cleaned', podUid: 'b' });
+  now += microsPerSecond;
+  next(images(31, now));
+  for (let i = 0; i < 40; i++) {
+    now += evictionRestMicros;
+    look(31);
+    if (i === 20) t.strictSame(loop.pressure.conditions, ['DiskPressure'], 'the condition stays for its transition period');
+  }
+  t.strictSame(loop.pressure.conditions, [], 'and goes');
+  t.equal(said.flat().filter((text) => text.startsWith('evict ')).length, 1, 'exactly one victim');
+});
+
 t.test('every phase has an answer to every event, and only the right ones move it', async (t) => {
   const resting = startEvictionLoop(start);
   const measuring = tell(resting, { type: 'woken' }, start).loop;
