@@ -222,6 +222,7 @@ t.test('dev shows its pods line by line, and leaves nothing', async (t) => {
   t.equal(await runtime.end(), 0);
   t.ok((JSON.parse(runtime.out) as unknown[]).length >= 4);
 
+  t.notMatch(dev.err + dev.out, /THIS NODE IS OPEN/, 'no port that anybody may read, nor one that another demonstration would want, too');
   const before = performance.now();
   dev.kill('SIGINT');
   t.equal(await dev.end(), 0);

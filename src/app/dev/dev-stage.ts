@@ -113,7 +113,8 @@ export class DevStage {
     if (this.options.standalone) return { enableServer: false };
     const x509 = { clientCAFile: this.clientAuthorities };
     const own = { ...authentication, x509, anonymous: { enabled: false }, webhook: { ...authentication.webhook, enabled: true } };
-    return { address: loopback, port: this.apiPort, authentication: own, authorization: { ...authorization, mode: 'Webhook' } };
+    // The read-only port would be a fixed one, which another demonstration or the node's own kubelet has.
+    return { address: loopback, port: this.apiPort, readOnlyPort: 0, authentication: own, authorization: { ...authorization, mode: 'Webhook' } };
   }
 
   /** @param mock answers probes and hooks for the pods that it says it runs */
