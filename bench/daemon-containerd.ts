@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning, KubeletProcess, manifest, pausing } from '../test/containerd/kubelet-process.js';
 import { PrivateContainerd, skipWithoutContainerd } from '../test/containerd/private-containerd.js';
 import { calibrated, type Figure, type PlainLoad, plainLoad, printed } from './calibration.js';
+import { beginLoopDelay, IdleProcess, type LoopDelay, measurable } from './stage/loop-delay.js';
 import { memoryMiB } from './stage/process-cost.js';
 
 interface Load {
@@ -25,8 +26,42 @@ const loads: readonly Load[] = [
 const idleMs = 20_000;
 const settleMs = 2_000;
 
+/** How late timers of the daemon were while its pods started, and while they ended; beside those of a process that does nothing. */
+interface Delays {
+  readonly starting: LoopDelay & { readonly idleProcess: LoopDelay };
+  readonly ending: LoopDelay & { readonly idleProcess: LoopDelay };
+}
+
+class DelayWatch {
+  private constructor(
+    private readonly path: string,
+    private readonly idleProcess: IdleProcess,
+  ) {}
+
+  static async start(containerd: PrivateContainerd, kubelet: KubeletProcess): Promise<DelayWatch> {
+    const path = join(containerd.directory, 'loop-delay');
+    Object.assign(kubelet.environment, measurable(path));
+    return new DelayWatch(path, await IdleProcess.start(join(containerd.directory, 'idle-delay')));
+  }
+
+  begin(pid: number): () => Promise<Delays['starting']> {
+    const ends = [beginLoopDelay(pid, this.path), this.idleProcess.begin()] as const;
+    return async () => ({ ...(await ends[0]()), idleProcess: await ends[1]() });
+  }
+
+  stop(): void {
+    this.idleProcess.stop();
+  }
+}
+
 /** The daemon is watched where that costs it nothing: in its log and in the kernel's cgroups. */
-async function measure(containerd: PrivateContainerd, kubelet: KubeletProcess, { pods, targets }: Load, plain: PlainLoad): Promise<Figure[]> {
+async function measure(
+  containerd: PrivateContainerd,
+  kubelet: KubeletProcess,
+  { pods, targets }: Load,
+  plain: PlainLoad,
+  delays: DelayWatch,
+): Promise<{ readonly figures: Figure[]; readonly loopDelayMs: Delays }> {
   const started = (): number => kubelet.log.split('"reason":"Started"').length - 1;
   const cgroups = (): number => readdirSync(join('/sys/fs/cgroup/pids', containerd.cgroupRoot, 'kubepods/besteffort')).filter((name) => name.startsWith('pod')).length;
   const spawnedAt = performance.now();
@@ -35,22 +70,26 @@ async function measure(containerd: PrivateContainerd, kubelet: KubeletProcess, {
   await delay(settleMs);
   const emptyMiB = memoryMiB(kubelet.pid, 'VmRSS');
   const before = kubelet.cpuSeconds;
+  const endStarting = delays.begin(kubelet.pid);
   const start = performance.now();
   for (let i = 0; i < pods; i++) kubelet.apply(`pod-${i}.json`, manifest(`pod-${i}`, { hostNetwork: false, dnsPolicy: 'Default', containers: [pausing(containerd)] }));
   await kubelet.until('all pods have started', () => started() === pods, 120_000);
   const runningMs = performance.now() - start;
   await delay(settleMs);
+  const starting = await endStarting();
   const startCpuMs = ((kubelet.cpuSeconds - before) * 1000) / pods;
   const idleFrom = { cpu: kubelet.cpuSeconds, at: performance.now() };
   await delay(idleMs);
   const idlePercent = ((kubelet.cpuSeconds - idleFrom.cpu) * 100_000) / (performance.now() - idleFrom.at);
   const loadedMiB = memoryMiB(kubelet.pid, 'VmRSS');
   await kubelet.until('all pods run', async () => (await kubelet.pods()).filter(isRunning).length === pods);
+  const endEnding = delays.begin(kubelet.pid);
   const deleting = performance.now();
   for (let i = 0; i < pods; i++) kubelet.withdraw(`pod-${i}.json`);
   await kubelet.until('all pods are gone', () => cgroups() === 0, 120_000);
   const deletedMs = performance.now() - deleting;
-  return [
+  const loopDelayMs = { starting, ending: await endEnding() };
+  const figures: Figure[] = [
     { name: 'ready after', value: readyMs, unit: 'ms', target: 1500, calibration: 'loop' },
     { name: 'all running after', value: runningMs, unit: 'ms', target: targets.running, calibration: 'podStart', plain: plain.allStarted },
     { name: 'CPU per pod start', value: startCpuMs, unit: 'ms', target: targets.cpu, calibration: 'loop', plain: plain.cpuPerPod },
@@ -60,6 +99,7 @@ async function measure(containerd: PrivateContainerd, kubelet: KubeletProcess, {
     { name: 'resident, loaded', value: loadedMiB, unit: 'MiB', target: 110, calibration: null },
     { name: 'resident, peak', value: memoryMiB(kubelet.pid, 'VmHWM'), unit: 'MiB', target: 120, calibration: null },
   ];
+  return { figures, loopDelayMs };
 }
 
 async function main(): Promise<void> {
@@ -75,11 +115,15 @@ async function main(): Promise<void> {
       const { calibration, measured } = await calibrated(containerd, async () => {
         const plain = await plainLoad(containerd, load.pods, 0);
         const kubelet = await KubeletProcess.prepare(containerd, 'node', { maxPods: 250 });
-        const figures = await measure(containerd, kubelet, load, plain);
-        await kubelet.stop();
-        return figures;
+        const delays = await DelayWatch.start(containerd, kubelet);
+        try {
+          return await measure(containerd, kubelet, load, plain, delays);
+        } finally {
+          delays.stop();
+          await kubelet.stop();
+        }
       });
-      console.log(printed('daemon-containerd', { pods: load.pods }, calibration, measured));
+      console.log(printed('daemon-containerd', { pods: load.pods, loopDelayMs: measured.loopDelayMs }, calibration, measured.figures));
     } finally {
       await containerd.stop();
     }

@@ -20,9 +20,12 @@ import { removeDeadContainers } from './dead-containers.js';
 import { forgetAdmission, isAdmitted, isWaiting } from './pod-admission.js';
 import { podAndMirror, putPod, removePod, uidOf } from './pod-index.js';
 import { operationWoken } from './pod-operations.js';
-import { mayWorkOn } from './pod-pace.js';
+import { mayWorkOn, workOnNoMore } from './pod-pace.js';
 import { runtimeProblems } from './runtime-readiness.js';
 import { dispatchUpdate, resumeAwaiting, withEffects } from './worker-effects.js';
+
+/** To take in a list of more, compare it and bring it in order is enough for one step. */
+const manyPods = 16;
 
 /** Why nothing is dispatched; null: the loop runs. */
 export function loopProblem(context: AgentContext): string | null {
@@ -31,7 +34,12 @@ export function loopProblem(context: AgentContext): string | null {
 }
 
 export function deliver(context: AgentContext, deliveries: readonly PodDelivery[]): void {
-  for (const { op, source, pods } of deliveries) context.state.backlog.deliveries.push({ op, source, pods, inOrder: op !== 'ADD' });
+  let count = 0;
+  for (const { op, source, pods } of deliveries) {
+    context.state.backlog.deliveries.push({ op, source, pods, inOrder: op !== 'ADD' });
+    count += pods.length;
+  }
+  if (count > manyPods) workOnNoMore(context);
   drain(context);
 }
 
