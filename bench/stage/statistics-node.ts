@@ -34,6 +34,8 @@ export function openStatisticsNode(podCount: number): StatisticsNode {
     for (const child of processes) child.kill('SIGKILL');
     for (const mountPoint of mountPoints) for (const path of paths.toReversed()) removeSoon(`${mountPoint}${path}`);
   });
+  // An end by signal passes by the handlers of the exit.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   for (const mountPoint of mountPoints) for (const path of paths) mkdirSync(`${mountPoint}${path}`);
   for (const path of below.filter((path) => path.lastIndexOf('/') > 0)) {
     const child = sleeper(path.includes('sandbox'));
