@@ -69,7 +69,8 @@ async function values(t: Test, cluster: Cluster): Promise<void> {
   const from = sample(first, 'container_cpu_usage_seconds_total', ofMain);
   const before = await own(cluster);
   const beforeMillis = Date.now();
-  const resource = await untilReadAnew(cluster, from.atMillis);
+  // Eviction measures, too: what it read before the container was asked is no answer.
+  const resource = await untilReadAnew(cluster, Math.max(from.atMillis, beforeMillis + 1_000));
   const cadvisor = await asked(cluster, '/metrics/cadvisor');
   const { main, pod } = await summary(cluster);
   const after = await own(cluster);
