@@ -172,6 +172,7 @@ t.test('clients that have their answer and stay are let go of', async (t) => {
       'GET /pods HTTP/1.1\r\nHost: x\r\n\r\nGET /pods HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n',
       /^$/,
     ],
+    ['two names of the server', 'GET /pods HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n', /^HTTP\/1\.1 400 [\s\S]*400 Bad Request: too many Host headers$/],
     ['a body of two lengths', 'POST /pods HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', /^HTTP\/1\.1 400 /],
     ['a tunnel', 'CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: x\r\n\r\n', /^$/],
   ];

@@ -267,6 +267,8 @@ export class KubeletServer {
     const { method } = question;
     const target = splitTarget(request.url ?? '');
     if (!target.path.startsWith('/')) return plainText(400, '400 Bad Request', { Connection: 'close' });
+    // What stands between might go by the other one.
+    if ((request.headersDistinct.host?.length ?? 0) > 1) return plainText(400, '400 Bad Request: too many Host headers', { Connection: 'close' });
     const match = this.options.policy.match(method, target.path, target.query);
     if (match.kind === 'redirect') return this.leadsNowhere(target.path) ? notFound : redirect(method, match.location);
     const route = match.kind === 'matched' ? this.routeOf(match.pattern) : undefined;
