@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { canonicalJson } from '../../src/domain/kernel/canonical.js';
 import { SimCluster } from '../../src/sim/index.js';
 import { plantedBugs, plantedWorld } from './planted/planted-bugs.js';
 import { runSeed } from './swarm.js';
@@ -41,7 +42,7 @@ function runShare(seeds: readonly number[], tell: (message: Message) => void): v
     failed++;
     tell({
       kind: 'failed',
-      text: [`seed ${seed}: ${JSON.stringify(options)}`, ...problems.map((problem) => `  ${problem}`), `  again: npm run swarm -- --from ${seed} --seeds 1`].join('\n'),
+      text: [`seed ${seed}: ${canonicalJson(options)}`, ...problems.map((problem) => `  ${problem}`), `  again: npm run swarm -- --from ${seed} --seeds 1`].join('\n'),
     });
   }
   tell({ kind: 'done', ran, failed, counts: coverage.counts() });

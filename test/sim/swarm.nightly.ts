@@ -1,5 +1,6 @@
 // The swarm for long: seeds that nobody has seen, from a first one that is printed. A seed that fails belongs in the list of swarm.test.ts.
 import t from 'tap';
+import { canonicalJson } from '../../src/domain/kernel/canonical.js';
 import { runSeed } from './swarm.js';
 import { SwarmCoverage } from './swarm-coverage.js';
 
@@ -15,7 +16,7 @@ t.test(`swarm from seed ${first}`, { timeout: 2 * budgetMs }, async (t) => {
   let seed = first;
   for (; seed < first + mostSeeds && performance.now() < end; seed++) {
     const { problems, options } = runSeed(seed, coverage);
-    if (problems.length > 0) t.strictSame(problems, [], `npm run swarm -- --from ${seed} --seeds 1; options ${JSON.stringify(options)}`);
+    if (problems.length > 0) t.strictSame(problems, [], `npm run swarm -- --from ${seed} --seeds 1; options ${canonicalJson(options)}`);
   }
   t.comment([`${seed - first} seeds`, ...coverage.table()].join('\n'));
   t.ok(seed > first + 10, 'it went through some');

@@ -10,7 +10,7 @@ export class AgentNodeStats implements PortOf<NodeStatsOperations> {
     this.reading = reading;
   }
 
-  summary(_request: null, _call: Call): Promise<NodeStatsReading> {
+  async summary(_request: null, _call: Call): Promise<NodeStatsReading> {
     if (this.reading === null) throw new PortError({ kind: 'unavailable', operation: 'nodeStats.summary', subject: '', message: 'the node is not measured yet' });
     return this.reading();
   }
