@@ -189,3 +189,37 @@ scene(
   },
   options(settings({})),
 );
+
+scene(
+  'a round for a shortage that takes long puts the usual ones off, and no longer',
+  (world, t) => {
+    world.create('a', { policy: 'Never', containers: { c: 'run=1s' } });
+    world.until('a has ended', () => world.status('a').phase === 'Succeeded', 30 * second);
+    const action = { kind: 'delay', moment: 'after', micros: 100 * second } as const;
+    world.node.setFaults([
+      { operation: 'podLogs.listDirectories', trigger: { times: 1 }, action },
+      { operation: 'images.remove', trigger: {}, action },
+    ]);
+    const { disk } = world.node.host.state;
+    disk.otherBytes = 97 * gibi;
+    world.run(9 * minute);
+    world.node.setFaults([]);
+    // Too full for unused images, and not for pods.
+    disk.otherBytes = 90 * gibi;
+    world.run(5 * minute);
+    world.create('b', { policy: 'Never', image: 'fresh:1', containers: { c: 'run=1s' } });
+    const uid = world.get('b')?.metadata.uid;
+    world.until('b has ended', () => world.status('b').phase === 'Succeeded', 30 * second);
+    world.remove('b');
+    world.run(20 * minute);
+    t.strictSame([world.node.containers(uid).length, world.node.sandboxes(uid).length], [0, 0], 'containers are collected as ever');
+    t.strictSame(
+      [...world.node.runtime.state.images.values()].flatMap(({ repoTags }) => repoTags).filter((tag) => tag.includes('fresh')),
+      [],
+      'and images',
+    );
+  },
+  options(settings({ 'nodefs.available': '5%' }), {
+    runtime: { images: [1, 2, 3, 4, 5].map((n) => ({ reference: `r.io/unused:${n}`, sizeBytes: 1_000_000, present: true })) },
+  }),
+);

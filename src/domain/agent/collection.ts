@@ -59,8 +59,9 @@ function end(context: AgentContext): void {
 
 export function beginCollection(context: AgentContext): void {
   const { collection } = context.state;
-  if (collection.phase !== 'idle') return;
   collection.planned = false;
+  // The eviction loop's round is on: the next one is planned when it ends.
+  if (collection.phase !== 'idle') return;
   if (loopProblem(context) !== null) return;
   collection.dirty = false;
   list(context, 'listContainers');

@@ -49,11 +49,10 @@ export function planImageCollection({ state, turn }: AgentContext): void {
 export function beginImageCollection(context: AgentContext): void {
   const { state, turn } = context;
   const { imageCollection: collection } = state;
-  if (collection.phase !== 'idle') return;
-  // What the runtime holds is not known well enough, or it can't be worked with.
-  const isUnknown = loopProblem(context) !== null || isLookDue(context);
-  turn.wakeAt(imageCollectionAddress, turn.now + (isUnknown ? unknownPause : period));
-  if (!isUnknown) beginList(context);
+  // What the runtime holds is not known well enough, it can't be worked with, or the eviction loop's round is on.
+  const isTooEarly = collection.phase !== 'idle' || loopProblem(context) !== null || isLookDue(context);
+  turn.wakeAt(imageCollectionAddress, turn.now + (isTooEarly ? unknownPause : period));
+  if (!isTooEarly) beginList(context);
 }
 
 export function imageCollectionReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
