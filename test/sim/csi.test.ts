@@ -189,6 +189,25 @@ t.test('a final error removes what was made, an uncertain one keeps it; both are
   }
 });
 
+t.test('what was made for a volume and could not be told of goes with the last pod that wanted it', async (t) => {
+  for (const operation of ['csiFiles.prepare', 'csiNode.stage', 'csiFiles.remove'] as const) {
+    const run = new CsiRun();
+    run.object({ attachRequired: false });
+    run.registered(operation === 'csiFiles.remove' ? { failures: [{ call: 'stage', kind: 'internal', message: 'no' }] } : {});
+    run.csiVolume();
+    const moment = operation === 'csiFiles.remove' ? 'before' : 'after';
+    run.cluster.node().setFaults([{ operation, trigger: {}, action: { kind: 'error', moment, error: 'unavailable', message: 'planned' } }]);
+    const uid = run.pod('a', claimed);
+    run.until(`${operation} failed`, () => run.cluster.node().model.struck.size > 0);
+    run.admin.remove('pods', 'a', {});
+    run.cluster.run(30_000_000);
+    run.cluster.node().setFaults([]);
+    run.cluster.run(300_000_000);
+    t.strictSame([[...run.host.state.csiFiles.keys()], run.mounts(), run.host.state.podDirectories.has(uid)], [[], [], false], operation);
+    t.strictSame(run.cluster.violations, []);
+  }
+});
+
 t.test('an agent that is killed knows the volumes again, and takes down those of pods that are gone', async (t) => {
   const run = new CsiRun();
   run.object({ attachRequired: false });

@@ -50,9 +50,11 @@ function repliedStage(work: StageWork, reply: Reply<AgentOperations>): VolumeSte
   const taken = collected(work, reply);
   if (taken !== false) return taken === true ? null : taken;
   const { op, outcome } = reply;
-  if (op === 'csiFiles.remove' || op === 'csiFiles.removeDevice') return failed(work.failure, 'final');
+  // What may be left is taken down for sure.
+  if (op === 'csiFiles.remove' || op === 'csiFiles.removeDevice') return failed(work.failure, outcome.ok && outcome.value !== 'mounted' ? 'final' : 'uncertain');
   if (op === 'csiFiles.prepare' || op === 'csiFiles.prepareDevice') {
-    if (!outcome.ok) return failed(`kubernetes.io/csi: attacher.MountDevice failed to create dir: ${outcome.error.message}`);
+    // It may have been made all the same.
+    if (!outcome.ok) return failed(`kubernetes.io/csi: attacher.MountDevice failed to create dir: ${outcome.error.message}`, 'uncertain');
     work.phase = work.facts?.capabilities.includes('STAGE_UNSTAGE_VOLUME') === true ? 'stage' : 'over';
     return null;
   }
