@@ -8,6 +8,7 @@
 // room that is being made for it; mirror pods, and pods that are over or on their way out, are not asked about.
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
+import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type Admission, type Rejection, rejected, rejectionMetricLabel, rejectionStatusMessage } from '../admission/admission-result.js';
 import { admitAppArmor, admitDeclaredFeatures, admitPodLevelResources } from '../admission/node-support.js';
@@ -105,8 +106,18 @@ function reject(context: AgentContext, pod: Pod, rejection: Rejection): false {
   context.state.admission.rejected.add(uidOf(pod));
   context.turn.log('info', 'Pod rejected', { podUID: uidOf(pod), reason: rejectionMetricLabel(reason), message });
   context.event(pod, null, 'Warning', reason, message);
-  setStatus(context, pod, { phase: 'Failed', reason, message: rejectionStatusMessage(rejection), qosClass: podQosClass(pod) });
+  setStatus(context, pod, { phase: 'Failed', reason, message: rejectionStatusMessage(rejection), qosClass: podQosClass(pod), ...containersOf(pod) });
   return false;
+}
+
+/** A pod that an earlier agent ran may be refused by the next one: what is known of its containers stays known. */
+function containersOf({ status = {} }: Pod): Pick<PodStatus, 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses'> {
+  const { containerStatuses, initContainerStatuses, ephemeralContainerStatuses } = status;
+  return {
+    ...(containerStatuses === undefined ? {} : { containerStatuses }),
+    ...(initContainerStatuses === undefined ? {} : { initContainerStatuses }),
+    ...(ephemeralContainerStatuses === undefined ? {} : { ephemeralContainerStatuses }),
+  };
 }
 
 /** Pods that were admitted, and can't run here after all. */
