@@ -37,10 +37,16 @@ export async function nodeStatsReading(options: SummaryAnswersOptions, rootDirec
   return { summary: summary.value, dedicatedImageFs };
 }
 
+/** A path that this host has not is the runtime's own. null: that can't be told. */
 async function isOtherDevice(rootDirectory: string, mountpoint: string | null): Promise<boolean | null> {
   if (mountpoint === null) return null;
-  const devices = await Promise.all([stat(rootDirectory), stat(mountpoint)]).catch(() => null);
-  return devices === null ? null : devices[0].dev !== devices[1].dev;
+  try {
+    const [root, images] = await Promise.all([stat(rootDirectory), stat(mountpoint)]);
+    return root.dev !== images.dev;
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' && path === mountpoint ? true : null;
+  }
 }
 
 async function summaryFrom(snapshot: Snapshot, { stats, nodeName, bootedAt, processCounts }: SummaryAnswersOptions, onlyCpuAndMemory: boolean): Promise<Part<StatsSummary>> {
