@@ -5,7 +5,7 @@
 // Invariant: the list comes from the sources, and a file that did not run, or ran no test, fails the run.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bootstrapDevelopment, orExit } from './bootstrap.mjs';
@@ -13,7 +13,8 @@ import { ensureBundled } from './bundle.mjs';
 import { filesBelow } from './fingerprint.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const concurrency = 2;
+/** Files wait about half their time, for processes and containers. */
+const concurrency = Math.min(8, 2 * availableParallelism());
 const fileTimeoutMs = { ci: 10 * 60_000, nightly: 2 * 60 * 60_000, soak: 24 * 60 * 60_000 };
 /** For a `t.test` that names no time of its own: tap's 30 are few where others load the machine. */
 const patienceSeconds = '180';

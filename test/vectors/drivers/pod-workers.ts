@@ -3,7 +3,16 @@
 import type { PodWorkerEffect } from '../../../src/domain/pod-workers/effects.js';
 import { syncKnownPods } from '../../../src/domain/pod-workers/known-pods.js';
 import { newPodWorkers, type PodUpdateType, type PodWorkers, type RunningPod } from '../../../src/domain/pod-workers/pod-worker-record.js';
-import * as queries from '../../../src/domain/pod-workers/queries.js';
+import {
+  couldHaveRunningContainers,
+  isPodForMirrorPodTerminatingByFullName,
+  isPodKnownTerminated,
+  isPodTerminationRequested,
+  shouldPodBeFinished,
+  shouldPodContainersBeTerminating,
+  shouldPodContentBeRemoved,
+  shouldPodRuntimeBeRemoved,
+} from '../../../src/domain/pod-workers/queries.js';
 import { runFinished, runStatusRead } from '../../../src/domain/pod-workers/run-pod.js';
 import { updatePod } from '../../../src/domain/pod-workers/update-pod.js';
 import { isStaticPod } from '../../../src/domain/values/pod-kind.js';
@@ -41,15 +50,15 @@ interface Input {
 }
 
 const second = 1_000_000;
-const predicates = [
-  'isPodKnownTerminated',
-  'couldHaveRunningContainers',
-  'shouldPodBeFinished',
-  'isPodTerminationRequested',
-  'shouldPodContainersBeTerminating',
-  'shouldPodRuntimeBeRemoved',
-  'shouldPodContentBeRemoved',
-] as const;
+const predicates = {
+  isPodKnownTerminated,
+  couldHaveRunningContainers,
+  shouldPodBeFinished,
+  isPodTerminationRequested,
+  shouldPodContainersBeTerminating,
+  shouldPodRuntimeBeRemoved,
+  shouldPodContentBeRemoved,
+};
 
 class Run {
   readonly workers: PodWorkers = newPodWorkers();
@@ -149,11 +158,11 @@ class Run {
     const uids = new Set([...pods.map((pod) => pod.metadata.uid ?? ''), ...Object.values(this.input.runningPods ?? {}).map((pod) => pod.id), 'unknown-uid']);
     const answers: Record<string, unknown> = {};
     for (const uid of uids) {
-      const yes = predicates.filter((name) => queries[name](this.workers, uid));
+      const yes = Object.entries(predicates).flatMap(([name, holds]) => (holds(this.workers, uid) ? [name] : []));
       if (yes.length > 0) answers[uid] = yes;
     }
     const names = new Set(pods.filter(isStaticPod).map((pod) => podFullNameOf(pod)));
-    const terminating = [...names].filter((name) => queries.isPodForMirrorPodTerminatingByFullName(this.workers, name)).sort();
+    const terminating = [...names].filter((name) => isPodForMirrorPodTerminatingByFullName(this.workers, name)).sort();
     return terminating.length > 0 ? { ...answers, terminatingStaticFullNames: terminating } : answers;
   }
 }
