@@ -109,6 +109,7 @@ export type { NodeReporter, ReporterPhase } from './node-status/node-reporter-st
 export type { NodeSettings } from './node-status/node-settings.js';
 export type { NodeStatusMemory } from './node-status/node-status.js';
 export type { StatusReport } from './node-status/status-report.js';
+export type { OomKill } from './oom/oom-parser.js';
 export type { CsiDriverRecord, CsiNodeEntry, CsiNodeJob, PluginManager, PluginRecord } from './plugins/plugin-manager-state.js';
 export type { PodCertificateAnswer } from './pod-certificates/pod-certificates.js';
 export type { ManifestContext } from './pod-sources/decode-manifest.js';

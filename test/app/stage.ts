@@ -11,6 +11,7 @@ import type { DaemonProfile } from '../../src/app/daemon/daemon-profile.js';
 import { type Daemon, startDaemon } from '../../src/app/daemon/start-daemon.js';
 import { type LoadedConfiguration, loadConfiguration } from '../../src/domain/configuration/load-configuration.js';
 import type { Pod } from '../../src/ports/model/pod.js';
+import type { KernelLog } from '../../src/ports/outbound/kernel-log.js';
 import type { LogFields, Logger, LogLevel } from '../../src/ports/outbound/logger.js';
 import type { SimContainer } from '../../src/sim/index.js';
 
@@ -43,6 +44,8 @@ export class Stage {
   readonly log = new LogLines();
   /** What the health check of the log says. */
   logFailure: string | null = null;
+  /** In place of the kernel's log, which is empty here. */
+  kernelLog: (() => KernelLog) | null = null;
   /** YAML on top of the configuration of daemons in this process. */
   configurationMore = '';
   /** More words for the command line of each start. */
@@ -155,7 +158,7 @@ ${more}`;
       setVerbosity: () => {},
       logFailure: () => this.logFailure,
       clock: this.clock,
-      native,
+      native: { ...native, openKernelLog: this.kernelLog ?? native.openKernelLog },
       environment: {},
     });
     this.daemons.push(daemon);

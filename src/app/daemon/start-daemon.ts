@@ -31,6 +31,7 @@ import { podsOnHost, strangers, strangersRefusal, uidsOfManifests, uidsOnHost } 
 import { nodeFactsOf, readPassingFacts, type SteadyFacts } from './host-node-facts.js';
 import { kubeletSettings, nodeIpsOf, nodeNameOf } from './kubelet-settings.js';
 import { openListener } from './listener.js';
+import { openOomWatch } from './open-oom-watch.js';
 import { settleProcess } from './own-process.js';
 import { OwnedPods } from './owned-pods.js';
 import { type LivePage, openLivePage } from './page/open-live-page.js';
@@ -258,6 +259,7 @@ class DaemonStart {
     // A node of a cluster says it by itself.
     if (resolver.get(tokens.settings).node === null) await resolver.get(tokens.events).record(startingEvent(nodeName), calling());
     shell.deliver({ type: 'start' });
+    await openOomWatch(this.context, resolver, teardown, (kill) => shell.deliver({ type: 'oomKill', kill }));
     teardown.add(
       'node facts',
       watchPassingFacts(steady.loaded.configuration.resolvConf, (passing) => shell.deliver({ type: 'nodeFacts', facts: nodeFactsOf(steady, passing) })),

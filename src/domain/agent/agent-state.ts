@@ -26,6 +26,7 @@ import { newCrashLoopBackoff } from '../backoff/crash-loop-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import { type ImageManagerState, newImageManagerState } from '../images/image-manager-state.js';
+import type { OomKill } from '../oom/oom-parser.js';
 import { eventedHealthThreshold, healthThreshold, newPleg, type Pleg, plegEventQueueCapacity } from '../pleg/pleg.js';
 import { newPluginManager, type PluginManager } from '../plugins/plugin-manager-state.js';
 import { newPodCache, type PodCache } from '../pod-cache/pod-cache.js';
@@ -235,6 +236,8 @@ export type AgentEvent =
   | ApiWatchEvents
   | PluginSocketsChanged
   | { readonly type: 'nodeFacts'; readonly facts: NodeFacts }
+  /** The kernel has killed a process for lack of memory. */
+  | { readonly type: 'oomKill'; readonly kill: OomKill }
   /** The driver of a pod's volume says that the volume is not well; it is told by its name in the pod. */
   | { readonly type: 'volumeAbnormal'; readonly uid: string; readonly volumeName: string; readonly message: string }
   /** The Secret objects that can be had now; another set replaces the one before. */

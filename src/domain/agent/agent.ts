@@ -39,7 +39,7 @@ import { beginImageCollection, imageCollectionAddress, imageCollectionReplied, p
 import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotation } from './log-rotation.js';
 import { beginRelist, podRelistDue, podRelistMachine, requestPodRelist } from './looks.js';
 import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
-import { warnOfNode } from './node-warnings.js';
+import { tellOomKill, warnOfNode } from './node-warnings.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
 import { endOverdue, overdueKillMachine } from './overdue-kills.js';
 import { beginPlugins, pluginSocketsChanged, takePluginReply, takePluginWake } from './plugins.js';
@@ -120,6 +120,9 @@ function take(context: AgentContext, input: AgentInput): void {
       return;
     case 'pullSecrets':
       context.state.pullSecrets = new Map(input.secrets.map((secret) => [`${secret.metadata.namespace ?? ''}/${secret.metadata.name}`, secret]));
+      return;
+    case 'oomKill':
+      tellOomKill(context, input.kill);
       return;
     case 'volumeAbnormal': {
       const pod = context.state.pods.pods.get(input.uid);

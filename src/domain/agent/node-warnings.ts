@@ -1,6 +1,8 @@
-// What an operator should know of the host before pods meet it: told as events of the node at the start, and when it has changed.
+// What an operator should know of the host before pods meet it: told as events of the node at the start, and when it has changed;
+// and that the whole node ran out of memory, which no pod's status shows.
 import type { NodeFacts } from '../containers/node-facts.js';
 import { resolvConfEvents } from '../dns/pod-dns.js';
+import { type OomKill, systemOomMessage, systemOomReason } from '../oom/oom-parser.js';
 import type { AgentContext } from './agent-context.js';
 
 const migration = 'https://git.k8s.io/enhancements/keps/sig-node/5573-remove-cgroup-v1';
@@ -16,4 +18,10 @@ export function warnOfNode(context: AgentContext, before: NodeFacts | null): voi
   if (before === null && nodeFacts.memoryVolumesMaySwap) context.nodeWarning('PossibleMemoryBackedVolumesOnDisk', swappedText);
   if (before?.resolvConf === nodeFacts.resolvConf) return;
   for (const { reason, message } of resolvConfEvents(nodeFacts)) context.nodeWarning(reason, message);
+}
+
+/** A cgroup that hit its own limit is its container's affair. */
+export function tellOomKill(context: AgentContext, kill: OomKill): void {
+  const message = systemOomMessage(kill);
+  if (message !== null) context.nodeWarning(systemOomReason, message);
 }

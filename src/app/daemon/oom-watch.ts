@@ -1,0 +1,59 @@
+// Kills for lack of memory, out of the kernel's log into the agent. The log is read from its oldest record, so that a kill of while no agent ran is
+// told, too; how far it was told is kept beside the agent's state, so that a restart does not tell it again, as it would to whoever counts events.
+// Invariants: only what the kernel itself wrote counts, not what a process has written to its log; a state that can't be read or written costs
+// that events are told twice, never that one is not told.
+import { type OomKill, type OomParserState, readOomLine } from '../../domain/oom/oom-parser.js';
+import type { KernelLog, KernelLogBatch } from '../../ports/outbound/kernel-log.js';
+import type { Logger } from '../../ports/outbound/logger.js';
+
+/** How far kills were told. */
+export interface ToldKills {
+  readonly bootId: string;
+  /** Of the record that ended the last one. */
+  readonly sequence: number;
+}
+
+export interface ToldKillsFile {
+  /** null: nothing that can be read. */
+  read(): ToldKills | null;
+  write(told: ToldKills): void;
+}
+
+const kernelFacility = 0;
+
+export interface OomWatch {
+  readonly log: KernelLog;
+  readonly file: ToldKillsFile;
+  readonly bootId: string;
+  readonly logger: Logger;
+  readonly killed: (kill: OomKill) => void;
+}
+
+/** Returns how to end it. A log that can't be read is said once and followed no more. */
+export function watchForOom({ log, file, bootId, logger, killed }: OomWatch): () => void {
+  const before = file.read();
+  let told = before?.bootId === bootId ? before.sequence : -1;
+  let state: OomParserState = null;
+  const take = ({ records, lost, ended }: KernelLogBatch): void => {
+    const last = told;
+    // A report whose middle was overwritten would end with another one's victim.
+    if (lost) state = null;
+    for (const { facility, sequence, text, sinceBootMicros } of records) {
+      if (facility !== kernelFacility) continue;
+      const step = readOomLine(state, text, sinceBootMicros);
+      state = step.state;
+      if (step.kill === null || sequence <= told) continue;
+      told = sequence;
+      logger.log('debug', 'Got OOM event', { cgroup: step.kill.limitCgroup, process: step.kill.processName, pid: step.kill.pid });
+      killed(step.kill);
+    }
+    if (told !== last) file.write({ bootId, sequence: told });
+    if (ended !== null) logger.log('error', 'Unexpectedly stopped receiving OOM notifications', { err: ended });
+  };
+  try {
+    log.follow(true, take);
+  } catch (error) {
+    logger.log('warn', 'Failed to watch for kills for lack of memory: no event SystemOOM will be sent', { err: error instanceof Error ? error.message : String(error) });
+  }
+  return () => log.close();
+}

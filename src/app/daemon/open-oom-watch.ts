@@ -1,0 +1,59 @@
+// The watch for kills for lack of memory, with its file below the root directory that says how far they were told.
+import { join } from 'node:path';
+import { StateDirectory } from '../../adapters/storage/index.js';
+import type { OomKill } from '../../domain/oom/oom-parser.js';
+import type { Logger } from '../../ports/outbound/logger.js';
+import type { Resolver } from '../bind-to.js';
+import { tokens } from '../tokens.js';
+import type { DaemonContext } from './daemon-context.js';
+import { type ToldKills, type ToldKillsFile, watchForOom } from './oom-watch.js';
+import type { Teardown } from './teardown.js';
+
+const directoryName = 'kernel-log';
+const directoryMode = 0o750;
+const fileMode = 0o640;
+const fileName = 'oom_events_told';
+
+export async function openOomWatch({ loaded, native, logger }: DaemonContext, resolver: Resolver, teardown: Teardown, killed: (kill: OomKill) => void): Promise<void> {
+  const file = openToldKills(loaded.options.rootDir, teardown, logger);
+  const { bootId } = await resolver.get(tokens.ports).machine.read(null, { signal: new AbortController().signal, timeoutMicros: null });
+  teardown.add('kernel log', watchForOom({ log: native.openKernelLog(), file, bootId, logger, killed }));
+}
+
+/** A file that can't be used is said once; what is told is told all the same. */
+function openToldKills(rootDirectory: string, teardown: Teardown, logger: Logger): ToldKillsFile {
+  const failed = (error: unknown): void =>
+    logger.log('warn', 'How far kills for lack of memory were told is not kept', {
+      file: join(rootDirectory, directoryName, fileName),
+      err: error instanceof Error ? error.message : String(error),
+    });
+  let directory: StateDirectory;
+  try {
+    directory = StateDirectory.open(join(rootDirectory, directoryName), directoryMode);
+  } catch (error) {
+    failed(error);
+    return { read: () => null, write: () => {} };
+  }
+  teardown.add('how far kills for lack of memory were told', () => directory.close());
+  return {
+    read: () => {
+      try {
+        return parsed(directory.read(fileName));
+      } catch (error) {
+        failed(error);
+        return null;
+      }
+    },
+    write: (told) => {
+      directory.write(fileName, `${JSON.stringify(told)}\n`, fileMode).catch(failed);
+    },
+  };
+}
+
+/** Throws what is wrong with it. */
+function parsed(content: Uint8Array | null): ToldKills | null {
+  if (content === null) return null;
+  const { bootId, sequence } = JSON.parse(Buffer.from(content).toString('utf8')) as Partial<ToldKills>;
+  if (typeof bootId !== 'string' || !Number.isSafeInteger(sequence)) throw new Error('expected an object with bootId, a text, and sequence, a whole number');
+  return { bootId, sequence: sequence as number };
+}
