@@ -150,6 +150,23 @@ for (const [kind, status, isTold] of failures) {
   });
 }
 
+t.test('its driver is gone: growing for one pod and the mount for another one fail each for themselves, and neither ends the other’s pause', async (t) => {
+  const run = new GrowingRun();
+  run.running();
+  run.host.csi.remove('example-reg.sock');
+  run.run(minute);
+  run.pod('b', claimed);
+  run.until('the mount fails', () => run.said('b', 'FailedMount').length > 0, 3 * minute);
+  run.grow();
+  run.run(10 * minute);
+  t.ok(run.said('a', 'VolumeResizeFailed').length > 0, 'growing is told');
+  t.ok(run.cluster.world.steps < 10_000, `tried now and then: ${run.cluster.world.steps} steps`);
+  run.host.csi.put('example-reg.sock', { name: driver, capabilities, sizes: run.plugin.sizes });
+  run.until('it runs', () => run.phase('b') === 'Running', 5 * minute);
+  run.until('it is grown', () => run.size() === two, 5 * minute);
+  t.strictSame(run.cluster.violations, []);
+});
+
 t.test('a driver that can’t grow it in use: the pod starts all the same, and it isn’t asked again', async (t) => {
   const run = new GrowingRun();
   run.plugin.failures.push({ call: 'expand', kind: 'failed-precondition', message: 'rpc error: code = FailedPrecondition desc = in use' });

@@ -13,6 +13,7 @@
 //
 // Invariants: unmounts come before mounts, and both before devices; what failed is tried again only when its time has come.
 import type { Micros } from '../../ports/micros.js';
+import { assert } from '../kernel/assert.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { expansionOf, volumeBytes } from '../volumes/volume-expansion.js';
 import { backoffKey } from './volume-backoff.js';
@@ -30,9 +31,13 @@ interface Next {
 
 const ranks: Readonly<Record<VolumeOperationKind, number>> = { unmount: 0, mount: 1, expand: 2, unmountDevice: 3 };
 
+/** An operation that ends at once leads to a few others; more is two that undo each other, and the agent would hang without a word. */
+const roundsMax = 1_000;
+
 /** Works on all volumes that something happened to. What is done at once may lead to more. */
 export function reconcileVolumes(manager: VolumeManager, context: VolumeContext): void {
-  while (manager.dirty.size > 0) {
+  for (let rounds = 1; manager.dirty.size > 0; rounds++) {
+    assert(rounds <= roundsMax, 'volumes come to rest', [...manager.dirty].join(', '));
     const names = [...manager.dirty].sort(byCodeUnits);
     manager.dirty.clear();
     const next = names.flatMap((name) => nextOperation(manager, name, context) ?? []);

@@ -7,9 +7,13 @@ import type { VolumeBackoff, VolumeManager, VolumeOperationKind } from './volume
 const firstDelay: Micros = 500_000;
 const longestDelay: Micros = 122_000_000;
 
-/** Unmounts for several pods fail each for themselves. */
+/**
+ * Unmounts for several pods fail each for themselves, and so does growing, which may be wanted for one pod while another one's mount is: with one
+ * back-off for both each would end the other's, and both would be tried for ever.
+ */
 export function backoffKey(volumeName: string, kind: VolumeOperationKind, uid: string): string {
-  return kind === 'unmount' ? `${volumeName} ${uid}` : volumeName;
+  if (kind === 'unmount') return `${volumeName} ${uid}`;
+  return kind === 'expand' ? `${volumeName} expand` : volumeName;
 }
 
 export function operationFailed(manager: VolumeManager, key: string, kind: VolumeOperationKind, now: Micros): VolumeBackoff {
