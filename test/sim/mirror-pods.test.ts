@@ -66,6 +66,18 @@ scene('a removed manifest: the mirror stays while the pod terminates, then it go
   t.equal(world.running(uid), 0);
 });
 
+scene('a manifest that goes before the answer to its mirror’s creation has come: the mirror goes, too', (world, t) => {
+  for (const after of [second, 10 * second, 25 * second]) {
+    world.cluster.apiserver.setFaults([{ operation: 'create.pods', trigger: {}, action: { kind: 'latency', micros: 20 * second } }], world.cluster.now, true);
+    world.node.put('web.yaml', podOf('web', { grace: 1 }));
+    world.run(after);
+    world.node.remove('web.yaml');
+    world.run(10 * minute);
+    t.strictSame(world.pods, [], `removed after ${after / second} s`);
+    world.cluster.apiserver.setFaults([], world.cluster.now, true);
+  }
+});
+
 scene('a mirror that is not the right one any more is replaced', (world, t) => {
   const { uid, containers } = web(world);
   const before = world.get('web-node')?.metadata.uid;

@@ -118,6 +118,8 @@ export function mirrorReplied(context: AgentContext, fullName: string, reply: Re
   turn.wakeAt(addressOf(fullName), null);
   const pod = state.pods.podsByFullName.get(fullName);
   if (pod !== undefined && isStaticPod(pod)) reconcileMirror(context, pod);
+  // Its pod went while it was made: whoever looked for such mirrors meanwhile has left this one alone.
+  else if (reply.op === 'apiWriter.create') state.housekeeping.dirty = true;
 }
 
 /** Time for another try. */
