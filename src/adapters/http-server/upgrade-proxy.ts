@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type BackendConnection, type DialOptions, dialBackend } from './backend-connection.js';
 import { type HttpAnswer, strictText } from './http-answer.js';
-import { passOnEach, passOnGathered } from './pass-on.js';
+import { passOn, passOnEach } from './pass-on.js';
 
 export interface ProxyLimits {
   readonly dialMillis: number;
@@ -140,6 +140,7 @@ function readHead(connection: BackendConnection, answerMillis: number): Promise<
 function joined(client: Socket, connection: BackendConnection, lingerMillis: number): Promise<void> {
   const backend = connection.socket;
   return new Promise((resolve) => {
+    passOn(client, backend);
     // What was still on its way, to either side, is let through for a while.
     const finish = (from: Socket, to: Socket) => {
       from.once('end', () => {
@@ -162,7 +163,6 @@ function joined(client: Socket, connection: BackendConnection, lingerMillis: num
         if (open === 0) resolve();
       });
     }
-    passOnGathered(client, backend);
     connection.receive(passOnEach(backend, client));
   });
 }
