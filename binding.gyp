@@ -17,6 +17,7 @@
         "native/mount.cc",
         "native/path_resolve.cc",
         "native/tree.cc",
+        "native/project_quota.cc",
         "native/file_steps.cc",
         "native/misc.cc"
       ],

@@ -7,6 +7,7 @@
 #include "misc.h"
 #include "mount.h"
 #include "path_resolve.h"
+#include "project_quota.h"
 #include "tree.h"
 #include "values.h"
 
@@ -116,6 +117,47 @@ Napi::Value TreeOwnershipOnThread(const Napi::CallbackInfo& info) {
                          [outcome](napi_env env) {
                            return BigUint64ArrayValue(env, {outcome->walked ? 1u : 0u, outcome->gid, outcome->entries, outcome->failures});
                          });
+}
+
+Napi::Value ProjectUsageOnThread(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "projectUsage");
+  std::string path = arguments.Text("path");
+  if (!arguments.ok()) return Napi::Value();
+  auto seen = std::make_shared<ProjectOfDirectory>();
+  return NumbersOnThread(info.Env(), [seen, path] { return LookAtProject(path, seen.get()); }, [seen](napi_env env) {
+    const ProjectQuota& quota = seen->quota;
+    return BigUint64ArrayValue(env, {seen->file_system, seen->project, seen->inherits ? 1u : 0u, static_cast<uint64_t>(seen->quota_errno), quota.bytes, quota.inodes});
+  });
+}
+
+Napi::Value ProjectQuotaOnThread(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "projectQuota");
+  std::string path = arguments.Text("path");
+  uint32_t project = arguments.Uint32("projectId");
+  if (!arguments.ok()) return Napi::Value();
+  auto quota = std::make_shared<ProjectQuota>();
+  return NumbersOnThread(info.Env(), [quota, path, project] { return GetProjectQuota(path, project, quota.get()); },
+                         [quota](napi_env env) { return BigUint64ArrayValue(env, {quota->bytes, quota->inodes, quota->limited ? 1u : 0u}); });
+}
+
+Napi::Value ProjectAssignOnThread(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "projectAssign");
+  std::string path = arguments.Text("path");
+  uint32_t project = arguments.Uint32("projectId");
+  bool tree = arguments.Boolean("tree");
+  if (!arguments.ok()) return Napi::Value();
+  auto outcome = std::make_shared<ProjectOutcome>();
+  return NumbersOnThread(info.Env(), [outcome, path, project, tree] { return AssignProject(path, project, tree, outcome.get()); },
+                         [outcome](napi_env env) { return BigUint64ArrayValue(env, {outcome->entries, outcome->failures}); });
+}
+
+Napi::Value ProjectLimitOnThread(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "projectLimit");
+  std::string path = arguments.Text("path");
+  uint32_t project = arguments.Uint32("projectId");
+  uint64_t kibibytes = arguments.Uint64("kibibytes");
+  if (!arguments.ok()) return Napi::Value();
+  return StatusOnThread(info.Env(), [=] { return LimitProject(path, project, kibibytes); });
 }
 
 Napi::Value OpenBeneathRoot(const Napi::CallbackInfo& info) {

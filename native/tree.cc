@@ -1,36 +1,19 @@
 #include "tree.h"
 
 #include <cerrno>
-#include <dirent.h>
 #include <fcntl.h>
-#include <memory>
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
-#include "fd_watch.h"
+#include "directory_listing.h"
 
 namespace kubelet {
 
 namespace {
 
 constexpr uint64_t kBlockBytes = 512;
-constexpr int kDirectoryFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { closedir(directory); }
-};
-using Directory = std::unique_ptr<DIR, CloseDirectory>;
-
-// The directory as a stream; takes the descriptor over.
-Directory Listing(UniqueFd fd) {
-  DIR* directory = fdopendir(fd.get());
-  if (directory != nullptr) fd.release();
-  return Directory(directory);
-}
-
-bool IsSelfOrParent(const char* name) { return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0')); }
 
 struct Measuring {
   TreeUsage* usage;

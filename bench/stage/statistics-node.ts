@@ -100,7 +100,7 @@ export function statisticsAnswers(node: StatisticsNode, native: Pick<NativeLinux
       imageFilesystems: async () => [{ time: 1, mountpoint: '/', usedBytes: 1, inodesUsed: 1 }],
     },
     diskUsage: new PodDiskUsage({
-      walks: { files: async () => null, tree: async () => null, volume: async () => null, filesystem: async () => null, driver: async () => null },
+      walks: { files: async () => null, tree: async () => null, volume: async () => null, quota: async () => null, filesystem: async () => null, driver: async () => null },
       volumes: () => [],
       ...{ rootDirectory: '/none', podLogsDirectory: '/none', volumePeriod: 0, now: () => now, random: () => 0 },
     }),

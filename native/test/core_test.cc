@@ -31,6 +31,7 @@
 #include "../mount.h"
 #include "../number_forms.h"
 #include "../path_resolve.h"
+#include "../project_quota.h"
 #include "../tree.h"
 
 using namespace kubelet;
@@ -473,6 +474,34 @@ static void TestTreeUsage() {
   EXPECT(OpenDescriptors() == before);
 }
 
+// What a file system can is its own affair: whatever it answers, nothing but a project is changed, and refusals are errnos.
+static void TestProjects() {
+  mkdir(At("project").c_str(), 0700);
+  mkdir(At("project/below").c_str(), 0700);
+  ProjectOfDirectory seen;
+  EXPECT(LookAtProject(At("project/none"), &seen) == -ENOENT);
+  EXPECT(LookAtProject(At("project"), &seen) == 0 && seen.file_system != 0);
+  EXPECT(seen.quota_errno >= 0 && seen.project == 0 && !seen.inherits);
+  ProjectOutcome outcome;
+  EXPECT(AssignProject(At("project/none"), 1048577, true, &outcome) == -ENOENT);
+  symlink(At("project/below").c_str(), At("project/link").c_str());
+  int through_link = AssignProject(At("project/link"), 1048577, true, &outcome);
+  EXPECT(through_link == -ENOTDIR || through_link == -ELOOP);
+  int status = AssignProject(At("project"), 1048577, true, &outcome);
+  EXPECT(status <= 0);
+  if (status == 0) {
+    EXPECT(outcome.entries == 2 && outcome.failures == 0);
+    EXPECT(LookAtProject(At("project/below"), &seen) == 0 && seen.project == 1048577 && seen.inherits);
+    EXPECT(AssignProject(At("project"), 0, false, &outcome) == 0);
+    EXPECT(LookAtProject(At("project"), &seen) == 0 && seen.project == 0 && !seen.inherits);
+  }
+  // Taking no project away is nothing to do, where it can be asked for at all.
+  ProjectQuota quota;
+  EXPECT(GetProjectQuota(At("project/none"), 1, &quota) == -ENOENT);
+  EXPECT(GetProjectQuota("/proc", 1, &quota) < 0);
+  EXPECT(LimitProject("/proc", 1, 0) < 0);
+}
+
 static void TestTreeOwnership() {
   if (geteuid() != 0) return;
   mkdir(At("own").c_str(), 0755);
@@ -603,6 +632,7 @@ int main() {
       {"mounts", TestMounts},
       {"triggers", TestTriggers},
       {"tree: usage", TestTreeUsage},
+      {"projects", TestProjects},
       {"tree: ownership", TestTreeOwnership},
       {"tree: ownership against exchanges", TestTreeOwnershipRace},
       {"file steps", TestFileSteps},

@@ -90,13 +90,17 @@ export const tokens = {
   podVolumes: token('podVolumes') as PortToken<'podVolumes'>,
   volumeMounts: token('volumeMounts') as PortToken<'volumeMounts'>,
   volumePorts:
-    token<Pick<KubeletPorts, 'podVolumes' | 'volumeMounts' | 'hostPaths' | 'subPaths' | 'pluginSockets' | 'csiNode' | 'csiFiles' | 'blockDevices' | 'podCertificateKeys'>>(
-      'volumePorts',
-    ),
+    token<
+      Pick<
+        KubeletPorts,
+        'podVolumes' | 'volumeMounts' | 'hostPaths' | 'subPaths' | 'pluginSockets' | 'csiNode' | 'csiFiles' | 'blockDevices' | 'projectQuotas' | 'podCertificateKeys'
+      >
+    >('volumePorts'),
   pluginSockets: token('pluginSockets') as PortToken<'pluginSockets'>,
   csiNode: token('csiNode') as PortToken<'csiNode'>,
   csiFiles: token('csiFiles') as PortToken<'csiFiles'>,
   blockDevices: token('blockDevices') as PortToken<'blockDevices'>,
+  projectQuotas: token('projectQuotas') as PortToken<'projectQuotas'>,
   podCertificateKeys: token('podCertificateKeys') as PortToken<'podCertificateKeys'>,
   hostPaths: token('hostPaths') as PortToken<'hostPaths'>,
   subPaths: token('subPaths') as PortToken<'subPaths'>,

@@ -2,7 +2,7 @@
 import { NodePodCertificateKeys } from '../adapters/certificates/index.js';
 import { LinuxHostPaths } from '../adapters/linux/index.js';
 import { GrpcCsiNode, UnixPluginSockets } from '../adapters/plugins/index.js';
-import { FileBlockDevices, FileCsiFiles, FilePodVolumes, FileSubPaths, FileVolumeMounts, mountHelperDirectories } from '../adapters/storage/index.js';
+import { FileBlockDevices, FileCsiFiles, FilePodVolumes, FileProjectQuotas, FileSubPaths, FileVolumeMounts, mountHelperDirectories } from '../adapters/storage/index.js';
 import { pluginRegistrationDirectory } from '../domain/values/pod-directories.js';
 import type { Binder } from './bind-to.js';
 import { tokens } from './tokens.js';
@@ -41,6 +41,11 @@ export function bindVolumes(bind: Binder): void {
     teardown.add('block devices', () => devices.close());
     return devices;
   });
+  bind.to(
+    tokens.projectQuotas,
+    [tokens.configuration, tokens.native],
+    ({ options }, native) => new FileProjectQuotas({ rootDirectory: options.rootDir, filesDirectory: '/etc' }, native.projects, native.fileLock),
+  );
   bind.to(tokens.podCertificateKeys, [], () => new NodePodCertificateKeys());
   bind.to(
     tokens.volumePorts,
@@ -53,9 +58,10 @@ export function bindVolumes(bind: Binder): void {
       tokens.csiNode,
       tokens.csiFiles,
       tokens.blockDevices,
+      tokens.projectQuotas,
       tokens.podCertificateKeys,
     ],
-    (podVolumes, volumeMounts, hostPaths, subPaths, pluginSockets, csiNode, csiFiles, blockDevices, podCertificateKeys) => ({
+    (podVolumes, volumeMounts, hostPaths, subPaths, pluginSockets, csiNode, csiFiles, blockDevices, projectQuotas, podCertificateKeys) => ({
       podVolumes,
       volumeMounts,
       hostPaths,
@@ -64,6 +70,7 @@ export function bindVolumes(bind: Binder): void {
       csiNode,
       csiFiles,
       blockDevices,
+      projectQuotas,
       podCertificateKeys,
     }),
   );

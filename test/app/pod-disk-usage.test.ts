@@ -12,13 +12,14 @@ import type { Pod } from '../../src/ports/model/pod.js';
 
 const minute = 60_000_000;
 const podOf = (uid: string): Pod => ({ metadata: { name: uid, namespace: 'ns', uid }, spec: { containers: [] } });
-const disk: MeasuredVolume = { name: 'disk', path: '/v/disk', how: 'tree', driver: null, isEphemeral: true, claimName: null };
+const disk: MeasuredVolume = { name: 'disk', path: '/v/disk', how: 'tree', driver: null, isEphemeral: true, quota: null, claimName: null };
 const memory: MeasuredVolume = { ...disk, name: 'memory', path: '/v/memory', isEphemeral: false };
-const claimed: MeasuredVolume = { name: 'data', path: '/v/data', how: 'file-system', driver: null, isEphemeral: false, claimName: 'c' };
+const claimed: MeasuredVolume = { name: 'data', path: '/v/data', how: 'file-system', driver: null, isEphemeral: false, quota: null, claimName: 'c' };
 const filesystem = { availableBytes: 60, usedBytes: 30, capacityBytes: 100, inodes: 10, inodesFree: 4 };
 
 function usage(volumes: Readonly<Record<string, readonly MeasuredVolume[]>>, walks: Partial<PodDiskUsageOptions['walks']> = {}) {
   const abnormal: string[] = [];
+  const sources: string[] = [];
   const clock = { now: 0 };
   const looked: string[] = [];
   const whole = {
@@ -28,6 +29,7 @@ function usage(volumes: Readonly<Record<string, readonly MeasuredVolume[]>>, wal
       looked.push(path);
       return { usedBytes: 7, inodesUsed: 2, isPartial: false };
     },
+    quota: async () => null,
     filesystem: async () => filesystem,
     driver: async () => null,
     ...walks,
@@ -39,8 +41,9 @@ function usage(volumes: Readonly<Record<string, readonly MeasuredVolume[]>>, wal
     volumes: ({ metadata: { uid = '' } }) => volumes[uid] ?? [],
     now: () => clock.now,
     onAbnormal: (...told) => abnormal.push(told.join(' ')),
+    onMeasured: (_took, source) => sources.push(source),
   });
-  return { measured, clock, looked, abnormal };
+  return { measured, clock, looked, abnormal, sources };
 }
 
 t.test('trees by what is in them, file systems by what they say; claims by name; only the node’s disk is ephemeral', async (t) => {
@@ -55,6 +58,22 @@ t.test('trees by what is in them, file systems by what they say; claims by name;
     { name: 'data', usedBytes: 30, inodesUsed: 6, pvcRef: { name: 'c', namespace: 'ns' } },
   ]);
   t.notOk('pvcRef' in (ephemeral?.[0] ?? {}));
+});
+
+t.test('a volume with a quota isn’t walked; one whose quota says nothing is', async (t) => {
+  const counted = new Map([['counted', { usedBytes: 4096, inodesUsed: 3, isPartial: false }]]);
+  const quota = (volume: string) => ({ uid: 'a', plugin: 'kubernetes.io~empty-dir', volume });
+  const volumes: MeasuredVolume[] = ['counted', 'lost'].map((name) => ({ ...disk, name, path: `/v/${name}`, quota: quota(name) }));
+  const { measured, looked, sources } = usage({ a: [...volumes, disk] }, { quota: async ({ volume }) => counted.get(volume) ?? null });
+  await measured.refresh([podOf('a')]);
+  await measured.settled();
+  t.match(measured.of('a')?.ephemeral, [
+    { name: 'counted', usedBytes: 4096, inodesUsed: 3, capacityBytes: 100 },
+    { name: 'lost', usedBytes: 7, inodesUsed: 2 },
+    { name: 'disk', usedBytes: 7 },
+  ]);
+  t.strictSame(looked, ['/v/lost', '/v/disk']);
+  t.strictSame(sources, ['fsquota', 'du', 'du']);
 });
 
 t.test('again after a period and a half, and not before', async (t) => {
@@ -96,7 +115,15 @@ t.test('KB063 a file system that never answers holds up its own pod’s numbers 
 });
 
 t.test('a volume of a CSI driver: what the driver says, by its claim; one that says nothing is left out', async (t) => {
-  const of = (name: string): MeasuredVolume => ({ name, path: `/v/${name}`, how: 'driver', driver: { name: 'd', volumeId: name }, isEphemeral: false, claimName: 'c' });
+  const of = (name: string): MeasuredVolume => ({
+    name,
+    path: `/v/${name}`,
+    how: 'driver',
+    driver: { name: 'd', volumeId: name },
+    isEphemeral: false,
+    quota: null,
+    claimName: 'c',
+  });
   const said = { availableBytes: 1, capacityBytes: 3, usedBytes: 2, inodes: 0, inodesFree: 0, inodesUsed: 0 };
   const { measured, looked } = usage({ a: [of('told'), of('silent')] }, { driver: async ({ name }) => (name === 'told' ? said : null) });
   await measured.refresh([podOf('a')]);
@@ -107,7 +134,7 @@ t.test('a volume of a CSI driver: what the driver says, by its claim; one that s
 });
 
 t.test('a volume that is not well is told of at each look', async (t) => {
-  const of = (name: string): MeasuredVolume => ({ name, path: '/v', how: 'driver', driver: { name: 'd', volumeId: name }, isEphemeral: false, claimName: 'c' });
+  const of = (name: string): MeasuredVolume => ({ name, path: '/v', how: 'driver', driver: { name: 'd', volumeId: name }, isEphemeral: false, quota: null, claimName: 'c' });
   const driver: PodDiskUsageOptions['walks']['driver'] = async ({ name }, tell) => {
     if (name === 'sick') tell('the disk fails');
     return null;
@@ -132,7 +159,7 @@ t.test('a driver over its socket is asked only if it can tell; one that is away,
     return running;
   };
   const [able, unable] = [await made('able', ['GET_VOLUME_STATS']), await made('unable', [])];
-  const volume = (name: string): MeasuredVolume => ({ name: 'v', path: '/v', how: 'driver', driver: { name, volumeId: 'h1' }, isEphemeral: false, claimName: null });
+  const volume = (name: string): MeasuredVolume => ({ name: 'v', path: '/v', how: 'driver', driver: { name, volumeId: 'h1' }, isEphemeral: false, quota: null, claimName: null });
   const sick = await made('sick', ['GET_VOLUME_STATS', 'VOLUME_CONDITION']);
   const sockets: Readonly<Record<string, string>> = { able: able.socket, unable: unable.socket, sick: sick.socket, away: join(base, 'none') };
   const wrong: string[] = [];

@@ -1,6 +1,6 @@
 // KubeletConfiguration beyond the golden vectors: what wins over what, how documents are read, the rules of validation, start-up.
 import root from 'tap';
-import { actedOn, unusedGates, unusedSettings } from '../../src/domain/configuration/acted-on.js';
+import { actedOn, unusedSettings } from '../../src/domain/configuration/acted-on.js';
 import { readDraft, showConfiguration } from '../../src/domain/configuration/draft.js';
 import { loadConfiguration } from '../../src/domain/configuration/load-configuration.js';
 import { valueAt } from '../../src/domain/configuration/schema.js';
@@ -318,16 +318,4 @@ root.test('every setting survives being shown, read and filled', async (t) => {
     unusedSettings({ ...loaded.configuration, maxPods: 7 }, true).filter((name) => !actedOn.has('maxPods') || name !== 'maxPods'),
     actedOn.has('maxPods') ? [] : ['maxPods'],
   );
-});
-
-root.test('a gate that changes nothing here is told of when it is on', async (t) => {
-  const of = (gates: object) => {
-    const loaded = load({ file: `featureGates: ${JSON.stringify(gates)}\n` });
-    if (loaded.kind !== 'loaded') throw new Error(JSON.stringify(loaded));
-    return unusedGates(loaded.gates);
-  };
-  t.strictSame(of({}), []);
-  t.strictSame(of({ LocalStorageCapacityIsolationFSQuotaMonitoring: true }), ['LocalStorageCapacityIsolationFSQuotaMonitoring']);
-  t.strictSame(of({ AllBeta: true }), ['LocalStorageCapacityIsolationFSQuotaMonitoring']);
-  t.strictSame(of({ LocalStorageCapacityIsolationFSQuotaMonitoring: false }), []);
 });

@@ -37,6 +37,7 @@ const facts: NodeFacts = {
   selinuxEnabled: true,
   seLinuxFileLabel: '',
   seLinuxMount: false,
+  projectQuotas: false,
   memoryVolumesMaySwap: false,
   containerStopSignals: false,
   thermalThrottlePaths: ['/sys/devices/system/cpu/cpu0/thermal_throttle'],

@@ -1,6 +1,6 @@
 // The contracts of FileLock and ResourceLimits.
 import { spawnSync } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { FileLock, ResourceLimits } from '../../src/adapters/native-linux/process-controls.js';
@@ -22,6 +22,18 @@ export async function fileLockContract(t: Test, locks: FileLock): Promise<void> 
     const second = await locks.tryAcquire(path);
     t.equal(second.kind, 'held');
     if (second.kind === 'held') second.lock.release();
+  });
+
+  await t.test('a file that is open already', async (t) => {
+    const path = join(t.testdir({ file: '' }), 'file');
+    const [first, second] = [openSync(path, 'r'), openSync(path, 'r')];
+    t.equal(await locks.tryLock(first), true);
+    t.ok(lockedForOthers(path));
+    t.equal(await locks.tryLock(second), false);
+    closeSync(first);
+    t.equal(await locks.tryLock(second), true);
+    closeSync(second);
+    t.notOk(lockedForOthers(path));
   });
 
   await t.test('a directory that is not there', (t) => t.rejects(locks.tryAcquire('/nonexistent/kubelet.lock'), { name: 'PortError', kind: 'not-found' }));

@@ -22,8 +22,8 @@ t.test('a local volume: bound for the pod, its group’s, seen by the container,
     { hostPath: `/var/lib/kubelet/${place}`, readonly: false },
   );
   const path = `/var/lib/kubelet/${place}`;
-  t.strictSame(measuredVolumes(run.cluster.node().agent.volumes, uid, '/var/lib/kubelet'), [
-    { name: 'd', path, how: 'file-system', driver: null, isEphemeral: false, claimName: 'c' },
+  t.strictSame(measuredVolumes(run.cluster.node().agent.volumes, uid, { rootDirectory: '/var/lib/kubelet', projectQuotas: false }), [
+    { name: 'd', path, how: 'file-system', driver: null, isEphemeral: false, quota: null, claimName: 'c' },
   ]);
   run.gone('a', uid);
   t.strictSame(run.mounts(), []);

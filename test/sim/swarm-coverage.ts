@@ -18,6 +18,7 @@ const neverAsked: Readonly<Record<string, string>> = {
   'containers.checkpoint': 'asked for by people, through the API of the node',
   'podCgroups.exists': 'asked for by the daemon alone, before it starts',
   'csiNode.stats': 'asked for by whoever wants statistics; in the end each volume has to be where it would be asked for',
+  'projectQuotas.usage': 'asked for by whoever wants statistics',
   'volumeMounts.hasLabels': 'no host of a swarm has SELinux',
 };
 

@@ -45,6 +45,7 @@ const limitedToo = [
   'filesystemUsage.usage',
 ] as const;
 const measuring = ['nodeStats.summary'] as const;
+const quotaOperations = ['projectQuotas.assign', 'projectQuotas.clear'] as const;
 const csiCalls = ['csiNode.info', 'csiNode.capabilities', 'csiNode.stage', 'csiNode.publish', 'csiNode.unpublish', 'csiNode.unstage', 'csiNode.expand'] as const;
 const pluginCalls = ['pluginSockets.info', 'pluginSockets.notify'] as const;
 const deviceOperations = ['blockDevices.map', 'blockDevices.mark', 'blockDevices.unmap', 'blockDevices.users'] as const;
@@ -93,6 +94,7 @@ export function swarmOptions(seed: number): SwarmOptions {
   const inCluster = new Dice(seed, 'cluster').chance(0.4);
   const plugins = inCluster && new Dice(seed, 'storage').chance(0.7);
   const pressed = inCluster && new Dice(seed, 'pressed').chance(0.5);
+  const projectQuotas = new Dice(seed, 'quotas').chance(0.5);
   const cluster = {
     seed,
     nodes,
@@ -107,13 +109,18 @@ export function swarmOptions(seed: number): SwarmOptions {
     runtime,
     ...(inCluster ? { apiserver: {}, node: {} } : {}),
     // Where there is an API, the class is one of its objects.
-    facts: { containerStopSignals: new Dice(seed, 'signals').chance(0.5), runtimeClasses: inCluster ? {} : { [sandboxedClass]: sandboxedClass } },
+    facts: {
+      projectQuotas,
+      containerStopSignals: new Dice(seed, 'signals').chance(0.5),
+      runtimeClasses: inCluster ? {} : { [sandboxedClass]: sandboxedClass },
+    },
     runtimeTellsChanges: dice.chance(0.5),
     faults: [
       ...faultRules(dice),
       ...(probed ? faultRules(new Dice(seed, 'asking'), asking) : []),
       ...(inCluster ? faultRules(new Dice(seed, 'api'), apiOperations) : []),
       ...(pressed ? faultRules(new Dice(seed, 'measuring'), measuring, rareIntensities) : []),
+      ...(projectQuotas ? faultRules(new Dice(seed, 'quotas at fault'), quotaOperations, rareIntensities) : []),
       ...(plugins ? faultRules(new Dice(seed, 'plugins'), pluginOperations, rareIntensities) : []),
     ],
   };

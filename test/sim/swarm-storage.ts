@@ -190,7 +190,7 @@ function sourceOf(claim: Claim, node: string): object {
 
 /** What a pod has mounted and nobody can tell the use of: what statistics are made of. */
 function unmeasured({ agent, host }: SimClusterNode, uid: string): string[] {
-  return measuredVolumes(agent.volumes, uid, agent.nodeFacts.rootDirectory).flatMap(({ name, path, how }) =>
+  return measuredVolumes(agent.volumes, uid, agent.nodeFacts).flatMap(({ name, path, how }) =>
     how !== 'driver' || host.state.volumeMounts.has(path) ? [] : [`measures ${name} at ${path}, where nothing is mounted`],
   );
 }

@@ -9,6 +9,7 @@ import { SwarmApi } from './swarm-api.js';
 import type { SwarmCoverage } from './swarm-coverage.js';
 import { type SwarmOptions, swarmOptions } from './swarm-options.js';
 import { envFileName, envFileVolume, type SwarmPod, swarmPod, withProbesAndHooks } from './swarm-pods.js';
+import { projectsLeft, uncounted } from './swarm-quotas.js';
 
 /** Within this the wanted state has to be there: the longest back-off with its spread, and a long-running container before it. */
 const convergence = 20 * minute;
@@ -210,6 +211,7 @@ class Swarm {
     found.push(...(this.api?.differences() ?? []));
     for (const name of this.cluster.nodeNames) {
       const node = this.cluster.node(name);
+      found.push(...uncounted(node).map((problem) => `${name}: ${problem}`));
       for (const { podUid, id, state } of node.containers())
         if (state === 'running' && !uids.has(`${name}/${podUid}`)) found.push(`${name}: container ${id} of ${podUid} runs, nobody wants it`);
       for (const { config, state } of node.sandboxes()) {
@@ -244,7 +246,8 @@ function difference(node: SimClusterNode, uid: string, pod: SwarmPod['pod'], pha
 }
 
 /** What a node keeps of pods that are gone. */
-function leftovers({ agent, host, runtime }: SimClusterNode): string[] {
+function leftovers(node: SimClusterNode): string[] {
+  const { agent, host, runtime } = node;
   const counts: Record<string, number> = {
     containers: runtime.state.containers.size,
     sandboxes: runtime.state.sandboxes.size,
@@ -260,6 +263,7 @@ function leftovers({ agent, host, runtime }: SimClusterNode): string[] {
     'pods that are waited for': agent.awaitingStatus.size,
     'inherited pods': agent.inherited.size,
     'mounts of volumes': host.state.volumeMounts.size,
+    'project quotas': projectsLeft(node),
     'maps of devices': host.state.blockMaps.size,
     'files of CSI volumes': host.state.csiFiles.size,
     volumes: agent.volumes.desired.size + agent.volumes.actual.size,

@@ -59,6 +59,7 @@ export function nodeFacts(node: NodeInput): NodeFacts {
     selinuxEnabled: false,
     seLinuxFileLabel: '',
     seLinuxMount: false,
+    projectQuotas: false,
     memoryVolumesMaySwap: false,
     containerStopSignals: false,
     thermalThrottlePaths: [],

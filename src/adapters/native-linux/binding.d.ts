@@ -67,6 +67,14 @@ export interface NativeBinding {
   treeUsage(path: string, entriesMax: number): Promise<BigUint64Array | Status> | Status;
   /** 1 when it was walked, the root's group before, entries, failures. */
   treeOwnership(path: string, gid: number, fileBits: number, directoryBits: number, onRootMismatch: boolean): Promise<BigUint64Array | Status> | Status;
+  /** file system type, the directory's project, 1 when what is made in it inherits that, errno of asking for the project's quota, bytes, inodes. */
+  projectUsage(path: string): Promise<BigUint64Array | Status> | Status;
+  /** Of any project on the path's file system: bytes, inodes, 1 when it has limits. */
+  projectQuota(path: string, projectId: number): Promise<BigUint64Array | Status> | Status;
+  /** With `tree` of all that is in the directory too: entries, failures. Project 0: none, and nothing is inherited. */
+  projectAssign(path: string, projectId: number, tree: boolean): Promise<BigUint64Array | Status> | Status;
+  /** 0: no limit. */
+  projectLimit(path: string, projectId: number, kibibytes: bigint): Promise<Status> | Status;
   /** A descriptor, to be given back with closeDescriptor. */
   openBeneath(rootFd: number, path: string, flags: number, mode: number, resolve: number): Status;
   closeDescriptor(fd: number): Status;

@@ -1,10 +1,10 @@
 // FileLock, ResourceLimits and ServiceManager without the addon: flock(1), prlimit(1), systemd-notify(1).
 // Invariant: the lock is on our own open file (flock(1) gets it as a descriptor), so it is held exactly as long as the addon's would be.
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import { closeSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { PortError, type PortErrorKind } from '../../ports/port-error.js';
 import { portErrorFrom } from './errno.js';
-import { DescriptorLock, openLockFile, type ServiceEnvironment, watchdogMicrosOf } from './native-process-controls.js';
+import { acquired, openLockFile, type ServiceEnvironment, watchdogMicrosOf } from './native-process-controls.js';
 import type { FileLock, HeldFileLock, LimitedResource, ResourceLimit, ResourceLimits, ServiceManager } from './process-controls.js';
 
 const path = '/usr/sbin:/usr/bin:/sbin:/bin';
@@ -13,12 +13,14 @@ const busyExitCode = 75;
 
 export class FallbackFileLock implements FileLock {
   async tryAcquire(lockPath: string): Promise<{ kind: 'held'; lock: HeldFileLock } | { kind: 'busy' }> {
-    const fd = openLockFile(lockPath);
+    return acquired(this, openLockFile(lockPath));
+  }
+
+  async tryLock(fd: number): Promise<boolean> {
     const result = spawnSync('flock', ['-x', '-n', '-E', String(busyExitCode), '3'], { stdio: ['ignore', 'ignore', 'pipe', fd], env: { PATH: path, LC_ALL: 'C' } });
-    if (result.status === 0) return { kind: 'held', lock: new DescriptorLock(fd) };
-    closeSync(fd);
-    if (result.status === busyExitCode) return { kind: 'busy' };
-    throw commandError(result, 'unknown', 'FileLock.tryAcquire', lockPath);
+    if (result.status === 0) return true;
+    if (result.status === busyExitCode) return false;
+    throw commandError(result, 'unknown', 'FileLock.tryLock', `descriptor ${fd}`);
   }
 }
 

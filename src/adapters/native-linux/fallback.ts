@@ -1,6 +1,7 @@
 // The same operations in plain Node, for machines where the addon can't be built.
 // Invariant: what is worse than with the addon is said in `fallbackDegradations`, which the agent logs at start as warnings.
 
+import { fallbackDirectoryProjects } from './directory-projects.js';
 import { fallbackOpenBeneath } from './fallback-beneath.js';
 import { FallbackFileBatch } from './fallback-file-batch.js';
 import { FallbackFileSteps } from './fallback-file-steps.js';
@@ -19,6 +20,7 @@ export const fallbackDegradations: readonly string[] = [
   'directories and cgroups of pods are made and removed at several times the cost',
   'memory pressure and memory thresholds are polled, not signalled',
   'looks at file systems share four threads with everything else: four dead file servers hold up all reading of files',
+  'there are no project quotas: volumes that could have them are measured by walks',
   'mounts, the lock file, resource limits and sd_notify need the programs mount, umount, flock, prlimit and systemd-notify (with NotifyAccess=all)',
 ];
 
@@ -35,6 +37,7 @@ export function fallbackNativeLinux(options: NativeLinuxOptions, reason: string)
     mounts,
     filesystemUsage: mounts,
     trees: new FallbackTrees(),
+    projects: fallbackDirectoryProjects,
     memoryTriggers: new FallbackMemoryTriggers(),
     fileLock: new FallbackFileLock(),
     resourceLimits: new FallbackResourceLimits(),

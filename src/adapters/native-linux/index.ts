@@ -3,6 +3,7 @@ import { nativeOpenBeneath } from './beneath.js';
 import type { NativeBinding } from './binding.d.ts';
 import { fallbackNativeLinux } from './fallback.js';
 import { loadBinding } from './loader.js';
+import { NativeDirectoryProjects } from './native-directory-projects.js';
 import { NativeFileBatch } from './native-file-batch.js';
 import { NativeFileSteps } from './native-file-steps.js';
 import { NativeFileWatch } from './native-file-watch.js';
@@ -15,6 +16,7 @@ import { NativeTrees } from './native-trees.js';
 
 export type { BeneathFile, BeneathOptions, OpenBeneath } from './beneath.js';
 export { openPathFlag } from './beneath.js';
+export { type DirectoryProject, type DirectoryProjects, type ProjectCount, quotaRefusal } from './directory-projects.js';
 export { FallbackFileSteps } from './fallback-file-steps.js';
 export { byPath, type FileStep, type FileStepOutcomes, type FileStepRunner, FileSteps, listedEntries, notDone, type StepIndex, type StepRoot, tolerated } from './file-steps.js';
 export { type MountinfoEntry, parseMountinfo } from './mountinfo.js';
@@ -22,6 +24,7 @@ export type { FileBatchLimits } from './native-file-batch.js';
 export type { NativeLinux, NativeLinuxOptions } from './native-linux.js';
 export { type ServiceEnvironment, serviceEnvironmentOf } from './native-process-controls.js';
 export type { FileBatchNumbers, NumberForm } from './number-form.js';
+export type { FileLock } from './process-controls.js';
 export type { PathStatus, TreeOwnership, Trees, TreeUsage } from './trees.js';
 
 /** The addon if this installation has one, else the fallback. With `required`, or REQUIRE_NATIVE=1 in the environment, the addon's absence is an error. */
@@ -43,6 +46,7 @@ export function addonNativeLinux(binding: NativeBinding, options: NativeLinuxOpt
     mounts,
     filesystemUsage: mounts,
     trees: new NativeTrees(binding),
+    projects: new NativeDirectoryProjects(binding),
     memoryTriggers: new NativeMemoryTriggers(binding),
     fileLock: new NativeFileLock(binding),
     resourceLimits: new NativeResourceLimits(binding),

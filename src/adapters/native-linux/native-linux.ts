@@ -7,6 +7,7 @@ import type { KernelLog } from '../../ports/outbound/kernel-log.js';
 import type { MemoryTriggers } from '../../ports/outbound/memory-triggers.js';
 import type { MountOperations } from '../../ports/outbound/mounts.js';
 import type { OpenBeneath } from './beneath.js';
+import type { DirectoryProjects } from './directory-projects.js';
 import type { FileBatchReader } from './file-batch-reader.js';
 import type { FileStepRunner } from './file-steps.js';
 import type { FileBatchLimits } from './native-file-batch.js';
@@ -34,6 +35,7 @@ export interface NativeLinux {
   readonly mounts: PortOf<MountOperations>;
   readonly filesystemUsage: PortOf<FilesystemUsageOperations>;
   readonly trees: Trees;
+  readonly projects: DirectoryProjects;
   readonly memoryTriggers: MemoryTriggers;
   readonly fileLock: FileLock;
   readonly resourceLimits: ResourceLimits;

@@ -13,12 +13,26 @@ export class NativeFileLock implements FileLock {
 
   async tryAcquire(path: string): Promise<{ kind: 'held'; lock: HeldFileLock } | { kind: 'busy' }> {
     const fd = openLockFile(path);
-    const status = this.#binding.flockTry(fd, true);
-    if (status === 0) return { kind: 'held', lock: new DescriptorLock(fd) };
-    closeSync(fd);
-    if (status === -errno.EAGAIN) return { kind: 'busy' };
-    throw portErrorOf(status, 'FileLock.tryAcquire', path);
+    return acquired(this, fd);
   }
+
+  async tryLock(fd: number): Promise<boolean> {
+    const status = this.#binding.flockTry(fd, true);
+    if (status === 0) return true;
+    if (status === -errno.EAGAIN) return false;
+    throw portErrorOf(status, 'FileLock.tryLock', `descriptor ${fd}`);
+  }
+}
+
+/** Closes the descriptor unless it holds the lock. */
+export async function acquired(locks: FileLock, fd: number): Promise<{ kind: 'held'; lock: HeldFileLock } | { kind: 'busy' }> {
+  let isHeld = false;
+  try {
+    isHeld = await locks.tryLock(fd);
+  } finally {
+    if (!isHeld) closeSync(fd);
+  }
+  return isHeld ? { kind: 'held', lock: new DescriptorLock(fd) } : { kind: 'busy' };
 }
 
 /** Node opens with O_CLOEXEC, so no child inherits the lock. */

@@ -6,6 +6,8 @@ export interface HeldFileLock {
 }
 
 export interface FileLock {
+  /** The same of a file that is open already; held until the descriptor is closed. False: another holds it. Doesn't wait. */
+  tryLock(fd: number): Promise<boolean>;
   /** Takes an exclusive lock on a file, made with mode 0600 when absent; held until released or the process ends. Doesn't wait. */
   tryAcquire(path: string): Promise<{ readonly kind: 'held'; readonly lock: HeldFileLock } | { readonly kind: 'busy' }>;
 }

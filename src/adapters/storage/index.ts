@@ -7,6 +7,7 @@ export { carryOut, errnoName, FileRefusal } from './file-errors.js';
 export { FilePodDirectories, type PodDirectoryPaths } from './file-pod-directories.js';
 export { FilePodLogs, type PodLogPaths } from './file-pod-logs.js';
 export { FilePodVolumes, keepsTmpfsFromSwap } from './file-pod-volumes.js';
+export { FileProjectQuotas, type ProjectQuotaPaths } from './file-project-quotas.js';
 export { FilePullRecords } from './file-pull-records.js';
 export { FileSubPaths } from './file-sub-paths.js';
 export { FileVolumeMounts, mountHelperDirectories, type VolumeMountPaths } from './file-volume-mounts.js';

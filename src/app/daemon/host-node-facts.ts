@@ -70,6 +70,7 @@ export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFac
     seLinuxFileLabel: host.seLinuxFileLabel,
     seLinuxMount: featureEnabled(gates, 'SELinuxMount'),
     memoryVolumesMaySwap: host.swapOn && !keepsTmpfsFromSwap(),
+    projectQuotas: featureEnabled(gates, 'LocalStorageCapacityIsolationFSQuotaMonitoring'),
     containerStopSignals: featureEnabled(gates, 'ContainerStopSignals'),
     thermalThrottlePaths: host.thermalThrottlePaths,
     runtimeClasses: {},

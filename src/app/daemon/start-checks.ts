@@ -3,7 +3,7 @@
 import { availableParallelism } from 'node:os';
 import { EndpointError, socketPathOf } from '../../adapters/cri/index.js';
 import { type HostReading, readTunables } from '../../adapters/linux/index.js';
-import { unusedGates, unusedSettings } from '../../domain/configuration/acted-on.js';
+import { unusedSettings } from '../../domain/configuration/acted-on.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import { checkStartup, type StartupValues } from '../../domain/configuration/startup-checks.js';
 import { cloudProviderRefusal, type HostFacts, planTunables, privilegeWarning, requiredTunables, swapRefusal } from '../../domain/configuration/startup-refusals.js';
@@ -83,7 +83,6 @@ export function logNotes(loaded: LoadedConfiguration, logger: Logger): void {
   for (const ip of badNameServers(configuration)) logger.log('info', 'Invalid clusterDNS IP', { IP: ip });
   for (const setting of shortPeriods(configuration)) logger.log('warn', 'Setting is too short a period, 100ms is taken', { setting });
   for (const setting of unusedSettings(configuration, options.config !== '')) logger.log('warn', 'Setting is not acted on by this kubelet yet', { setting });
-  for (const gate of unusedGates(loaded.gates)) logger.log('warn', 'Feature gate has no effect on this kubelet', { gate });
   for (const flag of unusedOptions(loaded)) logger.log('warn', 'Flag is not acted on by this kubelet yet', { flag });
 }
 

@@ -3,7 +3,7 @@
 
 import { applyDefaults, withFileDefaults, withLegacyDefaults } from './defaults.js';
 import { showConfiguration } from './draft.js';
-import { type FeatureGates, featureEnabled, noFeatureGates } from './feature-gates.js';
+import { noFeatureGates } from './feature-gates.js';
 import { type KubeletConfiguration, settingRows, valueAt } from './schema.js';
 
 /** Dotted paths of settings, as `authentication.anonymous.enabled`. */
@@ -118,14 +118,6 @@ export const actedOn: ReadonlySet<string> = new Set([
   'userNamespaces.idsPerPod',
   'volumeStatsAggPeriod',
 ]);
-
-/** Feature gates that are known, and change nothing here. */
-const gatesWithoutEffect = ['LocalStorageCapacityIsolationFSQuotaMonitoring'] as const;
-
-/** Those of them that are on. */
-export function unusedGates(gates: FeatureGates): string[] {
-  return gatesWithoutEffect.filter((name) => featureEnabled(gates, name));
-}
 
 /** Settings that differ from their default and that nothing acts on; dotted paths, in the order of the table. */
 export function unusedSettings(configuration: KubeletConfiguration, usesFile: boolean): string[] {

@@ -28,6 +28,7 @@ export function nodeFacts(given: Partial<NodeFacts> = {}): NodeFacts {
     selinuxEnabled: false,
     seLinuxFileLabel: '',
     seLinuxMount: false,
+    projectQuotas: false,
     memoryVolumesMaySwap: false,
     containerStopSignals: false,
     thermalThrottlePaths: [],

@@ -32,6 +32,8 @@ export interface NodeFacts extends ResourceFacts, DnsFacts {
   readonly seLinuxFileLabel: string;
   /** The gate SELinuxMount: volumes of all access modes are mounted with a label, not only those of one pod. */
   readonly seLinuxMount: boolean;
+  /** The gate LocalStorageCapacityIsolationFSQuotaMonitoring: volumes of pods in user namespaces are measured by project quotas. */
+  readonly projectQuotas: boolean;
   /** Swap is on, and a tmpfs can't be kept out of it. */
   readonly memoryVolumesMaySwap: boolean;
   /** The gate ContainerStopSignals: containers say which signal ends them. */

@@ -8,8 +8,11 @@
 // | local-volume, nfs                              | its file system     | no                            |
 // | csi, file systems and raw devices              | its driver          | no                            |
 // | host-path, image; raw devices of local volumes | not                 |                               |
+import type { QuotaPlace } from '../../ports/outbound/project-quotas.js';
+import type { NodeFacts } from '../containers/node-facts.js';
 import { podVolumeDirectory } from '../values/pod-directories.js';
 import { csiBlockPaths, csiDriverName, csiPlugin, csiTargetPath, csiVolumeHandle } from '../volumes/csi-volume.js';
+import { hasProjectQuota, isOnDisk } from '../volumes/project-quota.js';
 import { escapeName, isBlockVolume, specName, type VolumeSpec } from '../volumes/volume-spec.js';
 import type { VolumeManager } from './volume-manager-state.js';
 
@@ -21,6 +24,8 @@ export interface MeasuredVolume {
   /** Who is asked, and for what; null: nobody, the node looks itself. */
   readonly driver: { readonly name: string; readonly volumeId: string } | null;
   readonly isEphemeral: boolean;
+  /** A project quota may have counted already what is in it; null: only a walk tells. */
+  readonly quota: QuotaPlace | null;
   /** Name of the claim; null: the volume is of none. */
   readonly claimName: string | null;
 }
@@ -29,7 +34,8 @@ const trees: ReadonlySet<string> = new Set(['empty-dir', 'configmap', 'secret', 
 const fileSystems: ReadonlySet<string> = new Set(['kubernetes.io/local-volume', 'kubernetes.io/nfs']);
 
 /** In the order of the pod's spec; only what is mounted. */
-export function measuredVolumes(manager: VolumeManager, uid: string, rootDirectory: string): readonly MeasuredVolume[] {
+export function measuredVolumes(manager: VolumeManager, uid: string, nodeFacts: Pick<NodeFacts, 'rootDirectory' | 'projectQuotas'>): readonly MeasuredVolume[] {
+  const { rootDirectory } = nodeFacts;
   const wanted = manager.pods.get(uid);
   if (wanted === undefined) return [];
   return (wanted.pod.spec.volumes ?? []).flatMap((volume): MeasuredVolume[] => {
@@ -42,8 +48,10 @@ export function measuredVolumes(manager: VolumeManager, uid: string, rootDirecto
     if (isBlockVolume(mount.spec)) return [];
     const how = trees.has(actual.plugin) ? 'tree' : fileSystems.has(actual.plugin) ? 'file-system' : null;
     if (how === null) return [];
-    const path = podVolumeDirectory(rootDirectory, uid, escapeName(actual.plugin), specName(mount.spec));
-    return [{ name: volume.name, path, how, driver: null, isEphemeral: isOnDisk(actual.plugin, mount.spec), claimName }];
+    const place: QuotaPlace = { uid, plugin: escapeName(actual.plugin), volume: specName(mount.spec) };
+    const path = podVolumeDirectory(rootDirectory, uid, place.plugin, place.volume);
+    const quota = hasProjectQuota(wanted.pod, mount.spec, nodeFacts) ? place : null;
+    return [{ name: volume.name, path, how, driver: null, isEphemeral: actual.plugin === 'kubernetes.io/configmap' || isOnDisk(mount.spec), quota, claimName }];
   });
 }
 
@@ -51,10 +59,5 @@ function ofDriver(name: string, claimName: string | null, spec: VolumeSpec, uid:
   const [driver, volumeId] = [csiDriverName(spec), csiVolumeHandle(spec, uid)];
   if (!driver.ok || volumeId === null) return [];
   const path = isBlockVolume(spec) ? csiBlockPaths(rootDirectory, uid, spec).publishPath : csiTargetPath(rootDirectory, uid, spec);
-  return [{ name, path, how: 'driver', driver: { name: driver.value, volumeId }, isEphemeral: false, claimName }];
-}
-
-function isOnDisk(plugin: string, spec: VolumeSpec): boolean {
-  if (plugin === 'kubernetes.io/configmap') return true;
-  return plugin === 'kubernetes.io/empty-dir' && spec.kind === 'inline' && (spec.volume.emptyDir?.medium ?? '') === '';
+  return [{ name, path, how: 'driver', driver: { name: driver.value, volumeId }, isEphemeral: false, quota: null, claimName }];
 }

@@ -18,6 +18,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   csiNode: { info: true, capabilities: true, stage: true, publish: true, unpublish: true, unstage: true, expand: true, stats: true },
   csiFiles: { prepare: true, read: true, staged: true, remove: true, prepareDevice: true, removeDevice: true },
   blockDevices: { mark: true, map: true, unmap: true, users: true },
+  projectQuotas: { assign: true, clear: true, usage: true },
   podCertificateKeys: { generate: true },
   hostPaths: { inspect: true, make: true },
   subPaths: { look: true, compare: true, carryOut: true },

@@ -15,6 +15,7 @@ import type { PodCertificateKeyOperations } from './pod-certificate-keys.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from './pod-files.js';
 import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from './pod-volumes.js';
 import type { ProbingOperations } from './probing.js';
+import type { ProjectQuotaOperations } from './project-quotas.js';
 import type { PullRecordOperations } from './pull-records.js';
 import type { RegistryCredentialOperations } from './registry-credentials.js';
 import type { VolumeMountOperations } from './volume-mounts.js';
@@ -34,6 +35,7 @@ export interface OutboundOperations {
   readonly csiNode: CsiNodeOperations;
   readonly csiFiles: CsiFileOperations;
   readonly blockDevices: BlockDeviceOperations;
+  readonly projectQuotas: ProjectQuotaOperations;
   readonly podCertificateKeys: PodCertificateKeyOperations;
   readonly hostPaths: HostPathOperations;
   readonly subPaths: SubPathOperations;

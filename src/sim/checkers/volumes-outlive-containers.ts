@@ -11,6 +11,7 @@ export const volumesOutliveContainers: Checker<null> = {
     if (command.op === 'podVolumes.tearDown') ({ uid } = command.request);
     else if (command.op === 'volumeMounts.unmount' && command.request.place.kind === 'pod') ({ uid } = command.request.place);
     else if (command.op === 'csiNode.unpublish') uid = podOfPath(command.request.targetPath, agent.nodeFacts.rootDirectory);
+    else if (command.op === 'projectQuotas.clear') ({ uid } = command.request);
     else if (command.op === 'blockDevices.unmap') ({ uid } = command.request);
     if (uid === '') return;
     for (const { id, podUid, state } of runtime.containers.values()) {

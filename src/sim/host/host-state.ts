@@ -103,6 +103,8 @@ export interface SimHostState {
   readonly csiFiles: Map<string, { readonly data: string | null; readonly isMade: boolean }>;
   /** By the file that it is bound to: the device. */
   readonly blockMaps: Map<string, string>;
+  /** Whether the file system has project quotas; by `<uid>/<plugin>/<volume>`: the project. */
+  readonly projectQuotas: { isSupported: boolean; readonly projects: Map<string, number> };
   /** Pod log directory -> container -> name of a log file -> its size in bytes. */
   readonly logs: Map<string, Map<string, Map<string, number>>>;
   /** Running containers that log, by id: the file they write, and since when its size has not been counted up. */
@@ -139,6 +141,7 @@ export function emptyHostState(): SimHostState {
     pluginStarts: 0,
     csiFiles: new Map(),
     blockMaps: new Map(),
+    projectQuotas: { isSupported: true, projects: new Map() },
     logs: new Map(),
     logWriters: new Map(),
     links: new Map(),

@@ -17,6 +17,7 @@ import type { PluginSocketOperations } from '../../ports/outbound/plugin-sockets
 import type { PodCertificateKeyOperations } from '../../ports/outbound/pod-certificate-keys.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../ports/outbound/pod-files.js';
 import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from '../../ports/outbound/pod-volumes.js';
+import type { ProjectQuotaOperations } from '../../ports/outbound/project-quotas.js';
 import type { PullRecordOperations } from '../../ports/outbound/pull-records.js';
 import type { RegistryCredentialOperations } from '../../ports/outbound/registry-credentials.js';
 import type { VolumeMountOperations } from '../../ports/outbound/volume-mounts.js';
@@ -35,6 +36,7 @@ import { SimPodCgroups } from './sim-pod-cgroups.js';
 import { SimPodDirectories } from './sim-pod-directories.js';
 import { SimPodLogs } from './sim-pod-logs.js';
 import { SimPodVolumes } from './sim-pod-volumes.js';
+import { SimProjectQuotas } from './sim-project-quotas.js';
 import { SimSubPaths } from './sim-sub-paths.js';
 import { SimVolumeMounts } from './sim-volume-mounts.js';
 
@@ -46,6 +48,7 @@ export interface HostPorts {
   readonly csiNode: CsiNodeOperations;
   readonly csiFiles: CsiFileOperations;
   readonly blockDevices: BlockDeviceOperations;
+  readonly projectQuotas: ProjectQuotaOperations;
   readonly podCertificateKeys: PodCertificateKeyOperations;
   readonly hostPaths: HostPathOperations;
   readonly subPaths: SubPathOperations;
@@ -77,6 +80,7 @@ type OtherRequest = Extract<
       | `csiNode.${string}`
       | `csiFiles.${string}`
       | `blockDevices.${string}`
+      | `projectQuotas.${string}`
       | `podCertificateKeys.${string}`
       | `pullRecords.${string}`
       | `registryCredentials.${string}`;
@@ -88,7 +92,20 @@ type PluginRequest = Extract<AnyRequest, { readonly op: `pluginSockets.${string}
 
 const hostPorts: ReadonlySet<string> = new Set([
   ...['podDirectories', 'podVolumes', 'volumeMounts', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups'],
-  ...['pluginSockets', 'csiNode', 'csiFiles', 'blockDevices', 'podCertificateKeys', 'pullRecords', 'registryCredentials', 'machine', 'events', 'filesystemUsage', 'nodeStats'],
+  ...[
+    'pluginSockets',
+    'csiNode',
+    'csiFiles',
+    'blockDevices',
+    'projectQuotas',
+    'podCertificateKeys',
+    'pullRecords',
+    'registryCredentials',
+    'machine',
+    'events',
+    'filesystemUsage',
+    'nodeStats',
+  ],
 ]);
 
 export class SimHost {
@@ -99,6 +116,7 @@ export class SimHost {
   readonly volumeMounts: SimVolumeMounts;
   readonly csi: SimCsi;
   readonly blockDevices: SimBlockDevices;
+  readonly projectQuotas: SimProjectQuotas;
   readonly logs: SimPodLogs;
   readonly containerLogs: SimContainerLogs;
   readonly cgroups: SimPodCgroups;
@@ -121,6 +139,7 @@ export class SimHost {
     this.volumeMounts = new SimVolumeMounts(state, this.settings);
     this.csi = new SimCsi(state, this.settings);
     this.blockDevices = new SimBlockDevices(state, this.settings);
+    this.projectQuotas = new SimProjectQuotas(state);
     this.logs = new SimPodLogs(state, this.settings);
     this.containerLogs = new SimContainerLogs(state, this.settings);
     this.cgroups = new SimPodCgroups(state, this.settings);
@@ -264,6 +283,10 @@ export class SimHost {
       case 'blockDevices.unmap':
       case 'blockDevices.users':
         return this.answerPlugin(asked);
+      case 'projectQuotas.assign':
+      case 'projectQuotas.clear':
+      case 'projectQuotas.usage':
+        return this.projectQuotas.answer(asked);
       case 'pullRecords.list':
         return this.imageFiles.list(asked.request);
       case 'pullRecords.read':
@@ -379,13 +402,7 @@ export class SimHost {
 
 /** What the request is about: a uid, a path or a name. */
 function subjectOf(request: HostOperations[HostOperationName]['request']): string {
-  const fields = (request ?? {}) as {
-    readonly uid?: string;
-    readonly path?: string;
-    readonly link?: string;
-    readonly name?: string | readonly string[];
-    readonly podLogDirectory?: string;
-  };
+  const fields = (request ?? {}) as { readonly [Name in 'uid' | 'path' | 'link' | 'podLogDirectory']?: string } & { readonly name?: string | readonly string[] };
   const name = fields.uid ?? fields.path ?? fields.link ?? fields.podLogDirectory ?? fields.name ?? '';
   return typeof name === 'string' ? name : `/${name.join('/')}`;
 }

@@ -28,6 +28,7 @@ import type { PortOf } from '../../../ports/operation.js';
 import type { FilesystemUsageOperations } from '../../../ports/outbound/filesystem-usage.js';
 import type { MachineReading } from '../../../ports/outbound/machine.js';
 import type { NodeStatsReading } from '../../../ports/outbound/node-stats.js';
+import type { ProjectQuotaOperations, QuotaPlace } from '../../../ports/outbound/project-quotas.js';
 import type { Resolver } from '../../bind-to.js';
 import { tokens } from '../../tokens.js';
 import type { DaemonContext } from '../daemon-context.js';
@@ -158,11 +159,15 @@ function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolv
     walks: {
       files: directFilesUsage,
       tree: treeUsage,
+      quota: (place) => quotaUsage(resolver.get(tokens.projectQuotas), place),
       volume: (path) => native.trees.usage(path, treeEntriesMax).catch(() => null),
       filesystem: (path) => filesystemOf(native.filesystemUsage, path),
       driver: (volume, abnormal) => driverUsage(resolver.get(tokens.csiNode), endpointOf, volume, tellsHealth, abnormal),
     },
-    volumes: ({ metadata: { uid = '' } }) => measuredVolumes(resolver.get(tokens.kernel).state.agent.volumes, uid, options.rootDir),
+    volumes: ({ metadata: { uid = '' } }) => {
+      const { agent } = resolver.get(tokens.kernel).state;
+      return measuredVolumes(agent.volumes, uid, agent.nodeFacts);
+    },
     rootDirectory: options.rootDir,
     podLogsDirectory: configuration.podLogsDir,
     volumePeriod: micros(configuration.volumeStatsAggPeriod),
@@ -171,6 +176,11 @@ function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolv
     onAbnormal: (uid, volumeName, message) => resolver.get(tokens.inbox).deliver({ type: 'volumeAbnormal', uid, volumeName, message }),
     onMeasured: (took, source) => resolver.get(tokens.observer).volumeMeasured(took, source),
   });
+}
+
+/** null too when the kernel doesn't tell: there is the walk. */
+async function quotaUsage(port: PortOf<ProjectQuotaOperations>, place: QuotaPlace) {
+  return port.usage(place, { signal: new AbortController().signal, timeoutMicros: null }).catch(() => null);
 }
 
 async function filesystemOf(port: PortOf<FilesystemUsageOperations>, path: string) {

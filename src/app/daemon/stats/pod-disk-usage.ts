@@ -9,6 +9,7 @@ import type { MeasuredVolume } from '../../../domain/volume-manager/measured-vol
 import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { VolumeStats } from '../../../ports/model/stats-summary.js';
+import type { QuotaPlace } from '../../../ports/outbound/project-quotas.js';
 
 export interface DriverUsage {
   readonly availableBytes: number;
@@ -28,6 +29,8 @@ export interface DiskWalks {
   tree(directory: string): Promise<Required<Used> | null>;
   /** The same of a volume, which may never answer. */
   volume(directory: string): Promise<Required<Used> | null>;
+  /** What the file system has counted of a volume by itself; null: it doesn't. */
+  quota(place: QuotaPlace): Promise<Required<Used> | null>;
   /** What the volume's driver says of it, missing numbers as 0; null: nothing. @param abnormal told why the volume is not well, where the driver says so */
   driver(volume: MeasuredVolume, abnormal: (message: string) => void): Promise<DriverUsage | null>;
   /** null: it can't be told, or not soon. */
@@ -49,7 +52,7 @@ export interface PodDiskUsageOptions {
   readonly random: () => number;
   /** How long a look at a pod's volumes holds up those of others; 10 s unless told. */
   readonly patienceMillis?: number;
-  /** Told how long each look at a volume took, and by what means: `du`, `statfs`, a driver's name. */
+  /** Told how long each look at a volume took, and by what means: `du`, `fsquota`, `statfs`, a driver's name. */
   readonly onMeasured?: (took: Micros, source: string) => void;
   /** Told at each look at a volume whose driver says that it is not well. */
   readonly onAbnormal?: (uid: string, volumeName: string, message: string) => void;
@@ -156,7 +159,7 @@ export class PodDiskUsage {
   }
 
   private async walkVolume(volume: MeasuredVolume, { metadata: { namespace = '', uid = '' } }: Pod): Promise<VolumeStats | null> {
-    const { name, path, how, claimName, driver } = volume;
+    const { name, path, how, quota, claimName, driver } = volume;
     const { walks, now, onMeasured, onAbnormal } = this.options;
     const began = now();
     const claim = claimName === null ? {} : { pvcRef: { name: claimName, namespace } };
@@ -165,8 +168,9 @@ export class PodDiskUsage {
       onMeasured?.(now() - began, driver.name);
       return told === null ? null : { time: formatRfc3339(now()), ...told, name, ...claim };
     }
-    const [used, filesystem] = await Promise.all([how === 'tree' ? walks.volume(path) : null, walks.filesystem(path)]);
-    onMeasured?.(now() - began, how === 'tree' ? 'du' : 'statfs');
+    const [counted, filesystem] = await Promise.all([quota === null ? null : walks.quota(quota), walks.filesystem(path)]);
+    const used = counted ?? (how === 'tree' ? await walks.volume(path) : null);
+    onMeasured?.(now() - began, how !== 'tree' ? 'statfs' : counted === null ? 'du' : 'fsquota');
     if (filesystem === null || (how === 'tree' && used === null)) return null;
     const { availableBytes, capacityBytes, inodes, inodesFree } = filesystem;
     const own = used ?? { usedBytes: filesystem.usedBytes, inodesUsed: inodes - inodesFree };

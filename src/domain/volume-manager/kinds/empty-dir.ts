@@ -1,10 +1,21 @@
-// emptyDir: a directory on the root's file system, or one in memory.
+// emptyDir: a directory on the root's file system, or one in memory. With the gate LocalStorageCapacityIsolationFSQuotaMonitoring the directory of a pod
+// in a user namespace is given a project quota, by which it is measured. A volume without one is as good: it is measured by walks.
+import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
+import type { QuotaAssignment, QuotaPlace } from '../../../ports/outbound/project-quotas.js';
 import { assert } from '../../kernel/assert.js';
+import type { Reply } from '../../kernel/machine.js';
 import { emptyDirSetUp } from '../../volumes/node-volumes.js';
-import { failed, procedure, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
-import { tearDownOf, viewOf } from './own-directory.js';
+import { hasProjectQuota, isOnDisk } from '../../volumes/project-quota.js';
+import { specName } from '../../volumes/volume-spec.js';
+import { done, failed, procedure, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
+import { addressOf, viewOf } from './own-directory.js';
 
 const plugin = 'kubernetes.io/empty-dir';
+
+interface EmptyDirWork {
+  directory: 'unknown' | 'made';
+  quota: 'unknown' | 'settled';
+}
 
 function askSetUp(scene: VolumeScene): VolumeStep {
   const { pod, spec, context } = scene;
@@ -13,15 +24,53 @@ function askSetUp(scene: VolumeScene): VolumeStep {
   return wanted.ok ? scene.ask('podVolumes.setUp', wanted.setUp) : failed(wanted.message);
 }
 
+function placeOf({ uid, spec }: VolumeScene): QuotaPlace {
+  const { plugin: directory, volume } = addressOf(plugin, uid, spec);
+  return { uid, plugin: directory, volume };
+}
+
+/** Without a quota the volume is as good. */
+function quotaAssigned(work: EmptyDirWork, { outcome }: Reply<AgentOperations>, { uid, spec, context }: VolumeScene): null {
+  work.quota = 'settled';
+  const about = { podUID: uid, volumeName: specName(spec) };
+  if (!outcome.ok) context.turn.log('warn', 'Set quota failed, the volume is measured by walks', { err: outcome.error.message, ...about });
+  else {
+    const assignment = outcome.value as QuotaAssignment;
+    if (assignment.kind === 'unsupported') context.turn.log('info', 'No quota for the volume, it is measured by walks', { reason: assignment.reason, ...about });
+  }
+  return null;
+}
+
 export const emptyDir: VolumeKind = {
   plugin,
   mountDevice: null,
-  setUp: procedure<object>({
-    begin: () => ({}),
-    decide: (_work, scene) => askSetUp(scene),
-    replied: (_work, { outcome }) => (outcome.ok ? { kind: 'done' } : failed(outcome.error.message)),
+  setUp: procedure<EmptyDirWork>({
+    begin: () => ({ directory: 'unknown', quota: 'unknown' }),
+    decide: (work, scene) => {
+      if (work.directory === 'unknown') return askSetUp(scene);
+      const wantsQuota = scene.pod !== null && hasProjectQuota(scene.pod, scene.spec, scene.context.nodeFacts);
+      return work.quota === 'unknown' && wantsQuota ? scene.ask('projectQuotas.assign', placeOf(scene)) : done;
+    },
+    replied: (work, reply, scene) => {
+      if (work.directory === 'made') return quotaAssigned(work, reply, scene);
+      if (!reply.outcome.ok) return failed(reply.outcome.error.message);
+      work.directory = 'made';
+      return null;
+    },
   }),
-  tearDown: tearDownOf(plugin),
+  tearDown: procedure<EmptyDirWork>({
+    begin: () => ({ directory: 'made', quota: 'unknown' }),
+    decide: (work, scene) => {
+      const mayHaveQuota = work.quota === 'unknown' && scene.context.nodeFacts.projectQuotas && isOnDisk(scene.spec);
+      return mayHaveQuota ? scene.ask('projectQuotas.clear', placeOf(scene)) : scene.ask('podVolumes.tearDown', addressOf(plugin, scene.uid, scene.spec));
+    },
+    replied: (work, { op, outcome }, scene) => {
+      if (op !== 'projectQuotas.clear') return outcome.ok ? done : failed(outcome.error.message);
+      work.quota = 'settled';
+      if (!outcome.ok) scene.context.turn.log('warn', 'Failed to clear quota', { err: outcome.error.message, podUID: scene.uid, volumeName: specName(scene.spec) });
+      return null;
+    },
+  }),
   unmountDevice: null,
   view: viewOf,
   reconstruct: ({ name }) => ({ kind: 'inline', volume: { name, emptyDir: {} } }),

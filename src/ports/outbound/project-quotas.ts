@@ -1,0 +1,29 @@
+// Project quotas: the file system itself counts what is in a volume's directory, so that nobody has to walk it. They count, and limit nothing.
+// Invariants: a project belongs to one volume, its number is no other's on the host while it does, and what others have recorded stays as it is.
+import type { Operation } from '../operation.js';
+
+/** `pods/<uid>/volumes/<plugin>/<volume>` below the kubelet's root. Each is one file name. */
+export interface QuotaPlace {
+  readonly uid: string;
+  /** With `~` for `/`. */
+  readonly plugin: string;
+  readonly volume: string;
+}
+
+export type QuotaAssignment =
+  | { readonly kind: 'assigned'; readonly projectId: number }
+  /** By the file system, the kernel or this build; `reason` is for people. */
+  | { readonly kind: 'unsupported'; readonly reason: string };
+
+/** One call a place at a time. Errors: not-found, permission-denied, invalid-argument, failed-precondition, resource-exhausted, unavailable. */
+export interface ProjectQuotaOperations {
+  /** Gives the directory, with all that is in it, a project of its own, from 1048577 upwards. Idempotent: a project that it has is kept. Errors: not-found (no directory). */
+  readonly assign: Operation<QuotaPlace, QuotaAssignment>;
+  /** Frees the project. Runs every step. No project, or no directory any more: succeeds. */
+  readonly clear: Operation<QuotaPlace, null>;
+  /** What is counted of the directory, itself included; null: it has no project of ours, or nobody counts. May wait as long as the file system does. */
+  readonly usage: Operation<QuotaPlace, { readonly usedBytes: number; readonly inodesUsed: number } | null>;
+}
+
+/** Smaller numbers are people's. As the reference has it. */
+export const firstProjectId = 1_048_577;
