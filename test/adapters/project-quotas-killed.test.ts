@@ -14,7 +14,7 @@ import { quietCall } from '../ports/pod-volumes.contract.js';
 import { quotaPlace } from '../ports/project-quotas.contract.js';
 import { FakeProjects } from './fake-projects.js';
 
-const child = fileURLToPath(new URL('project-quotas-child.js', import.meta.url));
+const child = fileURLToPath(new URL('./project-quotas-child.js', import.meta.url));
 const native = openNativeLinux({ kernelLogPath: '/dev/null', service: serviceEnvironmentOf({}) }, false);
 const theirs = { projects: '# theirs\n42:/srv/data\n1048580:/srv/more\n', projid: '# names\nweb:42\nmore:1048580\n' };
 const volumes = 6;

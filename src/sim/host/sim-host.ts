@@ -25,7 +25,7 @@ import { type Answer, answered, refused } from '../runtime/answers.js';
 import { hostSettings, type SimHostOptions, type SimHostSettings } from './host-options.js';
 import { emptyHostState, type SimHostState } from './host-state.js';
 import { HostRefusal } from './refusal.js';
-import { SimBlockDevices } from './sim-block-devices.js';
+import { isBlockDeviceRequest, SimBlockDevices } from './sim-block-devices.js';
 import { SimContainerLogs } from './sim-container-logs.js';
 import { SimCsi } from './sim-csi.js';
 import { SimImageFiles } from './sim-image-files.js';
@@ -36,7 +36,7 @@ import { SimPodCgroups } from './sim-pod-cgroups.js';
 import { SimPodDirectories } from './sim-pod-directories.js';
 import { SimPodLogs } from './sim-pod-logs.js';
 import { SimPodVolumes } from './sim-pod-volumes.js';
-import { SimProjectQuotas } from './sim-project-quotas.js';
+import { isProjectQuotaRequest, SimProjectQuotas } from './sim-project-quotas.js';
 import { SimSubPaths } from './sim-sub-paths.js';
 import { SimVolumeMounts } from './sim-volume-mounts.js';
 
@@ -79,8 +79,6 @@ type OtherRequest = Extract<
       | `pluginSockets.${string}`
       | `csiNode.${string}`
       | `csiFiles.${string}`
-      | `blockDevices.${string}`
-      | `projectQuotas.${string}`
       | `podCertificateKeys.${string}`
       | `pullRecords.${string}`
       | `registryCredentials.${string}`;
@@ -88,7 +86,7 @@ type OtherRequest = Extract<
 >;
 
 type MeasuredRequest = Extract<AnyRequest, { readonly op: `machine.${string}` | `filesystemUsage.${string}` | `nodeStats.${string}` }>;
-type PluginRequest = Extract<AnyRequest, { readonly op: `pluginSockets.${string}` | `csiNode.${string}` | `csiFiles.${string}` | `blockDevices.${string}` }>;
+type PluginRequest = Extract<AnyRequest, { readonly op: `pluginSockets.${string}` | `csiNode.${string}` | `csiFiles.${string}` }>;
 
 const hostPorts: ReadonlySet<string> = new Set([
   ...['podDirectories', 'podVolumes', 'volumeMounts', 'hostPaths', 'subPaths', 'podLogs', 'containerLogs', 'podCgroups'],
@@ -168,6 +166,8 @@ export class SimHost {
   }
 
   private answer(asked: AnyRequest, now: Micros): unknown {
+    if (isBlockDeviceRequest(asked)) return this.blockDevices.answer(asked);
+    if (isProjectQuotaRequest(asked)) return this.projectQuotas.answer(asked);
     switch (asked.op) {
       case 'podDirectories.prepare':
         return this.directories.prepare(asked.request);
@@ -278,15 +278,7 @@ export class SimHost {
       case 'csiFiles.remove':
       case 'csiFiles.prepareDevice':
       case 'csiFiles.removeDevice':
-      case 'blockDevices.mark':
-      case 'blockDevices.map':
-      case 'blockDevices.unmap':
-      case 'blockDevices.users':
         return this.answerPlugin(asked);
-      case 'projectQuotas.assign':
-      case 'projectQuotas.clear':
-      case 'projectQuotas.usage':
-        return this.projectQuotas.answer(asked);
       case 'pullRecords.list':
         return this.imageFiles.list(asked.request);
       case 'pullRecords.read':
@@ -359,14 +351,6 @@ export class SimHost {
         return this.csi.prepareDevice(asked.request);
       case 'csiFiles.removeDevice':
         return this.csi.removeDevice(asked.request);
-      case 'blockDevices.mark':
-        return this.blockDevices.mark(asked.request);
-      case 'blockDevices.map':
-        return this.blockDevices.map(asked.request);
-      case 'blockDevices.unmap':
-        return this.blockDevices.unmap(asked.request);
-      case 'blockDevices.users':
-        return this.blockDevices.users(asked.request);
       default:
         return unreachable(asked);
     }

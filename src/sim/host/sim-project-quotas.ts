@@ -8,6 +8,10 @@ export type ProjectQuotaRequest = {
   readonly [Name in keyof ProjectQuotaOperations]: { readonly op: `projectQuotas.${Name}`; readonly request: ProjectQuotaOperations[Name]['request'] };
 }[keyof ProjectQuotaOperations];
 
+export function isProjectQuotaRequest(asked: { readonly op: string }): asked is ProjectQuotaRequest {
+  return asked.op.startsWith('projectQuotas.');
+}
+
 export class SimProjectQuotas {
   constructor(private readonly state: SimHostState) {}
 
