@@ -42,6 +42,13 @@ export function parseCgroupPath(driver: CgroupDriver, path: string): CgroupName 
   return inner === '' ? [] : inner.split('/');
 }
 
+/** The systemd driver's names, for who makes the slices. */
+export const sliceNaming = {
+  directories: (name: CgroupName): CgroupName => sliceNames(name),
+  units: systemdUnits,
+  parse: (unit: string): CgroupName => parseCgroupPath('systemd', unit),
+} as const;
+
 function systemdPath(name: CgroupName): string {
   return `/${sliceNames(name).join('/')}`;
 }

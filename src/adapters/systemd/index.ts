@@ -1,0 +1,6 @@
+// The face of the systemd adapter: D-Bus, and what we ask of systemd over it.
+export { DbusConnection, DbusDisconnected, DbusRefusal, DbusTimeout } from './dbus-connection.js';
+export { type DbusMessage, decodeMessage, encodeMessage } from './dbus-message.js';
+export { DbusFormatError, DbusReader, type DbusValue, type DbusVariant, DbusWriter } from './dbus-values.js';
+export { SystemBus, type SystemBusOptions, socketPaths } from './system-bus.js';
+export { SystemdUnits, type SystemdUnitsOptions, UnitFailure, type UnitProperty } from './systemd-units.js';
