@@ -5,11 +5,13 @@ import { Container, ContainerModule } from 'inversify';
 import { NodeRegistryCredentials } from '../adapters/credentials/index.js';
 import { CriConnection, CriContainers, CriImages, CriRuntimeEvents, CriRuntimeState, CriSandboxes, CriStreaming } from '../adapters/cri/index.js';
 import { failingPort } from '../adapters/decorators/index.js';
-import { CgroupfsPodCgroups, HttpManifestUrl, LinuxMachine, LinuxManifestDirectory } from '../adapters/linux/index.js';
+import { CgroupfsPodCgroups, HttpManifestUrl, LinuxMachine, LinuxManifestDirectory, SystemdPodCgroups } from '../adapters/linux/index.js';
 import { LoggingEventSink } from '../adapters/logging/index.js';
 import { NetworkProbing } from '../adapters/probes/index.js';
 import { FileContainerLogs, FilePodDirectories, FilePodLogs, FilePullRecords } from '../adapters/storage/index.js';
+import { SystemdUnits } from '../adapters/systemd/index.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
+import { sliceNaming } from '../domain/cgroups/cgroup-name.js';
 import { nodeAllocatableCgroup } from '../domain/cgroups/pod-cgroup-name.js';
 import { featureEnabled } from '../domain/configuration/feature-gates.js';
 import { Kernel } from '../domain/kernel/kernel.js';
@@ -26,6 +28,7 @@ import { performer } from './daemon/performer.js';
 import { RuntimeNotices } from './daemon/runtime-notices.js';
 import { AgentNodeStats } from './daemon/stats/agent-node-stats.js';
 import { AgentObserver } from './daemon/stats/agent-observer.js';
+import { systemBusOf } from './daemon/systemd-driver.js';
 import { withPod } from './shell/pod-fields.js';
 import { Shell } from './shell/shell.js';
 import { tokens } from './tokens.js';
@@ -84,6 +87,11 @@ const runtimeModule = module((bind) => {
 
 const hostModule = module((bind) => {
   bind.to(tokens.inbox, [], () => new Inbox());
+  bind.to(tokens.systemBus, [tokens.environment, tokens.teardown], ({ environment }, teardown) => {
+    const bus = systemBusOf(environment);
+    teardown.add('system bus', () => bus.close());
+    return bus;
+  });
   bind.to(tokens.observer, [], () => new AgentObserver());
   bind.to(tokens.nodeStats, [], () => new AgentNodeStats());
   bind.to(tokens.lives, [], () => new PodLives());
@@ -118,10 +126,15 @@ const hostModule = module((bind) => {
     teardown.add('container logs', () => logs.close());
     return logs;
   });
-  bind.to(tokens.podCgroups, [tokens.configuration, tokens.native], ({ configuration: { cgroupsPerQOS, cgroupRoot } }, { fileSteps }) =>
-    cgroupsPerQOS
-      ? new CgroupfsPodCgroups({ podsCgroup: nodeAllocatableCgroup(cgroupRoot, true), steps: fileSteps })
-      : failingPort('podCgroups', 'failed-precondition', 'pods have no cgroups of their own (cgroupsPerQOS is false)'),
+  bind.to(tokens.systemdUnits, [tokens.systemBus], (bus) => new SystemdUnits({ bus }));
+  bind.to(
+    tokens.podCgroups,
+    [tokens.configuration, tokens.native, tokens.cgroupDriving, tokens.systemdUnits],
+    ({ configuration: { cgroupsPerQOS, cgroupRoot } }, { fileSteps }, { driver }, units) => {
+      if (!cgroupsPerQOS) return failingPort('podCgroups', 'failed-precondition', 'pods have no cgroups of their own (cgroupsPerQOS is false)');
+      const options = { podsCgroup: nodeAllocatableCgroup(cgroupRoot, true), steps: fileSteps };
+      return driver === 'systemd' ? new SystemdPodCgroups({ ...options, units, naming: sliceNaming }) : new CgroupfsPodCgroups(options);
+    },
   );
   bind.to(tokens.machine, [tokens.configuration], ({ options }) => new LinuxMachine({ rootDirectory: options.rootDir }));
   bind.to(tokens.events, [tokens.logger, tokens.clock], (logger, clock) => new LoggingEventSink(logger.named('event'), () => clock.now()));

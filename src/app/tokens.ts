@@ -1,7 +1,9 @@
 // The parts that a daemon is wired from. One token a role; two roles of one technology have types of their own, so that they can't be mixed up.
 import type { CriConnection } from '../adapters/cri/index.js';
 import type { NativeLinux } from '../adapters/native-linux/index.js';
+import type { SystemBus, SystemdUnits } from '../adapters/systemd/index.js';
 import type { KubeletEvent, KubeletOperations, KubeletPorts, KubeletSettings, KubeletState } from '../domain/agent/kubelet.js';
+import type { CgroupDriver } from '../domain/cgroups/cgroup-name.js';
 import type { LoadedConfiguration } from '../domain/configuration/load-configuration.js';
 import type { NodeFacts } from '../domain/containers/node-facts.js';
 import type { Kernel } from '../domain/kernel/kernel.js';
@@ -41,12 +43,20 @@ export interface ImageService {
 export interface Ownership {
   readonly pods: OwnedPods | null;
 }
+/** Variables of this process. */
+export interface Environment {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
 export interface Recording {
   readonly recorder: FlightRecorder | null;
 }
 /** null: it isn't configured. */
 export interface Tracing {
   readonly tracing: DaemonTracing | null;
+}
+/** Who owns the tree of cgroups. */
+export interface CgroupDriving {
+  readonly driver: CgroupDriver;
 }
 export interface Seed {
   readonly seed: number;
@@ -71,6 +81,10 @@ export const tokens = {
   observer: token<AgentObserver>('observer'),
   lives: token<PodLives>('lives'),
   tracing: token<Tracing>('tracing'),
+  environment: token<Environment>('environment'),
+  systemBus: token<SystemBus>('systemBus'),
+  systemdUnits: token<SystemdUnits>('systemdUnits'),
+  cgroupDriving: token<CgroupDriving>('cgroupDriving'),
 
   apiAccess: token<ApiAccess>('apiAccess'),
   runtimeService: token<RuntimeService>('runtimeService'),

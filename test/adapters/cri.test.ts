@@ -304,6 +304,10 @@ t.test('the cgroup driver: what the runtime says, null when it does not', async 
   await withRuntime({}, async ({ connection }) => {
     t.equal(await runtimeCgroupDriver(connection, never, async () => {}), null);
   });
+  const unknown = (_call: unknown, answer: (error: null, reply: object) => void) => answer(null, { linux: { cgroupDriver: 7 } });
+  await withRuntime({ runtimeConfig: unknown } as never, async ({ connection }) => {
+    t.match(await failure(runtimeCgroupDriver(connection, never, async () => {})), { message: 'runtime returned an unknown cgroup driver 7' });
+  });
   let tries = 0;
   const refuse = (_call: unknown, answer: (error: Partial<{ code: status; details: string }>) => void) => {
     tries++;

@@ -48,6 +48,8 @@ export class Stage {
   kernelLog: (() => KernelLog) | null = null;
   /** YAML on top of the configuration of daemons in this process. */
   configurationMore = '';
+  /** Variables of the process, as daemons in it see them. */
+  environment: Readonly<Record<string, string>> = {};
   /** More words for the command line of each start. */
   readonly flags: string[] = [];
   private readonly daemons: Daemon[] = [];
@@ -159,7 +161,7 @@ ${more}`;
       logFailure: () => this.logFailure,
       clock: this.clock,
       native: { ...native, openKernelLog: this.kernelLog ?? native.openKernelLog },
-      environment: {},
+      environment: this.environment,
     });
     this.daemons.push(daemon);
     return daemon;

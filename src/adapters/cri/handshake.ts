@@ -49,7 +49,9 @@ export async function runtimeCgroupDriver(connection: CriConnection, signal: Can
     try {
       const { linux } = await connection.unary(RuntimeServiceService.runtimeConfig, {}, { signal, timeoutMicros: null }, target);
       if (linux === undefined) return null;
-      return linux.cgroupDriver === CgroupDriver.CGROUPFS ? 'cgroupfs' : 'systemd';
+      if (linux.cgroupDriver === CgroupDriver.SYSTEMD) return 'systemd';
+      if (linux.cgroupDriver === CgroupDriver.CGROUPFS) return 'cgroupfs';
+      throw new PortError({ kind: 'internal', message: `runtime returned an unknown cgroup driver ${linux.cgroupDriver}`, operation: target.operation, subject: '' });
     } catch (error) {
       if (error instanceof PortError && error.kind === 'unimplemented') return null;
       if (tries === cgroupDriverTries || signal.aborted) throw error;

@@ -114,26 +114,32 @@ export class DbusWriter {
     switch (type.code) {
       case 's':
       case 'o':
-        return this.text(expectString(value), 4);
+        this.text(expectString(value), 4);
+        break;
       case 'g':
-        return this.text(expectString(value), 1);
+        this.text(expectString(value), 1);
+        break;
       case 'v': {
         const variant = expectVariant(value);
         this.text(variant.signature, 1);
-        return this.writeAll(variant.signature, [variant.value]);
+        this.writeAll(variant.signature, [variant.value]);
+        break;
       }
       case 'a':
-        return this.array(type.inner[0]!, value);
+        this.array(type.inner[0]!, value);
+        break;
       case '(':
-      case '{': {
-        const members = expectArray(value);
-        if (members.length !== type.inner.length) throw new DbusFormatError(`${members.length} members for a struct of ${type.inner.length}`);
-        for (const [i, member] of type.inner.entries()) this.write(member, members[i]!);
-        return;
-      }
+      case '{':
+        this.members(type.inner, expectArray(value));
+        break;
       default:
-        return this.number(type.code, value);
+        this.number(type.code, value);
     }
+  }
+
+  private members(types: readonly DbusType[], values: readonly DbusValue[]): void {
+    if (values.length !== types.length) throw new DbusFormatError(`${values.length} members for a struct of ${types.length}`);
+    for (const [i, type] of types.entries()) this.write(type, values[i]!);
   }
 
   private number(code: string, value: DbusValue): void {

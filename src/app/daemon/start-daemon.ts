@@ -5,7 +5,8 @@
 // |--------------------------------------------------|-------------------------------------------------------------|
 // | configuration, lock file, root directory         | bad values, another agent on the same root                  |
 // | the way to the apiserver                         | a kubeconfig or credentials that can't be used              |
-// | hand-shake with the runtime, cgroup driver       | a runtime that doesn't answer or speaks another version     |
+// | hand-shake with the runtime, cgroup driver       | a runtime that doesn't answer or speaks another version;    |
+// |                                                  | the driver systemd on a host that it doesn't run            |
 // | host                                             | swap, kernel tunables                                       |
 // | pods on the host                                 | pods of somebody else, unless this agent owns the node      |
 // | agent, notices, listener, service manager        | a record that can't be written, a port that is taken        |
@@ -42,6 +43,7 @@ import { tellSetupFailed } from './setup-failed.js';
 import { checkConfiguration, checkHost, logNotes } from './start-checks.js';
 import { asRefusal, SetupFailure, StartRefusal } from './start-refusal.js';
 import { type NodeNumbers, openNodeStats } from './stats/open-node-stats.js';
+import { meetSystemd } from './systemd-driver.js';
 import { Teardown } from './teardown.js';
 import { openTracing } from './tracing/open-tracing.js';
 import { userNamespaceRange } from './user-namespace-range.js';
@@ -111,6 +113,7 @@ class DaemonStart {
       bind.toValue(tokens.clock, clock);
       bind.toValue(tokens.native, native);
       bind.toValue(tokens.teardown, teardown);
+      bind.toValue(tokens.environment, { environment: context.environment });
       bind.toValue(tokens.ending, { fatal: (error) => this.fail(error) });
     });
     this.resolver = this.container.resolver;
@@ -196,9 +199,8 @@ class DaemonStart {
     logger.log('info', 'Container runtime connected', { runtime: version.runtimeName, version: version.runtimeVersion, endpoint: connection.endpoint });
     const driver = fromRuntime ?? (loaded.configuration.cgroupDriver as CgroupDriver);
     if (fromRuntime === null) logger.log('info', 'CRI implementation should be updated to support RuntimeConfig. Falling back to using cgroupDriver from kubelet config.');
-    if (driver === 'systemd' && loaded.configuration.cgroupsPerQOS) {
-      throw new StartRefusal('failed to run Kubelet: the cgroup driver systemd is not supported yet: set cgroupfs in the runtime and in cgroupDriver, or cgroupsPerQOS: false');
-    }
+    this.container.add((bind) => bind.toValue(tokens.cgroupDriving, { driver }));
+    if (driver === 'systemd' && loaded.configuration.cgroupsPerQOS) await meetSystemd(this.resolver.get(tokens.systemdUnits), logger);
     return driver;
   }
 

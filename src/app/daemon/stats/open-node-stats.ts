@@ -18,6 +18,7 @@ import {
 } from '../../../adapters/linux/index.js';
 import { type CadvisorFilesystem, type CadvisorMachine, familyTexts, metricsContentType, resourceFamilies } from '../../../adapters/metrics/index.js';
 import { parseMountinfo } from '../../../adapters/native-linux/index.js';
+import { cgroupPath } from '../../../domain/cgroups/cgroup-name.js';
 import { nodeAllocatableCgroup } from '../../../domain/cgroups/pod-cgroup-name.js';
 import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
 import type { Part } from '../../../domain/stats/node-summary.js';
@@ -61,7 +62,7 @@ export async function openNodeStats(context: DaemonContext, resolver: Resolver, 
   const diskUsage = podDiskUsage(context, resolver);
   const criStats = new CriStats(resolver.get(tokens.runtimeService).runtimeService, resolver.get(tokens.imageService).imageService);
   const stats = new NodeStats({
-    sampler: openSampler(context, teardown),
+    sampler: openSampler(context, resolver, teardown),
     runtime: resolver.get(tokens.runtime),
     criStats,
     diskUsage,
@@ -69,7 +70,7 @@ export async function openNodeStats(context: DaemonContext, resolver: Resolver, 
     rootDirectory: loaded.options.rootDir,
     pods: () => resolver.get(tokens.queries).pods().items ?? [],
     now: () => clock.now(),
-    systemCgroups: systemCgroups(context, startedMillis),
+    systemCgroups: systemCgroups(context, podsCgroupOf(context, resolver), startedMillis),
     machine,
   });
   const bootSeconds = parseBootTime(await textOrEmpty('/proc/stat')) ?? 0;
@@ -90,7 +91,8 @@ export async function openNodeStats(context: DaemonContext, resolver: Resolver, 
   };
 }
 
-function openSampler({ native, clock, loaded }: DaemonContext, teardown: Teardown): NodeSampler | null {
+function openSampler(context: DaemonContext, resolver: Resolver, teardown: Teardown): NodeSampler | null {
+  const { native, clock, loaded } = context;
   const { configuration, options } = loaded;
   const layout = readCgroupLayout('/proc/self/mountinfo');
   if (layout.hierarchies.length === 0) return null;
@@ -98,9 +100,8 @@ function openSampler({ native, clock, loaded }: DaemonContext, teardown: Teardow
   teardown.add('cgroup reader', () => reader.close());
   const processes = new ProcessReader({ native });
   teardown.add('process reader', () => processes.close());
-  const { cgroupsPerQOS, cgroupRoot, kubeletCgroups, systemCgroups: misc } = configuration;
-  // Without cgroups of their own pods may be anywhere.
-  const trees = [cgroupsPerQOS ? pathOf(nodeAllocatableCgroup(cgroupRoot, true)) : pathOf(nodeAllocatableCgroup(cgroupRoot, false))];
+  const { kubeletCgroups, systemCgroups: misc } = configuration;
+  const trees = [podsCgroupOf(context, resolver)];
   const single = [kubeletCgroups === '' ? ownCgroup() : kubeletCgroups, options.runtimeCgroups, misc].filter((path) => path !== '');
   const sampler = new NodeSampler({ reader, processes, trees, single, now: () => clock.now() });
   teardown.add('node sampler', () => sampler.close());
@@ -113,18 +114,20 @@ function spareDescriptors(): number {
   return Math.min(statsDescriptorsMax, Math.floor(limit / 4));
 }
 
-function pathOf(name: readonly string[]): string {
-  return `/${name.join('/')}`;
+/** Without cgroups of their own pods may be anywhere below the configured root. */
+function podsCgroupOf({ loaded: { configuration } }: DaemonContext, resolver: Resolver): string {
+  const { driver } = resolver.get(tokens.cgroupDriving);
+  return cgroupPath(driver, nodeAllocatableCgroup(configuration.cgroupRoot, configuration.cgroupsPerQOS));
 }
 
-function systemCgroups({ loaded }: DaemonContext, startedMillis: number) {
+function systemCgroups({ loaded }: DaemonContext, podsCgroup: string, startedMillis: number) {
   const { configuration, options } = loaded;
   const kubelet = configuration.kubeletCgroups === '' ? ownCgroup() : configuration.kubeletCgroups;
   return [
     { name: 'kubelet', path: kubelet, startedAt: startedMillis * 1_000 },
     { name: 'runtime', path: options.runtimeCgroups, startedAt: null },
     { name: 'misc', path: configuration.systemCgroups, startedAt: null },
-    { name: 'pods', path: configuration.cgroupsPerQOS ? pathOf(nodeAllocatableCgroup(configuration.cgroupRoot, true)) : '', startedAt: null },
+    { name: 'pods', path: configuration.cgroupsPerQOS ? podsCgroup : '', startedAt: null },
   ] as const;
 }
 
