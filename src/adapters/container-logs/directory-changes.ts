@@ -1,15 +1,19 @@
 // Tells when something changes in directories, to any number of readers, over one watch: the kernel has few watches for a user, and a thousand
 // followers of logs are not to take them. A watch that fails costs latency and nothing else.
-// Invariants: a change between two waits of a reader ends its second at once; a directory that nobody waits for is not watched.
+// Invariants: a change between two waits of a reader ends its second at once; a directory that nobody waits for is not watched; of many readers that
+// a change wakes, some are woken in each turn of the event loop, whoever was told first before the others.
 import type { FileWatch, FileWatchEvent, FileWatchListener } from '../../ports/outbound/file-watch.js';
 
 /** A watch that fails more often is not set up again. */
 const failuresMax = 5;
+/** Readers that are woken in one turn of the event loop. */
+const wakesMax = 32;
 
 export class DirectoryWatches {
   private watch: FileWatch | null = null;
   private failures = 0;
   private readonly readers = new Map<string, Set<DirectoryChanges>>();
+  private readonly toWake: DirectoryChanges[] = [];
 
   /** @param open null: there is no watch, readers look by themselves */
   constructor(private readonly open: ((listener: FileWatchListener) => FileWatch) | null) {}
@@ -61,6 +65,20 @@ export class DirectoryWatches {
     }
   }
 
+  /** Wakes them, few in a turn. */
+  wakeSoon(reader: DirectoryChanges): void {
+    this.toWake.push(reader);
+    if (this.toWake.length === 1) this.wakeSome();
+  }
+
+  private wakeSome(): void {
+    // Those that are told from here on are for the turns to come.
+    setImmediate(() => {
+      for (const reader of this.toWake.splice(0, wakesMax)) reader.wakeUp();
+      if (this.toWake.length > 0) this.wakeSome();
+    });
+  }
+
   private failed(): void {
     this.failures++;
     this.watch?.close();
@@ -106,7 +124,11 @@ export class DirectoryChanges {
 
   happened(isWatched: boolean): void {
     this.isWatched = isWatched;
+    if (!this.changed && this.wake !== null) this.watches.wakeSoon(this);
     this.changed = true;
+  }
+
+  wakeUp(): void {
     this.wake?.();
   }
 

@@ -6,6 +6,8 @@ import { goQuote } from '../../domain/values/go-text.js';
 import { PortError } from '../../ports/port-error.js';
 
 const blockBytes = 64 * 1024;
+/** Least that is read at once: that much comes out of memory that Node has ready. */
+const smallBlockBytes = 2 * 1024;
 /** A line that is longer is no line of a log: it is passed over. */
 const lineBytesMax = 1024 * 1024;
 const newline = 0x0a;
@@ -14,11 +16,14 @@ export class LogFile {
   /** The beginning of a line whose end is not there yet. */
   private rest: Buffer = Buffer.alloc(0);
   private tooLong = false;
+  private position = 0;
+  /** The last block ended with the file. */
+  private hasEnded = false;
 
   private constructor(
     private readonly handle: FileHandle,
     readonly identity: string,
-    private position: number,
+    private sizeSeen: number,
   ) {}
 
   static async open(path: string): Promise<LogFile> {
@@ -31,7 +36,7 @@ export class LogFile {
     try {
       const stats = await handle.stat();
       if (!stats.isFile()) throw failure(null, `failed to open log file ${goQuote(path)}: not a regular file`, path);
-      return new LogFile(handle, identityOf(stats), 0);
+      return new LogFile(handle, identityOf(stats), stats.size);
     } catch (error) {
       await handle.close();
       throw error;
@@ -45,13 +50,15 @@ export class LogFile {
   /** Where reading goes on. What was begun of a line is forgotten. */
   seek(position: number): void {
     this.position = position;
-    this.rest = Buffer.alloc(0);
+    this.rest = emptyBuffer;
     this.tooLong = false;
+    this.hasEnded = false;
   }
 
-  /** Whether the file is shorter than what was read of it. */
-  async wasTruncated(): Promise<boolean> {
-    return (await this.size()) < this.position;
+  /** Somebody has looked at the file. @returns whether it is shorter than what was read of it */
+  wasTruncatedTo(size: number): boolean {
+    this.sizeSeen = size;
+    return size < this.position;
   }
 
   async readAt(offset: number, length: number): Promise<Buffer> {
@@ -67,10 +74,14 @@ export class LogFile {
 
   /** The whole lines of the next block, each with its newline; null at the end of the file. */
   async nextLines(): Promise<Buffer[] | null> {
-    // A fresh one each time: the parts of a long line are kept as views of it.
-    const block = Buffer.allocUnsafe(blockBytes);
-    const { bytesRead } = await this.handle.read(block, 0, blockBytes, this.position);
+    const hasEnded = this.hasEnded;
+    this.hasEnded = false;
+    if (hasEnded) return null;
+    // A fresh one each time: the parts of a long line are kept as views of it. One byte more than there should be shows the end.
+    const block = Buffer.allocUnsafe(Math.min(blockBytes, Math.max(smallBlockBytes, this.sizeSeen - this.position + 1)));
+    const { bytesRead } = await this.handle.read(block, 0, block.length, this.position);
     if (bytesRead === 0) return null;
+    this.hasEnded = bytesRead < block.length;
     this.position += bytesRead;
     const lines: Buffer[] = [];
     let start = 0;
