@@ -2,6 +2,8 @@
 // Invariant: what can't be made ends the start with the path and the reason, before any pod is looked at.
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { nodePluginsDirectory, pluginRegistrationDirectory } from '../../domain/values/pod-directories.js';
+import type { LabelledDirectory } from './directory-labels.js';
 import { SetupFailure } from './start-refusal.js';
 
 const directoryMode = 0o750;
@@ -37,6 +39,14 @@ export function makeDataDirectories({ rootDirectory, podLogsDirectory, container
   make(checkpoints, checkpointsMode);
   chmodSync(checkpoints, checkpointsMode);
   make(containerLogLinks, linksMode);
+}
+
+/** Those into which plugins put sockets. */
+export function pluginDirectories(rootDirectory: string): readonly LabelledDirectory[] {
+  return [
+    { path: pluginRegistrationDirectory(rootDirectory), what: 'plugin registration dir' },
+    { path: nodePluginsDirectory(rootDirectory), what: 'plugins dir' },
+  ];
 }
 
 function make(path: string, mode: number): void {

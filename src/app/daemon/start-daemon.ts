@@ -26,7 +26,8 @@ import { certificateDirectory } from './certificate-directory.js';
 import { clusterNode } from './cluster-node.js';
 import { credentialProvidersOf } from './credential-providers.js';
 import type { DaemonContext } from './daemon-context.js';
-import { makeDataDirectories } from './data-directories.js';
+import { makeDataDirectories, pluginDirectories } from './data-directories.js';
+import { labelPluginDirectories } from './directory-labels.js';
 import { FlightRecorder } from './flight-record.js';
 import { podsOnHost, strangers, strangersRefusal, uidsOfManifests, uidsOnHost } from './foreign-pods.js';
 import { nodeFactsOf, readPassingFacts, type SteadyFacts } from './host-node-facts.js';
@@ -151,6 +152,7 @@ class DaemonStart {
       bind.toValue(tokens.seed, { seed: randomInt(0, 2 ** 31) });
     });
     makeDataDirectories({ rootDirectory: options.rootDir, podLogsDirectory: configuration.podLogsDir, containerLogLinks: profile.containerLogLinks });
+    await labelPluginDirectories(pluginDirectories(options.rootDir), host.selinuxEnabled, logger);
     const owned = await this.admit();
     if (profile.ownsNode) settleProcess(configuration, tunables, native, logger);
     this.container.add((bind) => {

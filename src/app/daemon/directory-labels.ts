@@ -1,0 +1,29 @@
+// The SELinux label of directories that plugins in containers put their sockets into, as the reference sets it at its start: by chcon(1), with its
+// arguments one by one. A policy that already lets them in loses nothing, so a failure is told and the start goes on.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Logger } from '../../ports/outbound/logger.js';
+
+const pluginsLabel = 'system_u:object_r:container_file_t:s0';
+const programEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
+const timeoutMillis = 10_000;
+const run = promisify(execFile);
+
+export interface LabelledDirectory {
+  readonly path: string;
+  /** `plugins dir`, as the log names it. */
+  readonly what: string;
+}
+
+/** @param selinuxEnabled whether the host has SELinux; without it nothing is done */
+export async function labelPluginDirectories(directories: readonly LabelledDirectory[], selinuxEnabled: boolean, logger: Logger): Promise<void> {
+  if (!selinuxEnabled) return;
+  for (const { path, what } of directories) {
+    try {
+      await run('chcon', [pluginsLabel, path], { env: programEnvironment, timeout: timeoutMillis, killSignal: 'SIGKILL' });
+    } catch (error) {
+      const { message, stderr } = error as Error & { readonly stderr?: string };
+      logger.log('info', `Unprivileged containerized plugins might not work, could not set selinux context on ${what}`, { path, err: stderr?.trim() || message });
+    }
+  }
+}
