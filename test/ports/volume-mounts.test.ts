@@ -64,6 +64,35 @@ t.test('files, without the addon', { skip: asRoot }, (t) => volumeMountsContract
 
 const native = openNativeLinux(options, false);
 
+for (const [how, system, failure, output] of [
+  ['the kernel', native, 'no such device', /^$/],
+  ['mount(8)', fallbackNativeLinux(options, 'wanted by the test'), 'exit status 32', /^\nOutput: mount: \S+: /],
+] as const) {
+  t.test(`a mount that ${how} refuses is told with its arguments, and without its secrets`, { skip: asRoot }, async (t) => {
+    const { mounts, preparePod, pathOf } = real(t, system);
+    await preparePod('u1');
+    const source = { kind: 'fileSystem', fsType: 'nosuchfs', source: 'none', options: ['ro', 'password=hunter2'] } as const;
+    const error = await mounts.mount({ place: placeOf('u1'), source }, quietCall).then(
+      () => null,
+      (thrown: Error) => thrown,
+    );
+    const begins = `mount failed: ${failure}\nMounting command: mount\nMounting arguments: -t nosuchfs -o ro,password=<masked> none ${pathOf('pv')}`;
+    t.equal(error?.message.slice(0, begins.length), begins);
+    t.match(error?.message.slice(begins.length), output);
+    t.notMatch(error?.message, /hunter2/);
+  });
+}
+
+t.test('a bind of what is not there is told as such', { skip: asRoot }, async (t) => {
+  const { mounts, preparePod, pathOf } = real(t, native);
+  await preparePod('u1');
+  await t.rejects(mounts.mount({ place: placeOf('u1'), source: { kind: 'bind', path: '/nonexistent/source', options: [] } }, quietCall), {
+    name: 'PortError',
+    kind: 'not-found',
+    message: `mount failed: no such file or directory\nMounting command: mount\nMounting arguments: -o bind /nonexistent/source ${pathOf('pv')}`,
+  });
+});
+
 t.test('a bind keeps to what was asked and to what its source allows', { skip: asRoot }, async (t) => {
   const { mounts, hostDirectory, preparePod, pathOf } = real(t, native);
   await preparePod('u1');

@@ -130,7 +130,7 @@ function run(command: string, args: readonly string[], operation: string, subjec
       if (error === null) return resolve();
       if (error.code === 'ENOENT') return reject(portErrorFrom(error, operation, command));
       const kind = failureWords.find(([pattern]) => pattern.test(stderr))?.[1] ?? 'unknown';
-      reject(new PortError({ kind, message: `${operation} ${subject}: ${stderr.trim()}`, operation, subject, cause: error }));
+      reject(new PortError({ kind, message: `${operation} ${subject}: ${stderr.trim()}`, operation, subject, cause: Object.assign(error, { stderr }) }));
     });
   });
 }

@@ -11,6 +11,7 @@ import { checkName, DirectoryHandle, making, using, walking } from './directory-
 import { carryOut, FileRefusal } from './file-errors.js';
 import { mountPoints } from './file-sub-paths.js';
 import { leftVolumes } from './left-volumes.js';
+import { mounting } from './mount-words.js';
 import { carryOutPayloadSteps, readPayload } from './payload-files.js';
 import { mountAtOrBelow, removeEverything, removeTree } from './remove-tree.js';
 import { removeVolumeTree } from './remove-volume-tree.js';
@@ -76,7 +77,10 @@ export class FilePodVolumes implements PortOf<PodVolumeOperations> {
       const mounted = isMountPoint(plugin, volume);
       if (mounted && hugePages !== null) checkPageSize(path, hugePages.pageSize);
       if (marked && mounted) return;
-      if (!mounted) await this.mounts.mount(this.inMemory(path, tmpfs, hugePages), call);
+      if (!mounted) {
+        const mount = this.inMemory(path, tmpfs, hugePages);
+        await mounting(mount, () => this.mounts.mount(mount, call));
+      }
     }
     // The owner first: a change of it may take the set-group-id bit away. The directory above is the kubelet's alone, so no link is met.
     if (gid !== null) chownSync(plugin.at(volume), lstatSync(plugin.at(volume)).uid, gid);

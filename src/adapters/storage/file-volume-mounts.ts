@@ -11,6 +11,7 @@ import { checkName, DirectoryHandle, walking } from './directory-handle.js';
 import { carryOut, FileRefusal } from './file-errors.js';
 import { leftVolumes } from './left-volumes.js';
 import { runMountHelper } from './mount-program.js';
+import { mounting } from './mount-words.js';
 
 const directoryMode = 0o750;
 /** Agents that raced may have mounted on a mount; never many. */
@@ -68,10 +69,12 @@ export class FileVolumeMounts implements PortOf<VolumeMountOperations> {
   private async mountAt(target: string, source: VolumeMountSource, call: Call): Promise<void> {
     switch (source.kind) {
       case 'bind':
-        await this.mounts.bind({ source: source.path, target, recursive: false, options: source.options }, call);
+        await mounting({ ...source, fsType: '', source: source.path, target }, () =>
+          this.mounts.bind({ source: source.path, target, recursive: false, options: source.options }, call),
+        );
         return;
       case 'fileSystem':
-        await this.mounts.mount({ source: source.source, target, fsType: source.fsType, options: source.options }, call);
+        await mounting({ ...source, target }, () => this.mounts.mount({ source: source.source, target, fsType: source.fsType, options: source.options }, call));
         return;
       case 'helper':
         await runMountHelper({ ...source, target, directories: this.paths.helperDirectories }, call);

@@ -1,6 +1,7 @@
 // What the kernel says of a file, in the words in which Go's kubelet says it: `write /var/lib/kubelet/...: no space left on device`. People search for them.
 // Also which directory an open descriptor stands for, since entries are reached by `/proc/self/fd/<number>/<name>`, which tells a reader nothing.
 // Invariant: one name a descriptor's number, the newest; there are never more than the process may open at once.
+import { getSystemErrorMap } from 'node:util';
 
 const namesOfDescriptors = new Map<number, string>();
 
@@ -47,6 +48,12 @@ export function goFileText(error: unknown): string | null {
   const text = words[code] ?? own ?? code;
   const named = [calls[syscall] ?? syscall, ...(path === undefined ? [] : [realName(path)]), ...(dest === undefined ? [] : [realName(dest)])];
   return `${named.join(' ')}: ${text}`;
+}
+
+/** `ENOSPC` in words, as C's strerror has them in small letters. */
+export function goErrnoText(code: string): string {
+  const [, text = code] = [...getSystemErrorMap().values()].find(([name]) => name === code) ?? [];
+  return words[code] ?? text;
 }
 
 /** Calls on a descriptor don't say which file it was. */

@@ -5,12 +5,12 @@ import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import type { Call } from '../../ports/operation.js';
 import { FileRefusal } from './file-errors.js';
+import { mountArguments, withoutSecrets } from './mount-words.js';
 
 /** A server that doesn't answer lets mount.nfs try for minutes; the agent tries again anyway. */
 const helperTimeoutMs = 120_000;
 const outputBytesMax = 64 * 1024;
 const programEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
-const secretOptions = /\b(password|passwd|pass|credentials|cred|secret)=[^,\s]*/gi;
 
 export interface MountHelperRequest {
   readonly fsType: string;
@@ -27,16 +27,21 @@ export function runMountHelper({ fsType, source, target, options, directories }:
   const program = `mount.${fsType}`;
   const path = directories.map((directory) => `${directory}/${program}`).find(isProgram);
   if (path === undefined) {
-    throw new FileRefusal('failed-precondition', `${text(fsType, source, target, options)}\nOutput: the node has no ${program} in ${directories.join(', ')}`);
+    throw new FileRefusal('failed-precondition', `${mountArguments({ fsType, source, target, options })}\nOutput: the node has no ${program} in ${directories.join(', ')}`);
   }
   const given = [source, target, ...(options.length === 0 ? [] : ['-o', options.join(',')])];
   return new Promise((resolve, reject) => {
     // execFile has no `detached`, so a helper's own children end with it at the latest when their server answers.
     const child = execFile(path, given, { env: programEnvironment, timeout: timeoutOf(call), killSignal: 'SIGKILL', maxBuffer: outputBytesMax }, (error, stdout, stderr) => {
       if (error === null) return resolve();
-      const output = `${stdout}${stderr}`.trim().replace(secretOptions, '$1=<masked>');
+      const output = withoutSecrets(`${stdout}${stderr}`.trim());
       const status = error.killed === true ? 'deadline exceeded' : `exit status ${error.code ?? 'unknown'}`;
-      reject(new FileRefusal(error.killed === true ? 'deadline-exceeded' : 'unavailable', `mount failed: ${status}\n${text(fsType, source, target, options)}\nOutput: ${output}`));
+      reject(
+        new FileRefusal(
+          error.killed === true ? 'deadline-exceeded' : 'unavailable',
+          `mount failed: ${status}\n${mountArguments({ fsType, source, target, options })}\nOutput: ${output}`,
+        ),
+      );
     });
     child.stdin?.end();
   });
@@ -65,12 +70,6 @@ export function runProgram({ program, given, directories }: ProgramRequest, call
 
 function timeoutOf({ timeoutMicros }: Call): number {
   return timeoutMicros === null ? helperTimeoutMs : Math.min(helperTimeoutMs, Math.ceil(timeoutMicros / 1000));
-}
-
-/** As the reference words it, whose arguments are mount(8)'s. */
-function text(fsType: string, source: string, target: string, options: readonly string[]): string {
-  const words = ['-t', fsType, ...(options.length === 0 ? [] : ['-o', options.join(',').replace(secretOptions, '$1=<masked>')]), source, target];
-  return `Mounting command: mount\nMounting arguments: ${words.join(' ')}`;
 }
 
 function isProgram(path: string): boolean {
