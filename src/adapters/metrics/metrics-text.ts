@@ -6,9 +6,13 @@ export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8; esc
 
 export type MetricType = 'counter' | 'gauge';
 
+/** Lines of a family that are made into one text: a line by itself is five objects until then, which a node's thousands of lines have the collector move about. */
+const linesAtOnce = 64;
+
 /** One metric name with its samples. */
 export class MetricFamily {
-  readonly lines: string[] = [];
+  private readonly texts: string[] = [];
+  private readonly lines: string[] = [];
 
   constructor(
     readonly name: string,
@@ -18,18 +22,26 @@ export class MetricFamily {
 
   /** @param labels as `labelText` gives them, without braces; '' for none. @param timestampMillis null: the time of the scrape */
   add(labels: string, value: number, timestampMillis: number | null): void {
+    if (this.lines.length === linesAtOnce) {
+      this.texts.push(this.lines.join(''));
+      this.lines.length = 0;
+    }
     const stamp = timestampMillis === null ? '' : ` ${timestampMillis}`;
     this.lines.push(labels === '' ? `${this.name} ${metricNumber(value)}${stamp}\n` : `${this.name}{${labels}} ${metricNumber(value)}${stamp}\n`);
   }
 
+  get isEmpty(): boolean {
+    return this.lines.length === 0;
+  }
+
   text(): string {
-    return `# HELP ${this.name} ${escapedHelp(this.help)}\n# TYPE ${this.name} ${this.type}\n${this.lines.join('')}`;
+    return [`# HELP ${this.name} ${escapedHelp(this.help)}\n# TYPE ${this.name} ${this.type}\n`, ...this.texts, ...this.lines].join('');
   }
 }
 
 /** The text of each family that has samples, by name. */
 export function* familyTexts(families: Iterable<MetricFamily>): Generator<string> {
-  for (const family of [...families].sort((a, b) => (a.name < b.name ? -1 : 1))) if (family.lines.length > 0) yield family.text();
+  for (const family of [...families].sort((a, b) => (a.name < b.name ? -1 : 1))) if (!family.isEmpty) yield family.text();
 }
 
 /** `a="1",b="2"` in the order given, which is to be that of the names. */
