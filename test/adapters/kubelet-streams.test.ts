@@ -38,7 +38,7 @@ t.test('upgrades that don’t come about', async (t) => {
   const away = new URL('http://127.0.0.1:1/exec/secret-session');
   const { server } = await serve(t, { routes: execTo(refusing.url), anonymous: true });
   t.match(await upgrade(server.port, '/exec/ns/p/c'), { status: 404, body: 'no such session' });
-  t.match(await ask(server.port, '/exec/ns/p/c', { method: 'POST' }), { status: 500, body: 'Upgrade request required' });
+  t.match(await ask(server.port, '/exec/ns/p/c', { method: 'POST' }), { status: 500, body: 'Upgrade request required\n' });
   t.match(await upgrade(server.port, '/pods', { method: 'GET' }), { status: 200, body: '{}' }, 'an upgrade of what has no other protocol is not taken up');
   const other = await serve(t, { routes: execTo(away), anonymous: true });
   const answer = await upgrade(other.server.port, '/exec/ns/p/c');

@@ -153,7 +153,7 @@ t.test('sessions that can’t be had', async (t) => {
     ['/exec/default/a-n1/c?command=id', 400, 'you must specify at least 1 of stdin, stdout, stderr'],
     ['/exec/default/none/c?command=id&output=1', 404, 'pod does not exist'],
     ['/exec/default/a-n1/none?command=id&output=1', 500, 'container not found ("none")'],
-    ['/exec/default/a-n1/another-uid/c?command=id&output=1', 500, 'Upgrade request required'],
+    ['/exec/default/a-n1/another-uid/c?command=id&output=1', 500, 'Upgrade request required\n'],
     ['/attach/default/a-n1/none?output=1', 500, 'container none not found in pod a-n1_default'],
     ['/portForward/default/none', 404, 'pod does not exist'],
     ['/portForward/default/a-n1/another-uid', 404, 'pod not found'],

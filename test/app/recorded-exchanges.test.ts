@@ -6,7 +6,6 @@ import { request as httpsRequest } from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
-import type { Daemon } from '../../src/app/daemon/start-daemon.js';
 import { TestAuthority } from '../adapters/api-peer.js';
 import { podNamed, Stage, until } from './stage.js';
 
@@ -15,7 +14,7 @@ t.setTimeout(120_000);
 interface Exchange {
   readonly name: string;
   readonly server: 'open' | 'closed';
-  readonly port: 'api' | 'readOnly';
+  readonly port: 'api' | 'readOnly' | 'health';
   readonly credentials: 'none' | 'client' | 'stranger';
   readonly method: string;
   readonly path: string;
@@ -31,11 +30,7 @@ const exchanges = readFileSync(new URL('../../../test/app/recorded-exchanges.jso
   .map((line) => JSON.parse(line) as Exchange);
 
 const notRun = 'the mock runtime runs nothing, so nothing fails by itself';
-const noStreams = 'the mock runtime opens no streams';
 const different: Readonly<Record<string, string>> = {
-  'exec-no-upgrade': noStreams,
-  'exec-uid-wrong': noStreams,
-  'portforward-no-upgrade': noStreams,
   'run-fail': notRun,
   checkpoint: 'the mock runtime can make checkpoints',
 };
@@ -82,10 +77,10 @@ async function freePort(): Promise<number> {
 
 type Checks = Parameters<Parameters<typeof t.test>[0]>[0];
 
-async function serving(t: Checks, kind: Exchange['server']): Promise<{ readonly daemon: Daemon; readonly readOnlyPort: number }> {
+async function serving(t: Checks, kind: Exchange['server']): Promise<Readonly<Record<Exchange['port'], number>>> {
   const stage = await Stage.open();
   t.teardown(() => stage.close());
-  const readOnlyPort = await freePort();
+  const [readOnlyPort, healthPort] = [await freePort(), await freePort()];
   const file = join(stage.directory, 'client-ca.crt');
   writeFileSync(file, authority.certificate);
   const authentication =
@@ -96,12 +91,13 @@ async function serving(t: Checks, kind: Exchange['server']): Promise<{ readonly 
     `readOnlyPort: ${readOnlyPort}`,
     `authentication: ${authentication}`,
     `enableDebuggingHandlers: ${kind === 'open'}`,
+    `enableSystemLogQuery: ${kind === 'open'}`,
     '',
   ];
   stage.configurationMore = lines.join('\n');
-  stage.flags.push(`--hostname-override=${node}`);
+  stage.flags.push(`--hostname-override=${node}`, `--healthz-port=${healthPort}`);
   for (const [name, text] of Object.entries(manifests)) stage.manifest(`${name}.yaml`, text);
-  const daemon = await stage.start();
+  const daemon = await stage.start({ listenPort: null });
   await until('the pods are as they were', () => {
     const statuses = ['web-ref2', 'crash-ref2'].flatMap((name) => podNamed(daemon, name)?.status?.containerStatuses ?? []);
     const state = (name: string) => statuses.find((status) => status.name === name);
@@ -112,7 +108,7 @@ async function serving(t: Checks, kind: Exchange['server']): Promise<{ readonly 
       state('bad')?.lastState?.terminated !== undefined
     );
   });
-  return { daemon, readOnlyPort };
+  return { api: daemon.apiPort ?? 0, readOnly: readOnlyPort, health: healthPort };
 }
 
 function ask(port: number, exchange: Exchange): Promise<{ readonly status: number; readonly headers: IncomingMessage['headers']; readonly body: string }> {
@@ -147,9 +143,9 @@ async function difference(port: number, exchange: Exchange): Promise<string | nu
 
 for (const kind of ['open', 'closed'] as const) {
   t.test(`a server that is ${kind}`, async (t) => {
-    const { daemon, readOnlyPort } = await serving(t, kind);
+    const ports = await serving(t, kind);
     for (const exchange of exchanges.filter(({ server }) => server === kind)) {
-      const found = await difference(exchange.port === 'api' ? (daemon.apiPort ?? 0) : readOnlyPort, exchange);
+      const found = await difference(ports[exchange.port], exchange);
       const reason = different[exchange.name];
       if (reason === undefined) t.equal(found, null, `${exchange.name}: ${exchange.method} ${exchange.path}`);
       else t.not(found, null, `${exchange.name} differs: ${reason}`);

@@ -1,5 +1,5 @@
 // Lets few of many do something at the same time. What comes back from Node's threads in one turn of the event loop is worked on in that turn: a
-// thousand followers of logs that all look at their files would hold it up, sixteen don't.
+// thousand followers of logs that all look at their files would hold it up, some dozens do not.
 // Invariant: whoever comes first is first; a place is given back whatever way the operation ends.
 
 export class FewAtOnce {

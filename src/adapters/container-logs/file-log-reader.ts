@@ -21,7 +21,7 @@ const waitMillis = 1_000;
 /** Questions after which the file is looked at, whatever the watch says. */
 const quietMax = 10;
 /** Readers that look at their files at the same time. */
-const looksMax = 16;
+const looksMax = 64;
 /** Lines after which others get their turn, if it is theirs. */
 const linesAtOnce = 128;
 

@@ -209,7 +209,7 @@ export class KubeletServer {
     this.underWay.add(cancel);
     try {
       const answer = await this.answer(request, question);
-      const shown = 'target' in answer ? strictText(500, 'Upgrade request required') : answer;
+      const shown = 'target' in answer ? strictText(500, 'Upgrade request required\n') : answer;
       await this.within(request, () => writeAnswer(response, request.method ?? '', shown, (error) => this.failed(error, request)));
       // Whoever doesn't read keeps it in memory; those who wait for more of a stream may take their time.
       if (!('chunks' in answer) && !response.writableFinished) request.socket.setTimeout(this.limits.unreadMillis);

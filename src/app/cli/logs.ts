@@ -10,7 +10,7 @@ import type { LogReadOptions } from '../../domain/values/log-read-options.js';
 import { formatRfc3339Micros, parseRfc3339 } from '../../domain/values/time.js';
 import type { PodList } from '../../ports/inbound/agent-queries.js';
 import type { Pod } from '../../ports/model/pod.js';
-import { agentUrl } from './pod-rows.js';
+import { agentUrl, guardedPods } from './pod-rows.js';
 
 const defaultAgent = 'http://127.0.0.1:10248';
 const answerMillis = 5_000;
@@ -89,6 +89,7 @@ async function findLog(options: LogsOptions): Promise<ContainerLogFile> {
 
 async function findPod({ agent, pod, namespace }: LogsOptions): Promise<Pod> {
   const response = await fetch(`${agent}/pods`, { signal: AbortSignal.timeout(answerMillis) });
+  if (response.status === 404) throw new Error(`${agent}: ${guardedPods('kubectl logs asks for them there')}`);
   if (!response.ok) throw new Error(`${agent}: ${response.status} ${response.statusText}`);
   const pods = (((await response.json()) as PodList).items ?? []).filter(({ metadata }) => (metadata.namespace ?? '') === namespace);
   const exact = pods.find(({ metadata }) => metadata.name === pod);

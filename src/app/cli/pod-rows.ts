@@ -112,3 +112,8 @@ export function podCells({ name, namespace, phase, ready, restarts, age, message
 export function agentUrl(given: string): string {
   return (given.includes('://') ? given : `http://${given}`).replace(/\/+$/, '');
 }
+
+/** Why a listener that is there has no pods. @param instead how to come by what was asked for */
+export function guardedPods(instead: string): string {
+  return `404 Not Found: this kubelet tells its pods on its own port alone, which asks who wants to know them; ${instead}`;
+}

@@ -7,7 +7,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerState } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import type { ViewOutput } from '../dev/pod-view.js';
-import { agentUrl, containerRows, podCells, podHeader, podRows, tableText } from './pod-rows.js';
+import { agentUrl, containerRows, guardedPods, podCells, podHeader, podRows, tableText } from './pod-rows.js';
 
 const defaultAgent = 'http://127.0.0.1:10248';
 const watchMillis = 1_000;
@@ -95,6 +95,7 @@ function sourceOf({ agent, runtime }: PsOptions): () => Promise<readonly Pod[]> 
   if (runtime === null) {
     return async () => {
       const response = await fetch(`${agent}/pods`, { signal: AbortSignal.timeout(answerMillis) });
+      if (response.status === 404) throw new Error(guardedPods('--runtime unix:///... asks the runtime'));
       if (!response.ok) throw new Error(`${response.status} ${response.statusText}`);
       return ((await response.json()) as PodList).items ?? [];
     };
