@@ -8,7 +8,7 @@ import { failingPort } from '../adapters/decorators/index.js';
 import { CgroupfsPodCgroups, HttpManifestUrl, LinuxMachine, LinuxManifestDirectory, SystemdPodCgroups } from '../adapters/linux/index.js';
 import { LoggingEventSink } from '../adapters/logging/index.js';
 import { NetworkProbing } from '../adapters/probes/index.js';
-import { FileContainerLogs, FilePodDirectories, FilePodLogs, FilePullRecords } from '../adapters/storage/index.js';
+import { FileContainerLogs, FilePodDirectories, FilePodLogs, FilePullRecords, FileStateFiles } from '../adapters/storage/index.js';
 import { SystemdUnits } from '../adapters/systemd/index.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
 import { sliceNaming } from '../domain/cgroups/cgroup-name.js';
@@ -137,6 +137,11 @@ const hostModule = module((bind) => {
     },
   );
   bind.to(tokens.machine, [tokens.configuration], ({ options }) => new LinuxMachine({ rootDirectory: options.rootDir }));
+  bind.to(tokens.stateFiles, [tokens.configuration, tokens.teardown], ({ options }, teardown) => {
+    const files = FileStateFiles.open(options.rootDir);
+    teardown.add('state files', () => files.close());
+    return files;
+  });
   bind.to(tokens.events, [tokens.logger, tokens.clock], (logger, clock) => new LoggingEventSink(logger.named('event'), () => clock.now()));
   bind.to(tokens.apiReader, [tokens.apiAccess], ({ clients }) => clients?.reader ?? failingPort('apiReader', 'failed-precondition', standalone));
   bind.to(tokens.apiWriter, [tokens.apiAccess], ({ clients }) => clients?.writer ?? failingPort('apiWriter', 'failed-precondition', standalone));
@@ -164,6 +169,7 @@ const portsModule = module((bind) => {
       tokens.containerLogs,
       tokens.podCgroups,
       tokens.machine,
+      tokens.stateFiles,
       tokens.events,
       tokens.apiReader,
       tokens.apiWriter,
@@ -183,6 +189,7 @@ const portsModule = module((bind) => {
       containerLogs,
       podCgroups,
       machine,
+      stateFiles,
       events,
       apiReader,
       apiWriter,
@@ -202,6 +209,7 @@ const portsModule = module((bind) => {
         containerLogs,
         podCgroups,
         machine,
+        stateFiles,
         events,
         apiReader,
         apiWriter,

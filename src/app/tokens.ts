@@ -122,6 +122,7 @@ export const tokens = {
   containerLogs: token('containerLogs') as PortToken<'containerLogs'>,
   podCgroups: token('podCgroups') as PortToken<'podCgroups'>,
   machine: token('machine') as PortToken<'machine'>,
+  stateFiles: token('stateFiles') as PortToken<'stateFiles'>,
   events: token('events') as PortToken<'events'>,
   apiReader: token('apiReader') as PortToken<'apiReader'>,
   apiWriter: token('apiWriter') as PortToken<'apiWriter'>,

@@ -32,8 +32,10 @@ export { type AnyChecker, anyChecker, type CheckedNode, type Checker, type Obser
 export { type FaultAction, type FaultMoment, FaultPlan, type FaultRule, type FaultTrigger } from './faults/fault-plan.js';
 export { worldFaults } from './faults/world-faults.js';
 export type { SimHostLatencies, SimHostOptions } from './host/host-options.js';
+export type { HostOperationName, HostOperations, HostPorts } from './host/host-ports.js';
 export { emptyHostState, type SimEvent, type SimHostState, type SimPodDirectory, type SimVolume } from './host/host-state.js';
-export { type HostOperationName, type HostOperations, type HostPorts, SimHost } from './host/sim-host.js';
+export { SimHost } from './host/sim-host.js';
+export { type SimMachineShape, simTopology } from './host/sim-machine.js';
 export { emptyManifestsState, type ManifestFailurePlan, type ManifestOperationName, SimManifests, type SimManifestsState } from './manifests/sim-manifests.js';
 export { type ContainerScript, parseScript, type ScriptParse, type ServedKind, type StreamFault, scriptAnnotationPrefix } from './runtime/container-script.js';
 export { imageMountpoint } from './runtime/image-store.js';

@@ -1,8 +1,11 @@
 // One simulated node of a world: its agent and everything around it, what can be done to it and what can be seen of it.
 // Invariant: a fresh agent knows only what is on disk and in the runtime; all that lives longer than an agent is in the models' states.
 import type { AgentState } from '../domain/agent/agent-state.js';
+import { type AlignmentSettings, noAlignmentPolicies } from '../domain/agent/alignment-state.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
 import { defaultSettings } from '../domain/agent/settings.js';
+import { cpuCheckpointName } from '../domain/checkpoints/cpu-checkpoint.js';
+import { memoryCheckpointName } from '../domain/checkpoints/memory-checkpoint.js';
 import { nodeFacts } from '../domain/containers/default-node-facts.js';
 import { outputText, type RecordedStep } from '../domain/kernel/flight-recorder.js';
 import { Kernel, type KernelData, type Output } from '../domain/kernel/kernel.js';
@@ -22,6 +25,7 @@ import type { SimEvent, SimHostState } from './host/host-state.js';
 import { emptyHostState } from './host/host-state.js';
 import { simLogLineBytes } from './host/sim-container-logs.js';
 import { SimHost } from './host/sim-host.js';
+import { type SimMachineShape, simTopology, topologyOf } from './host/sim-machine.js';
 import { emptyManifestsState, SimManifests, type SimManifestsState } from './manifests/sim-manifests.js';
 import { emptyRuntimeState, runningPods, type SimContainer, type SimRuntimeEvent, type SimRuntimeState, type SimSandbox } from './runtime/runtime-state.js';
 import { SimContainerRuntime } from './runtime/sim-container-runtime.js';
@@ -50,12 +54,32 @@ export function newNodeData(name: string, options: SimClusterOptions, now: Micro
   const manifests = emptyManifestsState();
   manifests.directories.add(manifestDirectory);
   const faults = new FaultPlan(options.faults ?? [], streamOf(options.seed, 'faults', name), now).data();
-  return { name, lives: 1, agent: freshAgent(name, options), runtime: emptyRuntimeState(), host: emptyHostState(), manifests, faults, downUntil: null, api: emptyApiClientState() };
+  const host = emptyHostState();
+  if (options.machine !== undefined) setShape(host, options.machine);
+  return { name, lives: 1, agent: freshAgent(name, options, host), runtime: emptyRuntimeState(), host, manifests, faults, downUntil: null, api: emptyApiClientState() };
 }
 
-function freshAgent(name: string, options: SimClusterOptions): KubeletState {
+function setShape({ machine }: SimHostState, shape: SimMachineShape): void {
+  const topology = simTopology(shape);
+  machine.topology = topology;
+  const cpus = topology.cores.reduce((sum, { threads }) => sum + threads.length, 0);
+  const memoryBytes = topology.numaNodes.reduce((sum, node) => sum + node.memoryBytes, 0);
+  const hugePages = (shape.hugePages ?? []).map(({ pageSizeKiB, numPages }) => ({ pageSizeKiB, count: numPages * topology.numaNodes.length }));
+  machine.reading = { ...machine.reading, cpus, memoryBytes, hugePages };
+}
+
+/** As a daemon does it at its start: the machine and the state files are read, and the managers go on from there. */
+function alignmentOf(options: SimClusterOptions, { machine, stateFiles }: SimHostState): AlignmentSettings | null {
+  if (options.alignment === undefined) return null;
+  const files = { cpu: stateFiles.get(cpuCheckpointName) ?? null, memory: stateFiles.get(memoryCheckpointName) ?? null };
+  const given = { machine: topologyOf(machine), stateDirectory: '/var/lib/kubelet', stateFiles: files, containers: new Map() };
+  return { ...noAlignmentPolicies, ...options.alignment, ...given };
+}
+
+function freshAgent(name: string, options: SimClusterOptions, host: SimHostState): KubeletState {
   const inCluster = options.node !== undefined;
-  const agent = { ...defaultSettings, apiserver: inCluster, ...options.settings, nodeName: name, runtimeTellsChanges: options.runtimeTellsChanges === true };
+  const alignment = alignmentOf(options, host);
+  const agent = { ...defaultSettings, apiserver: inCluster, alignment, ...options.settings, nodeName: name, runtimeTellsChanges: options.runtimeTellsChanges === true };
   const source = { nodeName: name, preventApiReferences: true, checkPeriod: options.fileCheckPeriod ?? defaultFileCheckPeriod };
   const fileSource = { ...source, path: manifestDirectory };
   const urlSource = options.manifestUrl === undefined ? null : { ...source, url: options.manifestUrl, headers: {} };
@@ -135,7 +159,7 @@ export class SimClusterNode {
   start(): void {
     this.kill();
     this.lives++;
-    this.state = freshAgent(this.name, this.options);
+    this.state = freshAgent(this.name, this.options, this.host.state);
     this.steps = [];
     this.world().restart(this.name, this.newKernel());
     this.observe({ kind: 'started' });
@@ -205,7 +229,7 @@ export class SimClusterNode {
 
   /** The state that an agent of this node begins with. */
   freshState(): KubeletState {
-    return freshAgent(this.name, this.options);
+    return freshAgent(this.name, this.options, this.host.state);
   }
 
   // For the world that it is in.

@@ -1,5 +1,6 @@
 // What a world of simulated nodes is made of. Everything is drawn from the seed; everything else has a default that suits a small node.
 
+import type { AlignmentPolicies } from '../domain/agent/alignment-state.js';
 import type { KubeletEvent, KubeletOperations, KubeletState } from '../domain/agent/kubelet.js';
 import type { AgentSettings } from '../domain/agent/settings.js';
 import type { NodeFacts } from '../domain/containers/node-facts.js';
@@ -9,6 +10,7 @@ import type { Micros } from '../ports/micros.js';
 import type { ApiserverSettings } from './apiserver/apiserver-settings.js';
 import type { AnyChecker } from './checkers/checker.js';
 import type { FaultRule } from './faults/fault-plan.js';
+import type { SimMachineShape } from './host/sim-machine.js';
 import type { SimRuntimeOptions } from './runtime/runtime-options.js';
 
 export type KubeletMachine = Machine<KubeletState, KubeletEvent, KubeletOperations>;
@@ -30,6 +32,10 @@ export interface SimClusterOptions {
   /** A second source of static pods beside the manifest directory; nothing answers there until a node's `manifests` serve it. */
   readonly manifestUrl?: string;
   readonly facts?: Partial<NodeFacts>;
+  /** How each node's machine is built; four CPUs and 16 GiB in one NUMA node by default. */
+  readonly machine?: SimMachineShape;
+  /** The nodes have resource managers with these policies; else containers are given nothing for themselves. */
+  readonly alignment?: Partial<AlignmentPolicies>;
   /** In force from the start, on every node. */
   readonly faults?: readonly FaultRule[];
   /** How often the manifest directory is listed, whatever its watch says. */

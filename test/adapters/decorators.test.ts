@@ -33,6 +33,10 @@ class Containers implements PortOf<ContainerOperations> {
     this.performed.push('remove');
     return null;
   }
+  async updateResources(): Promise<null> {
+    this.performed.push('updateResources');
+    return null;
+  }
   async reopenLog(): Promise<null> {
     this.performed.push('reopenLog');
     return null;

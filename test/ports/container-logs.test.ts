@@ -7,7 +7,8 @@ import t, { type Test } from 'tap';
 import { FileContainerLogs } from '../../src/adapters/storage/index.js';
 import type { Call } from '../../src/ports/operation.js';
 import { PortError } from '../../src/ports/port-error.js';
-import { type HostOperationName, SimHost } from '../../src/sim/host/sim-host.js';
+import type { HostOperationName } from '../../src/sim/host/host-ports.js';
+import { SimHost } from '../../src/sim/host/sim-host.js';
 import { type ContainerLogsUnderTest, containerLogsContract } from './container-logs.contract.js';
 
 const free: Call = { signal: new AbortController().signal, timeoutMicros: null };

@@ -54,7 +54,7 @@ const fixture = new LinuxMachine({
 });
 
 const sim = new SimMachine({ machine: newSimMachine() });
-machineContract('simulated', { read: async () => sim.read(), addresses: async (request) => sim.addresses(request) });
+machineContract('simulated', { read: async () => sim.read(), topology: async () => sim.topology(), addresses: async (request) => sim.addresses(request) });
 machineContract('recorded tree', fixture);
 machineContract('this host', new LinuxMachine({ rootDirectory: tmpdir() }));
 

@@ -11,7 +11,8 @@ import { loadBinding } from '../../src/adapters/native-linux/loader.js';
 import { FilePodDirectories, FilePodLogs } from '../../src/adapters/storage/index.js';
 import type { Call } from '../../src/ports/operation.js';
 import { PortError } from '../../src/ports/port-error.js';
-import { type HostOperationName, SimHost } from '../../src/sim/host/sim-host.js';
+import type { HostOperationName } from '../../src/sim/host/host-ports.js';
+import { SimHost } from '../../src/sim/host/sim-host.js';
 import { type PodFilesUnderTest, podCgroupsContract, podDirectoriesContract, podLogsContract, quietCall } from './pod-files.contract.js';
 
 const loaded = loadBinding(false);

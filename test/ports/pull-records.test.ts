@@ -11,7 +11,8 @@ import { FilePullRecords } from '../../src/adapters/storage/index.js';
 import type { Call, PortOf } from '../../src/ports/operation.js';
 import type { PullRecordOperations } from '../../src/ports/outbound/pull-records.js';
 import { PortError } from '../../src/ports/port-error.js';
-import { type HostOperationName, SimHost } from '../../src/sim/host/sim-host.js';
+import type { HostOperationName } from '../../src/sim/host/host-ports.js';
+import { SimHost } from '../../src/sim/host/sim-host.js';
 import { failureOf, pullRecordsContract, quietCall } from './pull-records.contract.js';
 
 /** The asynchronous face of a model. */

@@ -8,7 +8,8 @@ import { failingPort } from '../../src/adapters/decorators/index.js';
 import type { Call, PortOf } from '../../src/ports/operation.js';
 import type { PluginRun, RegistryCredentialOperations } from '../../src/ports/outbound/registry-credentials.js';
 import { PortError } from '../../src/ports/port-error.js';
-import { type HostOperationName, SimHost } from '../../src/sim/host/sim-host.js';
+import type { HostOperationName } from '../../src/sim/host/host-ports.js';
+import { SimHost } from '../../src/sim/host/sim-host.js';
 import { type CredentialsUnderTest, failureOf, quietCall, registryCredentialsContract, runOf } from './registry-credentials.contract.js';
 
 function modelled(): CredentialsUnderTest {

@@ -2,7 +2,8 @@
 
 import type { Call } from '../../src/ports/operation.js';
 import { PortError } from '../../src/ports/port-error.js';
-import type { HostOperationName, SimHost } from '../../src/sim/host/sim-host.js';
+import type { HostOperationName } from '../../src/sim/host/host-ports.js';
+import type { SimHost } from '../../src/sim/host/sim-host.js';
 
 /** The asynchronous face of a model. */
 export function portOf<Port>(host: SimHost, port: string): Port {

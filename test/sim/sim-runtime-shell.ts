@@ -29,6 +29,7 @@ export class SimRuntimeShell {
         start: op('containers.start'),
         stop: op('containers.stop'),
         remove: op('containers.remove'),
+        updateResources: op('containers.updateResources'),
         execSync: op('containers.execSync'),
         reopenLog: op('containers.reopenLog'),
         checkpoint: op('containers.checkpoint'),

@@ -10,6 +10,7 @@ import { absentIsSuccess } from './absent-is-success.js';
 import { containerConfigToCri, sandboxConfigToCri } from './config-to-cri.js';
 import { brokenAnswer, type CriConnection } from './connection.js';
 import { RuntimeServiceService } from './gen/cri-runtime-v1.js';
+import { resourcesToCri } from './linux-to-cri.js';
 
 interface CreateRequest {
   readonly sandboxId: string;
@@ -49,6 +50,13 @@ export class CriContainers implements PortOf<ContainerOperations> {
     const message = { containerId, cmd: [...command], timeout: BigInt(timeoutSeconds) };
     const { exitCode, stdout, stderr } = await this.connection.unary(RuntimeServiceService.execSync, message, call, target);
     return { exitCode, stdout: shown(stdout), stderr: shown(stderr) };
+  }
+
+  async updateResources({ containerId, resources }: ContainerOperations['updateResources']['request'], call: Call): Promise<null> {
+    const target = { operation: 'containers.updateResources', subject: containerId, deadlineMicros: this.connection.requestTimeoutMicros };
+    const message = { containerId, linux: resourcesToCri(resources), windows: undefined, annotations: {} };
+    await this.connection.unary(RuntimeServiceService.updateContainerResources, message, call, target);
+    return null;
   }
 
   async reopenLog({ containerId }: { readonly containerId: string }, call: Call): Promise<null> {

@@ -7,9 +7,10 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { parseCpuSet } from '../../domain/values/cpu-set.js';
 import type { PortOf } from '../../ports/operation.js';
-import type { AddressReading, MachineOperations, MachineReading } from '../../ports/outbound/machine.js';
+import type { AddressReading, MachineOperations, MachineReading, MachineTopology } from '../../ports/outbound/machine.js';
 import { PortError } from '../../ports/port-error.js';
-import { readHost } from './host-reading.js';
+import { type HostReading, readHost } from './host-reading.js';
+import { readTopology } from './machine-topology.js';
 
 export interface LinuxMachineOptions {
   /** The kubelet's. */
@@ -32,20 +33,13 @@ export class LinuxMachine implements PortOf<MachineOperations> {
   async read(): Promise<MachineReading> {
     const root = this.options.hostRoot ?? '';
     const text = (...paths: readonly string[]): string | null => firstText(paths.map((path) => join(root, path)));
-    let host: ReturnType<typeof readHost>;
-    try {
-      host = readHost(root);
-    } catch (cause) {
-      throw new PortError({ kind: 'internal', operation: 'machine.read', subject: '', message: (cause as Error).message, cause });
-    }
-    const { memoryBytes, swapBytes, hugePageBytes, onlineCpus } = host;
-    const pageSizes = hugePageBytes.map((bytes) => bytes / 1024);
+    const { memoryBytes, swapBytes, hugePageBytes, onlineCpus } = hostOr('machine.read', root);
     const limits = ['/proc/sys/kernel/pid_max', '/proc/sys/kernel/threads-max'].map((path) => Number(text(path) ?? Number.NaN)).filter((limit) => limit > 0);
     return {
       cpus: cpuCount(onlineCpus),
       memoryBytes,
       swapBytes,
-      hugePages: pageSizes.map((pageSizeKiB) => ({ pageSizeKiB, count: Number(text(`/sys/kernel/mm/hugepages/hugepages-${pageSizeKiB}kB/nr_hugepages`) ?? 0) || 0 })),
+      hugePages: hugePages(root, hugePageBytes),
       rootFilesystemBytes: fileSystemBytes(this.options.rootDirectory),
       maxPids: limits.length === 0 ? 0 : Math.min(...limits),
       machineId: (text('/etc/machine-id', '/var/lib/dbus/machine-id') ?? '').trim(),
@@ -55,6 +49,12 @@ export class LinuxMachine implements PortOf<MachineOperations> {
       osRelease: text('/etc/os-release', '/usr/lib/os-release'),
       hasDeviceCheckpoint: existsSync(join(this.options.rootDirectory, devicePluginCheckpoint)),
     };
+  }
+
+  async topology(): Promise<MachineTopology> {
+    const root = this.options.hostRoot ?? '';
+    const { memoryBytes, hugePageBytes, onlineCpus } = hostOr('machine.topology', root);
+    return readTopology(root, onlineCpus, { memoryBytes, hugePages: hugePages(root, hugePageBytes) });
   }
 
   async addresses({ resolve }: { readonly resolve: string | null }): Promise<AddressReading> {
@@ -69,6 +69,21 @@ export class LinuxMachine implements PortOf<MachineOperations> {
       defaultRoute: { ipv4: globalAddress(interfaces, ipv4Interface, 'IPv4'), ipv6: globalAddress(interfaces, ipv6Interface, 'IPv6') },
     };
   }
+}
+
+function hostOr(operation: string, root: string): HostReading {
+  try {
+    return readHost(root);
+  } catch (cause) {
+    throw new PortError({ kind: 'internal', operation, subject: '', message: (cause as Error).message, cause });
+  }
+}
+
+function hugePages(root: string, sizes: readonly number[]): MachineReading['hugePages'] {
+  return sizes.map((bytes) => {
+    const pageSizeKiB = bytes / 1024;
+    return { pageSizeKiB, count: Number(firstText([join(root, `/sys/kernel/mm/hugepages/hugepages-${pageSizeKiB}kB/nr_hugepages`)]) ?? 0) || 0 };
+  });
 }
 
 function cpuCount(list: string): number {

@@ -115,13 +115,9 @@ function containerMethods(mock: MockRuntime): Service {
       if (container === undefined) return refusal('not-found', `an error occurred when try to find container "${containerId}": not found`);
       return ready({ status: containerStatus(container, runtime.state, files.messageOf(container)), info: {} }, runtime.latencies.look);
     }),
-    updateContainerResources: unary(time, ({ containerId, linux }) => {
-      mock.settled();
-      const container = containers.get(fullId(containers, containerId));
-      if (container === undefined) return refusal('not-found', `failed to find container: "${containerId}": not found`);
-      if (linux !== undefined) runtime.containers.updateResources(container, resourcesFromCri(linux));
-      return ready({}, runtime.latencies.look);
-    }),
+    updateContainerResources: unary(time, ({ containerId, linux }) =>
+      mapped(mock.ask('containers.updateResources', { ...withId(containerId), resources: linux === undefined ? {} : resourcesFromCri(linux) }), () => ({})),
+    ),
     listContainerStats: unary(time, ({ filter }) =>
       mapped(mock.ask('images.fsInfo', null), ([disk]) => ({
         stats: measured(mock, filter).map((container) => containerStats(container, mock.settled(), disk?.mountpoint ?? '')),

@@ -9,6 +9,7 @@ export { FilePodLogs, type PodLogPaths } from './file-pod-logs.js';
 export { FilePodVolumes, keepsTmpfsFromSwap } from './file-pod-volumes.js';
 export { FileProjectQuotas, type ProjectQuotaPaths } from './file-project-quotas.js';
 export { FilePullRecords } from './file-pull-records.js';
+export { FileStateFiles } from './file-state-files.js';
 export { FileSubPaths } from './file-sub-paths.js';
 export { FileVolumeMounts, mountHelperDirectories, type VolumeMountPaths } from './file-volume-mounts.js';
 export { StateDirectory } from './state-directory.js';

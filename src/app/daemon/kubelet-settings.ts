@@ -2,6 +2,7 @@
 import { release } from 'node:os';
 import { appArmorDisabled } from '../../domain/admission/node-support.js';
 import { parseSysctlAllowlist, safeSysctlNames } from '../../domain/admission/sysctl-gate.js';
+import type { AlignmentSettings } from '../../domain/agent/alignment-state.js';
 import type { KubeletSettings } from '../../domain/agent/kubelet.js';
 import type { ChangeDetection } from '../../domain/api-data/object-manager.js';
 import { featureEnabled } from '../../domain/configuration/feature-gates.js';
@@ -37,7 +38,7 @@ export function kubeletSettings(
   runtimeTellsChanges: boolean,
   node: NodeSettings | null,
   credentialProviders: readonly CredentialProvider[],
-  host: { readonly userNamespaces: UserNamespaceSettings; readonly apparmorEnabled: boolean },
+  host: { readonly userNamespaces: UserNamespaceSettings; readonly apparmorEnabled: boolean; readonly alignment: AlignmentSettings },
 ): KubeletSettings {
   const { configuration: c, options, gates } = loaded;
   const manifests = { nodeName, preventApiReferences: featureEnabled(gates, 'PreventStaticPodAPIReferences') };
@@ -75,6 +76,7 @@ export function kubeletSettings(
       userNamespaces: host.userNamespaces,
       cgroupsPerQos: c.cgroupsPerQOS,
       takesPlugins: true,
+      alignment: host.alignment,
     },
     node,
     fileSource: c.staticPodPath === '' ? null : { ...manifests, path: c.staticPodPath, checkPeriod: micros(takenPeriod(c, 'fileCheckFrequency')) },

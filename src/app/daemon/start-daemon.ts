@@ -8,6 +8,7 @@
 // | hand-shake with the runtime, cgroup driver       | a runtime that doesn't answer or speaks another version;    |
 // |                                                  | the driver systemd on a host that it doesn't run            |
 // | host                                             | swap, kernel tunables                                       |
+// | resource managers                                | policies, machine and state files that don't go together    |
 // | pods on the host                                 | pods of somebody else, unless this agent owns the node      |
 // | agent, notices, listener, service manager        | a record that can't be written, a port that is taken        |
 import { randomInt } from 'node:crypto';
@@ -20,6 +21,7 @@ import type { AgentQueries } from '../../ports/inbound/agent-queries.js';
 import type { Resolver } from '../bind-to.js';
 import { daemonContainer } from '../modules.js';
 import { type Recording, tokens } from '../tokens.js';
+import { alignmentSettings } from './alignment-start.js';
 import { openKubeletApi } from './api/kubelet-api.js';
 import { type ApiAccess, openApiAccess } from './api-access.js';
 import { certificateDirectory } from './certificate-directory.js';
@@ -143,7 +145,9 @@ class DaemonStart {
     const tunables = checkHost(loaded, host, profile, logger);
     const node = access.clients === null ? null : clusterNode(loaded, nodeName, startup);
     const userNamespaces = await userNamespaceRange(configuration, environment);
-    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, node, credentialProviders, { userNamespaces, apparmorEnabled: host.apparmorEnabled });
+    const managerPorts = { machine: this.resolver.get(tokens.machine), stateFiles: this.resolver.get(tokens.stateFiles), runtime: this.resolver.get(tokens.runtime) };
+    const alignment = await alignmentSettings(loaded, startup, managerPorts, calling());
+    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, node, credentialProviders, { userNamespaces, apparmorEnabled: host.apparmorEnabled, alignment });
     const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, cpuCount: Math.max(1, onlineCount(host.onlineCpus)) };
     const passing = readPassingFacts(configuration.resolvConf, hostAddresses());
     this.container.add((bind) => {

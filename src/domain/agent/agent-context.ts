@@ -18,7 +18,7 @@ import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.j
 import type { Turn } from '../kernel/machine.js';
 import type { CsiView } from '../plugins/csi-view.js';
 import type { ActuatedResources } from '../pod-sync/container-resize.js';
-import type { RangesOfPods, SyncContext, SyncSettings, VolumesOfPods } from '../pod-sync/sync-context.js';
+import type { PinningOfPods, RangesOfPods, SyncContext, SyncSettings, VolumesOfPods } from '../pod-sync/sync-context.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 import { isPodTerminationRequested } from '../pod-workers/queries.js';
 import { podQosClass } from '../qos/qos-class.js';
@@ -26,6 +26,7 @@ import { derived } from '../values/derived.js';
 import { containerFieldPath } from '../values/pod-references.js';
 import type { VolumeContext } from '../volume-manager/volume-kind.js';
 import type { AgentState } from './agent-state.js';
+import { pinningOfPods } from './alignment.js';
 import { ownNode, servicesOf } from './api-state.js';
 import { uidOf } from './pod-index.js';
 import { setPrepared } from './prepared-pods.js';
@@ -61,6 +62,7 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   private podVolumes: VolumesOfPods | null = null;
   private csiDrivers: CsiView | null = null;
   private ranges: RangesOfPods | null = null;
+  private pinned: PinningOfPods | null = null;
   private built: { readonly facts: unknown; readonly configs: RuntimeConfigs } | null = null;
   private current: Turn<AgentOperations> | null = null;
 
@@ -120,6 +122,11 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   get userNamespaces(): RangesOfPods {
     this.ranges ??= rangesOfPods(this.state);
     return this.ranges;
+  }
+
+  get pinning(): PinningOfPods {
+    this.pinned ??= pinningOfPods(this.state);
+    return this.pinned;
   }
 
   get nodeName(): string {

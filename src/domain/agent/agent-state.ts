@@ -15,6 +15,7 @@
 // | userNamespaces | pod operations, orphans   | pod operations                         |
 // | images         | the image manager         | container starts, image collection     |
 // | eviction       | the eviction loop         | admission, the Node's conditions       |
+// | alignment      | admission, the managers   | container starts, CPU sets, state files |
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -26,6 +27,7 @@ import { newCrashLoopBackoff } from '../backoff/crash-loop-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import { type ImageManagerState, newImageManagerState } from '../images/image-manager-state.js';
+import { assert } from '../kernel/assert.js';
 import type { OomKill } from '../oom/oom-parser.js';
 import { eventedHealthThreshold, healthThreshold, newPleg, type Pleg, plegEventQueueCapacity } from '../pleg/pleg.js';
 import { newPluginManager, type PluginManager } from '../plugins/plugin-manager-state.js';
@@ -40,6 +42,7 @@ import { newUserNamespaces, type UserNamespaces } from '../user-namespaces/user-
 import { newVolumeManager, type VolumeManager } from '../volume-manager/volume-manager-state.js';
 import { type AdmissionState, newAdmissionState } from './admission-state.js';
 import { type AdoptionState, newAdoption } from './adoption-state.js';
+import { type AlignmentSettings, type AlignmentState, startAlignment } from './alignment-state.js';
 import { type ApiState, newApiState } from './api-state.js';
 import { type EvictionState, newEviction } from './eviction-state.js';
 import { type ImageCollectionState, newImageCollection, type PressedRound } from './image-collection-state.js';
@@ -172,6 +175,8 @@ export interface AgentState {
   readonly imageCollection: ImageCollectionState;
   readonly eviction: EvictionState;
   readonly logRotation: LogRotationState;
+  /** null: containers are given nothing for themselves, and no state is kept of it. */
+  readonly alignment: AlignmentState | null;
   /** Containers whose removal by the deletor is under way. */
   readonly deleting: Set<string>;
   /** Pods that could not be run for want of a feature were told so; once a message. */
@@ -216,11 +221,19 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     imageCollection: newImageCollection(),
     eviction: newEviction(),
     logRotation: newLogRotation(),
+    alignment: settings.alignment === null ? null : alignmentOf(settings.alignment),
     deleting: new Set(),
     toldMissing: new Map(),
     startedAt: 0,
     loopEnteredAt: 0,
   };
+}
+
+/** Whoever makes an agent has seen that its settings go together. */
+function alignmentOf(settings: AlignmentSettings): AlignmentState {
+  const started = startAlignment(settings);
+  assert(started.ok, started.ok ? '' : started.error);
+  return started.state;
 }
 
 /** What comes to the agent from outside, besides answers. */

@@ -31,6 +31,7 @@ import { apiReplied, apiSaw, apiWoken, beginApiObjects } from './api-objects.js'
 import { apiParts } from './api-owners.js';
 import { beginCgroupLook, cgroupLookReplied, planCgroupLook } from './cgroup-look.js';
 import { beginCollection, collectionReplied, planCollection } from './collection.js';
+import { cpuReconcileAddress, cpuUpdateMachine, cpuUpdateReplied, planCpuReconcile } from './cpu-reconcile.js';
 import { deletorReplied } from './dead-containers.js';
 import { letEndedGo } from './ended-pods.js';
 import { evictionAddress, evictionReplied, evictionWoken, planEviction } from './eviction.js';
@@ -52,6 +53,7 @@ import { probeReplied, probeWoken } from './probing.js';
 import { relistReplied } from './relist.js';
 import { withRuntimeFacts } from './runtime-facts.js';
 import { pollStatus, runtimeReplied } from './runtime-poll.js';
+import { planStateFiles, stateFileMachine, stateFileReplied } from './state-files.js';
 import { planStatusWrites, statusWriteReplied, statusWriteWoken } from './status-writes.js';
 import { admitAgain, deliver, drain, goOn, syncPods } from './sync-loop.js';
 import { settleVolumes, takeVolumeReply } from './volumes.js';
@@ -80,6 +82,8 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       planCgroupLook(context);
       tellConnected(context);
       planStatusWrites(context);
+      planCpuReconcile(context);
+      planStateFiles(context);
     },
   };
 }
@@ -237,6 +241,12 @@ function upkeepReplied(context: AgentContext, reply: Reply<AgentOperations>): vo
     case 'deletor':
       deletorReplied(context, reply);
       return;
+    case stateFileMachine:
+      stateFileReplied(context, reply.address.key, reply);
+      return;
+    case cpuUpdateMachine:
+      cpuUpdateReplied(context, reply.address.key, reply);
+      return;
     default:
       assert(false, `an answer came for an unknown address: ${machine}`);
   }
@@ -312,6 +322,10 @@ function wokenForAll(context: AgentContext, machine: string): boolean {
       return true;
     case 'cgroups':
       beginCgroupLook(context);
+      return true;
+    // Looked at by the end of each step.
+    case stateFileMachine:
+    case cpuReconcileAddress.machine:
       return true;
     case imageStoreAddress.machine:
       askForImages(context);

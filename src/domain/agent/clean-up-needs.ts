@@ -13,6 +13,7 @@ import type { DeliveryOp } from '../pod-sources/pod-config.js';
 import { isMirrorPod, isStaticPod } from '../values/pod-kind.js';
 import { podFullNameOf } from '../values/pod-references.js';
 import type { AgentContext } from './agent-context.js';
+import { noteAlignmentChange } from './cpu-reconcile.js';
 import { uidOf } from './pod-index.js';
 
 /** A pod was handed to its worker. */
@@ -29,7 +30,9 @@ export function noteDelivered({ state: { housekeeping, workers, pods } }: AgentC
 }
 
 /** The worker has ended a state of the pod. */
-export function noteRunEnded({ state: { housekeeping, workers, pods } }: AgentContext, uid: string): void {
+export function noteRunEnded({ state }: AgentContext, uid: string): void {
+  const { housekeeping, workers, pods } = state;
+  noteAlignmentChange(state);
   const record = workers.records.get(uid);
   if (record === undefined || record.restartRequested || !pods.pods.has(uid)) housekeeping.dirty = true;
 }

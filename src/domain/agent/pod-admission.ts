@@ -10,7 +10,7 @@ import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
-import { type Admission, type Rejection, rejected, rejectionMetricLabel, rejectionStatusMessage } from '../admission/admission-result.js';
+import { type Admission, admitted, type Rejection, rejected, rejectionMetricLabel, rejectionStatusMessage } from '../admission/admission-result.js';
 import { admitAppArmor, admitDeclaredFeatures, admitPodLevelResources } from '../admission/node-support.js';
 import { admitByPredicates } from '../admission/predicates.js';
 import { admitUnderPressure } from '../admission/pressure-gate.js';
@@ -18,10 +18,13 @@ import { admitSysctls, parseSysctlAllowlist, type SysctlAllowlist } from '../adm
 import type { Reply } from '../kernel/machine.js';
 import { preemptedConditionMessage, preemptingMessage, preemptingReason } from '../preemption/preemption.js';
 import { podQosClass } from '../qos/qos-class.js';
+import { forgetHints } from '../topology-manager/topology-manager.js';
 import { derived } from '../values/derived.js';
 import { activePods } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
+import { alignPod } from './alignment.js';
 import { ownNode } from './api-state.js';
+import { noteAlignmentChange } from './cpu-reconcile.js';
 import { expectEnd } from './overdue-kills.js';
 import { uidOf } from './pod-index.js';
 import { setStatus } from './pod-statuses.js';
@@ -40,6 +43,9 @@ export function isAdmitted(context: AgentContext, pod: Pod): boolean {
   if (room.kind === 'rejected') return reject(context, pod, room);
   const sysctls = admitSysctls(pod, allowlistOf(state.settings));
   if (sysctls.kind === 'rejected') return reject(context, pod, sysctls);
+  // Before the node's room, as the reference does it: what a pod that is refused later has got goes once it counts for nothing. Asked once.
+  const aligned = pending === undefined ? alignPod(state, pod) : admitted;
+  if (aligned.kind === 'rejected') return reject(context, pod, aligned);
   const otherPods = activePods(state, uid);
   // Without an API there is no newer node than our own.
   const freshNode = state.api === null ? null : pending?.freshNode;
@@ -72,7 +78,8 @@ export function isWaiting({ state: { admission } }: AgentContext, pod: Pod): boo
   return admission.pending.has(uid);
 }
 
-export function forgetAdmission({ state: { admission, eviction } }: AgentContext, uid: string): void {
+export function forgetAdmission({ state: { admission, alignment, eviction } }: AgentContext, uid: string): void {
+  if (alignment !== null) forgetHints(alignment.topology, uid);
   eviction.evicted.delete(uid);
   admission.pending.delete(uid);
   admission.rejected.delete(uid);
@@ -103,6 +110,7 @@ export function takeMadeRoom({ state: { admission, pods } }: AgentContext): Pod[
 
 function reject(context: AgentContext, pod: Pod, rejection: Rejection): false {
   const { reason, message } = rejection;
+  noteAlignmentChange(context.state);
   context.state.admission.rejected.add(uidOf(pod));
   context.turn.log('info', 'Pod rejected', { podUID: uidOf(pod), reason: rejectionMetricLabel(reason), message });
   context.event(pod, null, 'Warning', reason, message);

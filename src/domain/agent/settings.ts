@@ -10,6 +10,7 @@ import type { LogRotationPolicy } from '../logs/log-rotation.js';
 import { doneFeatures } from '../node-status/declared-features.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
 import { defaultUserNamespaces, type UserNamespaceSettings } from '../user-namespaces/id-range.js';
+import type { AlignmentSettings } from './alignment-state.js';
 
 export interface AgentSettings {
   readonly nodeName: string;
@@ -62,6 +63,8 @@ export interface AgentSettings {
   readonly cgroupsPerQos: boolean;
   /** Plugins may register at the node. */
   readonly takesPlugins: boolean;
+  /** How CPUs and memory are given to containers for themselves; null: they aren't. The settings are such that `startAlignment` takes them. */
+  readonly alignment: AlignmentSettings | null;
 }
 
 export const defaultSettings: AgentSettings = {
@@ -93,4 +96,5 @@ export const defaultSettings: AgentSettings = {
   userNamespaces: defaultUserNamespaces,
   cgroupsPerQos: true,
   takesPlugins: false,
+  alignment: null,
 };

@@ -5,7 +5,7 @@ import type { Container, EphemeralContainer } from '../../ports/model/container.
 import type { ContainerConfig, ImageSpec, RuntimeDevice, RuntimeMount } from '../../ports/model/container-config.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
-import type { NamespaceOptions } from '../../ports/model/sandbox-config.js';
+import type { LinuxContainerResources, NamespaceOptions } from '../../ports/model/sandbox-config.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import { linuxContainerResources } from '../cgroups/linux-container-resources.js';
 import { containerLabels } from '../values/container-labels.js';
@@ -48,6 +48,8 @@ export interface ContainerRequest extends PodInputs {
   readonly imageVolumes?: Readonly<Record<string, ImageSpec>>;
   readonly subPathMounts?: Readonly<Record<number, string>>;
   readonly devices?: DeviceOptions;
+  /** CPUs and NUMA nodes that it is held to. */
+  readonly pinned?: Pick<LinuxContainerResources, 'cpusetCpus' | 'cpusetMems'>;
   /** None when left out. */
   readonly envSources?: ContainerEnvSources;
 }
@@ -95,7 +97,7 @@ export function containerConfig(request: ContainerRequest, node: NodeFacts): Res
       stdinOnce: container.stdinOnce === true,
       tty: container.tty === true,
       ...stopSignalOf(container, node),
-      linux: { resources: linuxContainerResources(pod, container, node, request), securityContext: security.value },
+      linux: { resources: { ...linuxContainerResources(pod, container, node, request), ...request.pinned }, securityContext: security.value },
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { Container } from '../../ports/model/container.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { ObjectAnswer } from '../api-data/object-manager.js';
+import type { CpuSet } from '../values/cpu-set.js';
 import type { LifecycleHook } from './lifecycle-hook-state.js';
 import type { PodKill } from './pod-kill-state.js';
 import { newSubPathPreparation, type SubPathPreparation } from './sub-path-state.js';
@@ -15,7 +16,7 @@ export type ContainerGroup = 'init' | 'regular' | 'ephemeral';
 export interface ContainerStart {
   readonly container: Container;
   readonly group: ContainerGroup;
-  phase: 'begin' | 'secrets' | 'image' | 'user' | 'count' | 'hosts' | 'files' | 'objects' | 'subPaths' | 'create' | 'start' | 'postStart' | 'kill' | 'done' | 'failed';
+  phase: 'begin' | 'secrets' | 'image' | 'user' | 'count' | 'hosts' | 'files' | 'objects' | 'subPaths' | 'pinning' | 'create' | 'start' | 'postStart' | 'kill' | 'done' | 'failed';
   /** The image manager's run; null: none is waited for. */
   imageRun: number | null;
   imageRef: string;
@@ -29,6 +30,8 @@ export interface ContainerStart {
   envSince: Micros | null;
   /** null: not all are read. */
   envObjects: EnvObjects | null;
+  /** Those that it was created with; empty: any. */
+  cpus: CpuSet;
   containerId: string;
   /** The postStart hook under way. */
   hook: LifecycleHook | null;
@@ -51,6 +54,7 @@ export function newContainerStart(container: Container, group: ContainerGroup): 
     subPaths: newSubPathPreparation(),
     envSince: null,
     envObjects: null,
+    cpus: [],
     containerId: '',
     hook: null,
     hookFailure: '',

@@ -9,7 +9,8 @@
 // | count        | podLogs.nextRestartCount     | files         |
 // | files        | podDirectories.*             | objects       |
 // | objects      | (data of the API)            | subPaths      |
-// | subPaths     | podVolumes.readFiles, subPaths.* | create    |
+// | subPaths     | podVolumes.readFiles, subPaths.* | pinning   |
+// | pinning      | (what it has is on disk)     | create        |
 // | create       | containers.create            | start         |
 // | start        | containers.start             | postStart     |
 // | postStart    | (the hook, if there is one)  | done, or kill |
@@ -65,6 +66,7 @@ export function decideContainerStart(start: ContainerStart, run: SyncRun, contex
     case 'subPaths':
       if (start.envFiles === null && askEnvFiles(start, run, context)) return 1;
       return prepareSubPaths(start, run, context);
+    case 'pinning':
     case 'create':
       return create(start, run, context);
     case 'start':
@@ -106,7 +108,7 @@ export function leaveStartImage(start: ContainerStart, context: SyncContext): vo
 
 /** Whether it waits for something else than a command of the run's own: an image, a hook, a kill that has its times, or the API's data. */
 export function isStartWaiting({ phase }: ContainerStart): boolean {
-  return phase === 'secrets' || phase === 'image' || phase === 'postStart' || phase === 'kill' || phase === 'objects';
+  return phase === 'secrets' || phase === 'image' || phase === 'postStart' || phase === 'kill' || phase === 'objects' || phase === 'pinning';
 }
 
 export function applyContainerStartReply(start: ContainerStart, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
@@ -241,7 +243,7 @@ function prepareSubPaths(start: ContainerStart, run: SyncRun, context: SyncConte
       return 0;
     }
   }
-  start.phase = 'create';
+  start.phase = 'pinning';
   return create(start, run, context);
 }
 
@@ -257,7 +259,21 @@ function requestOf(start: ContainerStart, run: SyncRun, context: SyncContext): C
 }
 
 function create(start: ContainerStart, run: SyncRun, context: SyncContext): number {
-  const config = context.configs.container(requestOf(start, run, context));
+  const pinning = context.pinning.ofContainer(run.uid, start.container.name);
+  if (pinning.kind === 'waiting') return 0;
+  if (pinning.kind === 'failed') {
+    context.event(run.pod, start.container.name, 'Warning', 'Failed', pinning.message);
+    end(start, run, 'PreCreateHookError', pinning.message, context);
+    return 0;
+  }
+  start.phase = 'create';
+  start.cpus = pinning.cpus;
+  const request = { ...requestOf(start, run, context), exclusiveCpus: pinning.liftsQuota, pinned: pinning.resources };
+  return createWith(request, start, run, context);
+}
+
+function createWith(asked: ContainerRequest, start: ContainerStart, run: SyncRun, context: SyncContext): number {
+  const config = context.configs.container(asked);
   const sandbox = context.configs.sandbox(run.pod, run.sandboxAttempt, sandboxInputs(run, context));
   if (!config.ok || !sandbox.ok) {
     fail(start, run, 'CreateContainerConfigError', config.ok ? (sandbox as { message: string }).message : config.message, context);
@@ -271,6 +287,7 @@ function create(start: ContainerStart, run: SyncRun, context: SyncContext): numb
 function created(start: ContainerStart, run: SyncRun, containerId: string, context: SyncContext): void {
   start.containerId = containerId;
   start.phase = 'start';
+  context.pinning.created(run.pod, start.container, start.cpus);
   context.event(run.pod, start.container.name, 'Normal', 'Created', 'Container created');
 }
 

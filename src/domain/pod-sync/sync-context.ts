@@ -1,7 +1,9 @@
 // What a run of a pod operation needs of the agent around it. The agent implements it; tests may give less.
 import type { Micros } from '../../ports/micros.js';
+import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
+import type { LinuxContainerResources } from '../../ports/model/sandbox-config.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { UserNamespaceFile } from '../../ports/outbound/pod-files.js';
 import type { ApiData } from '../api-data/api-data.js';
@@ -15,6 +17,7 @@ import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.j
 import type { Turn } from '../kernel/machine.js';
 import type { ProbeResult } from '../status/probe-state.js';
 import type { RangeOfPod } from '../user-namespaces/user-namespaces.js';
+import type { CpuSet } from '../values/cpu-set.js';
 import type { AttachmentLimit } from '../volume-manager/attach-limits.js';
 import type { ReleaseState, VolumesState } from '../volume-manager/volume-waiting.js';
 import type { ActuatedResources } from './container-resize.js';
@@ -62,6 +65,29 @@ export interface RangesOfPods {
   written(uid: string): void;
 }
 
+/** What a container is created with. */
+export type Pinning =
+  /** What it was given isn't on disk yet; the run goes on when that is known. */
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'failed'; readonly message: string }
+  | {
+      readonly kind: 'known';
+      /** The CPUs it may run on; empty: any. */
+      readonly cpus: CpuSet;
+      readonly resources: Pick<LinuxContainerResources, 'cpusetCpus' | 'cpusetMems'>;
+      /** It has CPUs of its own, on which a quota would only throttle it. */
+      readonly liftsQuota: boolean;
+    };
+
+/** The CPUs and NUMA nodes that containers are pinned to. */
+export interface PinningOfPods {
+  /** Whether the pod as a whole has no CPU quota, since a container of it has CPUs of its own. */
+  liftsPodQuota(uid: string): boolean;
+  ofContainer(uid: string, containerName: string): Pinning;
+  /** The container was created with these CPUs, and is about to start. */
+  created(pod: Pod, container: Container, cpus: CpuSet): void;
+}
+
 export interface SyncContext {
   readonly turn: Turn<AgentOperations>;
   readonly settings: SyncSettings;
@@ -71,6 +97,7 @@ export interface SyncContext {
   readonly apiData: ApiData | null;
   readonly volumes: VolumesOfPods;
   readonly userNamespaces: RangesOfPods;
+  readonly pinning: PinningOfPods;
   readonly crashLoop: KeyedBackoff;
   /** Newest probe results by container id. */
   readonly probeResults: { readonly liveness: ReadonlyMap<string, ProbeResult>; readonly startup: ReadonlyMap<string, ProbeResult> };

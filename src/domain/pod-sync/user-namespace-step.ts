@@ -52,11 +52,13 @@ export function applyUserNamespace(run: SyncRun, reply: Reply<AgentOperations>, 
 }
 
 /** What the configurations of the pod's sandbox and containers depend on beside its object; undefined for nothing. */
-export function sandboxInputs({ hostIds, uid }: SyncRun, { volumes }: SyncContext): PodInputs | undefined {
+export function sandboxInputs({ hostIds, uid }: SyncRun, { volumes, pinning }: SyncContext): PodInputs | undefined {
   const groups = volumes.groups(uid);
-  if (hostIds === null && groups.length === 0) return undefined;
+  const exclusiveCpus = pinning.liftsPodQuota(uid);
+  if (hostIds === null && groups.length === 0 && !exclusiveCpus) return undefined;
   return {
     ...(hostIds === null ? {} : { userNamespaceMapping: { hostId: hostIds.hostId, length: hostIds.length } }),
     ...(groups.length === 0 ? {} : { volumeSupplementalGroups: groups }),
+    ...(exclusiveCpus ? { exclusiveCpus } : {}),
   };
 }

@@ -5,7 +5,7 @@
 import type { ContainerConfig, ImageSpec } from '../model/container-config.js';
 import type { RuntimeListing } from '../model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../model/runtime-status.js';
-import type { SandboxConfig } from '../model/sandbox-config.js';
+import type { LinuxContainerResources, SandboxConfig } from '../model/sandbox-config.js';
 import type { Operation } from '../operation.js';
 
 export interface RuntimeVersion {
@@ -62,6 +62,8 @@ export interface ContainerOperations {
   /** Asks with the stop signal, and after `gracePeriodSeconds` kills. Answers when the container is down. */
   readonly stop: Operation<{ readonly containerId: string; readonly gracePeriodSeconds: number }, null>;
   readonly remove: Operation<{ readonly containerId: string }, null>;
+  /** Changes what is named of the resources of a container that is created or runs, and leaves the rest. Idempotent; an absent container is `not-found`. */
+  readonly updateResources: Operation<{ readonly containerId: string; readonly resources: LinuxContainerResources }, null>;
   /** Runs a command in a running container until it ends. `timeoutSeconds` 0: no limit, neither the runtime's nor ours; `deadline-exceeded`: it took longer. */
   readonly execSync: Operation<{ readonly containerId: string; readonly command: readonly string[]; readonly timeoutSeconds: number }, ExecResult>;
   /** Opens the log of a running container by its path again, anew where it was moved away. Idempotent; a container that doesn't run is refused. */

@@ -25,6 +25,34 @@ export interface MachineReading {
   readonly hasDeviceCheckpoint: boolean;
 }
 
+/** A physical core. */
+export interface CoreReading {
+  readonly numaNode: number;
+  readonly socket: number;
+  /** Of the last-level cache; null: the machine doesn't say. */
+  readonly uncoreCache: number | null;
+  /** CPUs online, ascending; never empty. */
+  readonly threads: readonly number[];
+}
+
+/** A NUMA node that has CPUs or memory. */
+export interface NumaNodeReading {
+  readonly id: number;
+  readonly memoryBytes: number;
+  /** One for each size that the machine has. */
+  readonly hugePages: readonly { readonly pageSizeKiB: number; readonly numPages: number }[];
+  /** To the i-th node of the list; null where the machine doesn't say. */
+  readonly distances: readonly number[] | null;
+}
+
+/** Which CPUs and memory are close to each other. */
+export interface MachineTopology {
+  /** By their lowest CPU, ascending. */
+  readonly cores: readonly CoreReading[];
+  /** By id, ascending; one node with everything where the machine knows of none. */
+  readonly numaNodes: readonly NumaNodeReading[];
+}
+
 export interface AddressReading {
   /** Of all interfaces that are up, loopback included. */
   readonly interfaceIps: readonly string[];
@@ -37,6 +65,8 @@ export interface AddressReading {
 export interface MachineOperations {
   /** Errors: internal (a host that doesn't tell its memory). */
   readonly read: Operation<null, MachineReading>;
+  /** Errors: internal (a host that doesn't tell its memory). */
+  readonly topology: Operation<null, MachineTopology>;
   /** @property resolve a name to look up; null: none. A look-up that fails gives no addresses, never an error. */
   readonly addresses: Operation<{ readonly resolve: string | null }, AddressReading>;
 }

@@ -6,7 +6,7 @@ type NamesOf<Operations> = Readonly<Record<keyof Operations, true>>;
 export const operationNames: { readonly [Port in keyof OutboundOperations]: NamesOf<OutboundOperations[Port]> } = {
   runtime: { version: true, status: true, updateConfig: true, listPods: true, inspectPod: true },
   sandboxes: { run: true, stop: true, remove: true },
-  containers: { create: true, start: true, stop: true, remove: true, execSync: true, reopenLog: true, checkpoint: true },
+  containers: { create: true, start: true, stop: true, remove: true, updateResources: true, execSync: true, reopenLog: true, checkpoint: true },
   images: { status: true, pull: true, list: true, remove: true, fsInfo: true },
   pullRecords: { list: true, read: true, write: true, remove: true },
   registryCredentials: { readNodeConfig: true, runPlugin: true },
@@ -25,7 +25,8 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   podLogs: { nextRestartCount: true, link: true, removeContainerLogs: true, listDirectories: true, removeDirectory: true, removeDeadLinks: true },
   containerLogs: { measure: true, listRotated: true, discard: true, compress: true, rename: true, removeUnfinished: true },
   podCgroups: { ensure: true, destroy: true, exists: true, list: true },
-  machine: { read: true, addresses: true },
+  machine: { read: true, topology: true, addresses: true },
+  stateFiles: { read: true, write: true },
   filesystemUsage: { usage: true },
   nodeStats: { summary: true },
   events: { record: true },

@@ -18,6 +18,7 @@ import type { ProbingOperations } from './probing.js';
 import type { ProjectQuotaOperations } from './project-quotas.js';
 import type { PullRecordOperations } from './pull-records.js';
 import type { RegistryCredentialOperations } from './registry-credentials.js';
+import type { StateFileOperations } from './state-files.js';
 import type { VolumeMountOperations } from './volume-mounts.js';
 
 export interface OutboundOperations {
@@ -43,6 +44,7 @@ export interface OutboundOperations {
   readonly containerLogs: ContainerLogOperations;
   readonly podCgroups: PodCgroupOperations;
   readonly machine: MachineOperations;
+  readonly stateFiles: StateFileOperations;
   readonly filesystemUsage: FilesystemUsageOperations;
   readonly nodeStats: NodeStatsOperations;
   readonly events: EventSinkOperations;

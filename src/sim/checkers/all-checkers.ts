@@ -7,6 +7,7 @@ import { type AnyChecker, anyChecker } from './checker.js';
 import { criticalPodsAreSpared } from './critical-pods-are-spared.js';
 import { devicesOutliveMounts } from './devices-outlive-mounts.js';
 import { directoriesOutliveMounts } from './directories-outlive-mounts.js';
+import { exclusiveCpusAreDisjoint } from './exclusive-cpus-are-disjoint.js';
 import { graceOnlyShrinks } from './grace-only-shrinks.js';
 import { namespacesAreDisjoint } from './namespaces-are-disjoint.js';
 import { noCommandAfterStop } from './no-command-after-stop.js';
@@ -36,5 +37,6 @@ export const allCheckers: readonly AnyChecker[] = [
   anyChecker(namespacesAreDisjoint),
   anyChecker(apiWritesOwnPods),
   anyChecker(apiStatusGoesForward),
+  anyChecker(exclusiveCpusAreDisjoint),
   anyChecker(apiPodOutlivesContainers),
 ];

@@ -114,6 +114,8 @@ export interface SimHostState {
   /** Cgroups that exist, names joined by `/`, parents too. */
   readonly cgroups: Set<string>;
   readonly machine: SimMachineState;
+  /** By name: their text. */
+  readonly stateFiles: Map<string, string>;
   /** The latest, oldest first. */
   readonly events: SimEvent[];
   /** Files of image pulls, by directory and name. */
@@ -147,6 +149,7 @@ export function emptyHostState(): SimHostState {
     links: new Map(),
     cgroups: new Set(),
     machine: newSimMachine(),
+    stateFiles: new Map(),
     events: [],
     ...nothingOfImages(),
     disk: { capacityBytes: 100 * 1024 ** 3, otherBytes: 10 * 1024 ** 3 },

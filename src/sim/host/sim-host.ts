@@ -4,25 +4,12 @@
 // refused with the same kinds; the same seed and requests give the same answers.
 import { unreachable } from '../../domain/kernel/assert.js';
 import type { Micros } from '../../ports/micros.js';
-import type { Flattened } from '../../ports/operation.js';
-import type { BlockDeviceOperations } from '../../ports/outbound/block-devices.js';
-import type { ContainerLogOperations } from '../../ports/outbound/container-logs.js';
-import type { CsiFileOperations } from '../../ports/outbound/csi-files.js';
-import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
 import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
 import type { FilesystemUsageOperations } from '../../ports/outbound/filesystem-usage.js';
-import type { MachineOperations } from '../../ports/outbound/machine.js';
 import type { NodeStatsOperations } from '../../ports/outbound/node-stats.js';
-import type { PluginSocketOperations } from '../../ports/outbound/plugin-sockets.js';
-import type { PodCertificateKeyOperations } from '../../ports/outbound/pod-certificate-keys.js';
-import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../ports/outbound/pod-files.js';
-import type { HostPathOperations, PodVolumeOperations, SubPathOperations } from '../../ports/outbound/pod-volumes.js';
-import type { ProjectQuotaOperations } from '../../ports/outbound/project-quotas.js';
-import type { PullRecordOperations } from '../../ports/outbound/pull-records.js';
-import type { RegistryCredentialOperations } from '../../ports/outbound/registry-credentials.js';
-import type { VolumeMountOperations } from '../../ports/outbound/volume-mounts.js';
 import { type Answer, answered, refused } from '../runtime/answers.js';
 import { hostSettings, type SimHostOptions, type SimHostSettings } from './host-options.js';
+import type { HostOperationName, HostOperations } from './host-ports.js';
 import { emptyHostState, type SimHostState } from './host-state.js';
 import { HostRefusal } from './refusal.js';
 import { isBlockDeviceRequest, SimBlockDevices } from './sim-block-devices.js';
@@ -40,30 +27,6 @@ import { isProjectQuotaRequest, SimProjectQuotas } from './sim-project-quotas.js
 import { SimSubPaths } from './sim-sub-paths.js';
 import { SimVolumeMounts } from './sim-volume-mounts.js';
 
-export interface HostPorts {
-  readonly podDirectories: PodDirectoryOperations;
-  readonly podVolumes: PodVolumeOperations;
-  readonly volumeMounts: VolumeMountOperations;
-  readonly pluginSockets: PluginSocketOperations;
-  readonly csiNode: CsiNodeOperations;
-  readonly csiFiles: CsiFileOperations;
-  readonly blockDevices: BlockDeviceOperations;
-  readonly projectQuotas: ProjectQuotaOperations;
-  readonly podCertificateKeys: PodCertificateKeyOperations;
-  readonly hostPaths: HostPathOperations;
-  readonly subPaths: SubPathOperations;
-  readonly podLogs: PodLogOperations;
-  readonly containerLogs: ContainerLogOperations;
-  readonly podCgroups: PodCgroupOperations;
-  readonly machine: MachineOperations;
-  readonly filesystemUsage: FilesystemUsageOperations;
-  readonly nodeStats: NodeStatsOperations;
-  readonly events: EventSinkOperations;
-  readonly pullRecords: PullRecordOperations;
-  readonly registryCredentials: RegistryCredentialOperations;
-}
-export type HostOperations = Flattened<HostPorts>;
-export type HostOperationName = keyof HostOperations;
 type AnyRequest = { [Name in HostOperationName]: { readonly op: Name; readonly request: HostOperations[Name]['request'] } }[HostOperationName];
 /** Of ports that have nothing to do with pods' files. */
 type OtherRequest = Extract<
@@ -72,6 +35,7 @@ type OtherRequest = Extract<
     readonly op:
       | `podCgroups.${string}`
       | `machine.${string}`
+      | `stateFiles.${string}`
       | `events.${string}`
       | `filesystemUsage.${string}`
       | `nodeStats.${string}`
@@ -100,6 +64,7 @@ const hostPorts: ReadonlySet<string> = new Set([
     'pullRecords',
     'registryCredentials',
     'machine',
+    'stateFiles',
     'events',
     'filesystemUsage',
     'nodeStats',
@@ -256,7 +221,13 @@ export class SimHost {
         return this.cgroups.exists(asked.request);
       case 'podCgroups.list':
         return this.cgroups.list();
+      case 'stateFiles.read':
+        return this.state.stateFiles.get(checkedStateFile(asked.request.name)) ?? null;
+      case 'stateFiles.write':
+        this.state.stateFiles.set(checkedStateFile(asked.request.name), asked.request.text);
+        return null;
       case 'machine.read':
+      case 'machine.topology':
       case 'machine.addresses':
       case 'filesystemUsage.usage':
       case 'nodeStats.summary':
@@ -304,6 +275,8 @@ export class SimHost {
     switch (asked.op) {
       case 'machine.read':
         return this.machine.read();
+      case 'machine.topology':
+        return this.machine.topology();
       case 'machine.addresses':
         return this.machine.addresses(asked.request);
       case 'filesystemUsage.usage':
@@ -382,6 +355,12 @@ export class SimHost {
     }
     return null;
   }
+}
+
+/** A plain name, as the real directory takes. */
+function checkedStateFile(name: string): string {
+  if (!/^[a-z][a-z0-9_]*$/.test(name)) throw new HostRefusal('invalid-argument', `${JSON.stringify(name)} is no name of a state file`);
+  return name;
 }
 
 /** What the request is about: a uid, a path or a name. */

@@ -166,8 +166,15 @@ export class ContainerLife {
     this.finish(container, now);
   }
 
-  updateResources(container: SimContainer, resources: LinuxContainerResources): void {
-    container.resources = { ...container.resources, ...resources };
+  /** What isn't named stays; so does what is given as nothing. */
+  updateResources({ containerId, resources }: ContainerOperations['updateResources']['request']): Answer<null> {
+    const { state, latencies } = this.parts;
+    const container = state.containers.get(containerId);
+    const operation = 'containers.updateResources';
+    if (container === undefined) return refused('not-found', `failed to find container: "${containerId}": not found`, operation, containerId, latencies.look);
+    const named = Object.entries(resources).filter(([, value]) => value !== 0 && value !== '' && !(typeof value === 'object' && Object.keys(value).length === 0));
+    container.resources = { ...container.resources, ...(Object.fromEntries(named) as LinuxContainerResources) };
+    return answered(null, latencies.look);
   }
 
   private finish(container: SimContainer, now: Micros): void {

@@ -157,6 +157,8 @@ export class SimContainerRuntime {
         return this.containers.stop(asked.request, now);
       case 'containers.remove':
         return this.containers.remove(asked.request, now);
+      case 'containers.updateResources':
+        return this.containers.updateResources(asked.request);
       case 'containers.execSync':
         return this.workloads.execSync(asked.request, now);
       case 'containers.reopenLog':

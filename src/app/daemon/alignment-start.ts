@@ -1,0 +1,62 @@
+// What the resource managers start from: the configuration, the machine, and the state files of the agent before. A configuration, a
+// machine and a file that don't go together are a reason not to start, which a person has to look at.
+import { type AlignmentPolicies, type AlignmentSettings, startAlignment } from '../../domain/agent/alignment-state.js';
+import { nodeReservation } from '../../domain/cgroups/node-allocatable.js';
+import { type ContainerName, cpuCheckpointName, readCpuCheckpoint } from '../../domain/checkpoints/cpu-checkpoint.js';
+import { memoryCheckpointName } from '../../domain/checkpoints/memory-checkpoint.js';
+import { featureEnabled } from '../../domain/configuration/feature-gates.js';
+import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
+import type { StartupValues } from '../../domain/configuration/startup-checks.js';
+import { milliQuantityOf, quantityOf, quantityText } from '../../domain/values/quantity.js';
+import type { Call } from '../../ports/operation.js';
+import type { MachineTopology } from '../../ports/outbound/machine.js';
+import type { OutboundPorts } from '../../ports/outbound/outbound-ports.js';
+import { micros } from './kubelet-settings.js';
+import { StartRefusal } from './start-refusal.js';
+
+type Ports = Pick<OutboundPorts, 'machine' | 'stateFiles' | 'runtime'>;
+
+/** @throws StartRefusal */
+export async function alignmentSettings(loaded: LoadedConfiguration, startup: StartupValues, ports: Ports, call: Call): Promise<AlignmentSettings> {
+  const [machine, cpu, memory] = await Promise.all([
+    ports.machine.topology(null, call),
+    ports.stateFiles.read({ name: cpuCheckpointName }, call),
+    ports.stateFiles.read({ name: memoryCheckpointName }, call),
+  ]);
+  const containers = cpu === null ? new Map() : await namedContainers(cpu, ports, call);
+  const settings = { ...policiesOf(loaded, startup, machine), machine, stateDirectory: loaded.options.rootDir, stateFiles: { cpu, memory }, containers };
+  const start = startAlignment(settings);
+  if (!start.ok) throw new StartRefusal(`failed to run Kubelet: ${start.error}`);
+  return settings;
+}
+
+/** The oldest form of the file names containers by their ids: only then the runtime is asked whose they are. */
+async function namedContainers(text: string, { runtime }: Ports, call: Call): Promise<ReadonlyMap<string, ContainerName>> {
+  if (readCpuCheckpoint(text, new Map()).ok) return new Map();
+  const { pods } = await runtime.listPods({ uid: null }, call);
+  return new Map(pods.flatMap(({ uid, containers }) => containers.map(({ id, name }) => [id, { podUid: uid, containerName: name }] as const)));
+}
+
+function policiesOf({ configuration: c, gates }: LoadedConfiguration, startup: StartupValues, machine: MachineTopology): AlignmentPolicies {
+  const cpus = machine.cores.reduce((sum, { threads }) => sum + threads.length, 0);
+  const memoryBytes = machine.numaNodes.reduce((sum, node) => sum + node.memoryBytes, 0);
+  const capacity = new Map([
+    ['cpu', milliQuantityOf(cpus * 1000)],
+    ['memory', quantityOf(memoryBytes, 'BinarySI')],
+  ]);
+  const reservation = nodeReservation(capacity, startup);
+  return {
+    cpuManagerPolicy: c.cpuManagerPolicy,
+    cpuManagerPolicyOptions: c.cpuManagerPolicyOptions,
+    cpuOptionGates: { alpha: featureEnabled(gates, 'CPUManagerPolicyAlphaOptions'), beta: featureEnabled(gates, 'CPUManagerPolicyBetaOptions') },
+    cpuManagerReconcilePeriod: micros(c.cpuManagerReconcilePeriod),
+    liftsQuota: featureEnabled(gates, 'DisableCPUQuotaWithExclusiveCPUs'),
+    memoryManagerPolicy: c.memoryManagerPolicy,
+    topologyManagerPolicy: c.topologyManagerPolicy,
+    topologyManagerScope: c.topologyManagerScope,
+    topologyManagerPolicyOptions: c.topologyManagerPolicyOptions,
+    reservedSystemCpus: startup.reservedSystemCpus,
+    reservation: Object.fromEntries([...reservation].map(([name, amount]) => [name, quantityText(amount)])),
+    reservedMemory: c.reservedMemory,
+  };
+}

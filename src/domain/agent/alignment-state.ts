@@ -1,0 +1,180 @@
+// What the resource managers of a node (CPU, memory, topology) are made of, and what the agent keeps of them.
+// Invariant: managers exist only for a configuration, a machine and state files that go together; everything else is an error at start.
+import type { Micros } from '../../ports/micros.js';
+import type { ResourceList } from '../../ports/model/container.js';
+import type { MachineTopology } from '../../ports/outbound/machine.js';
+import { type ContainerName, cpuCheckpointName } from '../checkpoints/cpu-checkpoint.js';
+import { memoryCheckpointName } from '../checkpoints/memory-checkpoint.js';
+import { type CpuManager, startCpuManager } from '../cpu-manager/cpu-manager.js';
+import type { CpuOptionGates } from '../cpu-manager/cpu-options.js';
+import type { MemoryReservation } from '../memory-manager/machine-memory.js';
+import { type MemoryManager, startMemoryManager } from '../memory-manager/memory-manager.js';
+import { newTopologyManager, type TopologyManager } from '../topology-manager/topology-manager.js';
+import type { CpuSet } from '../values/cpu-set.js';
+import { parseQuantity } from '../values/quantity.js';
+
+/** What the configuration says. */
+export interface AlignmentPolicies {
+  readonly cpuManagerPolicy: string;
+  readonly cpuManagerPolicyOptions: Readonly<Record<string, string>>;
+  readonly cpuOptionGates: CpuOptionGates;
+  /** Failed updates of CPU sets are tried again after it; sets that changed are told at once. */
+  readonly cpuManagerReconcilePeriod: Micros;
+  /** Containers with CPUs of their own have no CPU quota (`DisableCPUQuotaWithExclusiveCPUs`). */
+  readonly liftsQuota: boolean;
+  readonly memoryManagerPolicy: string;
+  readonly topologyManagerPolicy: string;
+  readonly topologyManagerScope: string;
+  readonly topologyManagerPolicyOptions: Readonly<Record<string, string>>;
+  /** CPUs that are the system's, by number; empty: the CPU manager chooses. */
+  readonly reservedSystemCpus: CpuSet;
+  /** Kept from pods on the whole: for the system, for Kubernetes and by hard eviction thresholds. */
+  readonly reservation: ResourceList;
+  readonly reservedMemory: readonly MemoryReservation[];
+}
+
+export interface AlignmentSettings extends AlignmentPolicies {
+  readonly machine: MachineTopology;
+  /** Of the state files; for messages. */
+  readonly stateDirectory: string;
+  /** What the files say; null: there is none. */
+  readonly stateFiles: { readonly cpu: string | null; readonly memory: string | null };
+  /** Container id -> whose it is, as the runtime knows; needed for state files of kubelets before 1.18 alone. */
+  readonly containers: ReadonlyMap<string, ContainerName>;
+}
+
+export const noAlignmentPolicies: AlignmentPolicies = {
+  cpuManagerPolicy: 'none',
+  cpuManagerPolicyOptions: {},
+  cpuOptionGates: { alpha: false, beta: true },
+  cpuManagerReconcilePeriod: 10_000_000,
+  liftsQuota: true,
+  memoryManagerPolicy: 'None',
+  topologyManagerPolicy: 'none',
+  topologyManagerScope: 'container',
+  topologyManagerPolicyOptions: {},
+  reservedSystemCpus: [],
+  reservation: {},
+  reservedMemory: [],
+};
+
+/** One state file: what it says on disk, and whose containers wait until it says more. */
+export interface StateFile {
+  readonly name: string;
+  /** Null: there is none. */
+  written: string | null;
+  /** Under way; null: nothing is. */
+  writing: string | null;
+  /** Pods whose share the file doesn't say yet; those that the write under way says. */
+  unsaved: Set<string>;
+  inWrite: Set<string>;
+  /** Why the last write failed, and how often in a row; null: it didn't. */
+  problem: string | null;
+  failures: number;
+  retryAt: Micros | null;
+}
+
+export interface AlignmentCounters {
+  admissions: number;
+  admissionErrors: number;
+  cpuPinnings: number;
+  cpuPinningErrors: number;
+  memoryPinnings: number;
+  memoryPinningErrors: number;
+}
+
+/** One container that the runtime is told about. */
+export interface CpuUpdate {
+  readonly podUid: string;
+  readonly containerName: string;
+  readonly cpus: CpuSet;
+  /** Another container has taken its place meanwhile. */
+  replaced: boolean;
+}
+
+export interface CpuReconcile {
+  /** The shared pool as of the last pass; by identity. */
+  pool: CpuSet | null;
+  dirty: boolean;
+  /** When the last pass ended with something left to do; null: it did all. */
+  retryAt: Micros | null;
+  lastAt: Micros;
+  /** Containers that the runtime is being told about, by id. */
+  readonly updating: Map<string, CpuUpdate>;
+  /** Those that wait for their turn, by id. */
+  readonly waiting: Map<string, CpuUpdate>;
+  failed: boolean;
+}
+
+export interface AlignmentState {
+  readonly cpu: CpuManager;
+  readonly memory: MemoryManager;
+  readonly topology: TopologyManager;
+  readonly cpuFile: StateFile;
+  readonly memoryFile: StateFile;
+  /** Pods whose runs wait for a state file. */
+  readonly waiting: Set<string>;
+  readonly reconcile: CpuReconcile;
+  readonly counters: AlignmentCounters;
+}
+
+export type AlignmentStart = { readonly ok: true; readonly state: AlignmentState } | { readonly ok: false; readonly error: string };
+
+/** The error is what the process ends with, without the prefix that all have. */
+export function startAlignment(settings: AlignmentSettings): AlignmentStart {
+  const { machine, stateDirectory, stateFiles, reservation } = settings;
+  const topology = newTopologyManager({
+    policy: settings.topologyManagerPolicy,
+    scope: settings.topologyManagerScope,
+    policyOptions: settings.topologyManagerPolicyOptions,
+    numaNodes: machine.numaNodes,
+  });
+  if (!topology.ok) return { ok: false, error: `failed to initialize topology manager: ${topology.error}` };
+  const reservedCpu = parseQuantity(reservation.cpu ?? '');
+  const cpu = startCpuManager({
+    policy: settings.cpuManagerPolicy,
+    policyOptions: settings.cpuManagerPolicyOptions,
+    gates: settings.cpuOptionGates,
+    topologyManagerPolicy: settings.topologyManagerPolicy,
+    cores: machine.cores,
+    cpuReservation: reservedCpu.ok ? reservedCpu.quantity : null,
+    reservedCpus: settings.reservedSystemCpus,
+    stateDirectory,
+    stateFile: stateFiles.cpu,
+    containers: settings.containers,
+  });
+  if (!cpu.ok) return { ok: false, error: `start cpu manager error: ${cpu.error}` };
+  const memory = startMemoryManager({
+    policy: settings.memoryManagerPolicy,
+    machine: machine.numaNodes,
+    nodeReservation: reservation.memory === undefined ? {} : { memory: reservation.memory },
+    reservedMemory: settings.reservedMemory,
+    stateDirectory,
+    stateFile: stateFiles.memory,
+  });
+  if (!memory.ok) return { ok: false, error: `start memory manager error: ${memory.error}` };
+  return {
+    ok: true,
+    state: {
+      cpu: cpu.manager,
+      memory: memory.manager,
+      topology: topology.manager,
+      cpuFile: newStateFile(cpuCheckpointName, stateFiles.cpu),
+      memoryFile: newStateFile(memoryCheckpointName, stateFiles.memory),
+      waiting: new Set(),
+      reconcile: { pool: null, dirty: false, retryAt: null, lastAt: 0, updating: new Map(), waiting: new Map(), failed: false },
+      counters: { admissions: 0, admissionErrors: 0, cpuPinnings: 0, cpuPinningErrors: 0, memoryPinnings: 0, memoryPinningErrors: 0 },
+    },
+  };
+}
+
+function newStateFile(name: string, written: string | null): StateFile {
+  return { name, written, writing: null, unsaved: new Set(), inWrite: new Set(), problem: null, failures: 0, retryAt: null };
+}
+
+/** Null: nothing that the pod was given waits to be written. */
+export function unsavedProblem({ cpuFile, memoryFile }: AlignmentState, uid: string): { readonly message: string | null } | null {
+  const files = [cpuFile, memoryFile].filter(({ unsaved, inWrite }) => unsaved.has(uid) || inWrite.has(uid));
+  if (files.length === 0) return null;
+  return { message: files.find(({ problem, writing }) => problem !== null && writing === null)?.problem ?? null };
+}

@@ -1,0 +1,134 @@
+// The resource managers as a part of the agent: what a pod that comes is given for itself, what its containers are pinned to, and when
+// what was given is free again.
+//
+// Invariant: what a container has for itself stays its own while it may run: as long as its pod is active, its worker isn't done with it,
+// or the runtime has it running, whatever became of its object. Nothing is free before every pod source has reported.
+import type { Container } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { LinuxContainerResources } from '../../ports/model/sandbox-config.js';
+import { type Admission, admitted, rejected } from '../admission/admission-result.js';
+import { cpuHintProvider } from '../cpu-manager/cpu-hint-provider.js';
+import { collectStaleCpus, containerCpus, hasExclusiveCpus } from '../cpu-manager/cpu-manager.js';
+import { noteCpuUpdate } from '../cpu-manager/reconcile-cpus.js';
+import { exclusiveCpuCount } from '../cpu-manager/static-policy.js';
+import { assert } from '../kernel/assert.js';
+import { memoryHintProvider } from '../memory-manager/allocate-memory.js';
+import { collectStaleMemory, containerMemoryNodes, releaseFinishedInitContainers } from '../memory-manager/memory-manager.js';
+import { areAllSourcesReady } from '../pod-sources/pod-config.js';
+import type { Pinning, PinningOfPods } from '../pod-sync/sync-context.js';
+import { type ActivePods, activePodsBy } from '../topology-manager/active-pods.js';
+import { beginAdmission, continueAdmission, type HintProvider } from '../topology-manager/pod-admission.js';
+import { forgetHints } from '../topology-manager/topology-manager.js';
+import { type CpuSet, equalCpuSets, formatCpuSet } from '../values/cpu-set.js';
+import { isActive } from './active-pods.js';
+import type { AgentState } from './agent-state.js';
+import { type AlignmentState, unsavedProblem } from './alignment-state.js';
+import { uidOf } from './pod-index.js';
+
+/** A pod that comes gets what it is entitled to, container by container. What it has from before, it keeps. */
+export function alignPod(state: AgentState, pod: Pod): Admission {
+  const { alignment } = state;
+  if (alignment === null) return admitted;
+  const { counters, cpu, memory, cpuFile, memoryFile } = alignment;
+  const active = managedPods(state);
+  const providers = [counted(alignment, pod, cpuHintProvider(cpu, active)), counted(alignment, pod, memoryHintProvider(memory, active))];
+  const before = { cpu: cpu.fileText, memory: memory.fileText };
+  counters.admissions++;
+  const answer = continueAdmission(alignment.topology, beginAdmission(pod), pod, providers);
+  assert(answer.kind !== 'waiting', 'a manager waits that has nothing to wait for');
+  if (cpu.fileText !== before.cpu) cpuFile.unsaved.add(uidOf(pod));
+  if (memory.fileText !== before.memory) memoryFile.unsaved.add(uidOf(pod));
+  if (answer.kind === 'admitted') return admitted;
+  counters.admissionErrors++;
+  return rejected(answer.reason, answer.message);
+}
+
+/** Counts what is asked of the providers, and how often it fails. */
+function counted(alignment: AlignmentState, pod: Pod, provider: HintProvider): HintProvider {
+  const { counters, cpu, memory } = alignment;
+  const counts = (container: Container): boolean => (provider.name === 'cpu' ? cpu.policy !== null && exclusiveCpuCount(pod, container) > 0 : memory.policy !== 'None');
+  const [requests, errors] = provider.name === 'cpu' ? (['cpuPinnings', 'cpuPinningErrors'] as const) : (['memoryPinnings', 'memoryPinningErrors'] as const);
+  return {
+    name: provider.name,
+    containerHints: (of, container) => provider.containerHints(of, container),
+    podHints: (of) => provider.podHints(of),
+    allocate: (of, container, hint) => {
+      const allocation = provider.allocate(of, container, hint);
+      if (counts(container)) counters[requests]++;
+      if (allocation.kind === 'failed') counters[errors]++;
+      return allocation;
+    },
+  };
+}
+
+/** Pods whose containers may run, and that under admission. */
+export function managedPods(state: AgentState): ActivePods {
+  const { pods, workers, pleg } = state;
+  const active = activePodsBy((uid) => {
+    const pod = pods.pods.get(uid);
+    if (pod !== undefined && isActive(state, pod)) return pod;
+    // Its object may be gone, or be refused by now: until its containers are dead it has what they have.
+    const record = workers.records.get(uid);
+    return record === undefined || record.terminatedAt !== null ? undefined : ((record.active ?? record.run?.update ?? record.pending)?.pod ?? undefined);
+  }, areAllSourcesReady(state.config));
+  const runs = (uid: string): boolean => pleg.records.get(uid)?.listed?.containers.some((container) => container.state === 'running') === true;
+  return {
+    sourcesReady: active.sourcesReady,
+    hasPod: (uid) => active.hasPod(uid) || runs(uid),
+    hasContainer: (uid, name) => active.hasContainer(uid, name) || runs(uid),
+  };
+}
+
+/** What belongs to nobody any more is free. */
+export function collectStale(state: AgentState): void {
+  const { alignment } = state;
+  if (alignment === null) return;
+  const active = managedPods(state);
+  collectStaleCpus(alignment.cpu, active);
+  collectStaleMemory(alignment.memory, active);
+  if (!active.sourcesReady) return;
+  for (const uid of [...alignment.topology.hints.keys()]) if (!active.hasPod(uid)) forgetHints(alignment.topology, uid);
+}
+
+/** What runs of pods ask of the managers. */
+export function pinningOfPods(state: AgentState): PinningOfPods {
+  const { alignment } = state;
+  if (alignment === null) return noPinning;
+  const { cpu, memory } = alignment;
+  const lifts = (uid: string): boolean => state.settings.alignment?.liftsQuota === true && hasExclusiveCpus(cpu, uid);
+  return {
+    liftsPodQuota: lifts,
+    ofContainer(uid, name): Pinning {
+      const own = cpu.assignments.get(uid)?.has(name) === true;
+      const nodes = containerMemoryNodes(memory, uid, name);
+      const unsaved = own || nodes.length > 0 ? unsavedProblem(alignment, uid) : null;
+      if (unsaved?.message === null) {
+        alignment.waiting.add(uid);
+        return { kind: 'waiting' };
+      }
+      if (unsaved !== null) return { kind: 'failed', message: `Internal PreCreateContainer hook failed: could not save the state of the resource managers: ${unsaved.message}` };
+      const cpus = containerCpus(cpu, uid, name);
+      return { kind: 'known', cpus, resources: resourcesOf(cpus, nodes), liftsQuota: own && lifts(uid) };
+    },
+    created(pod, container, cpus) {
+      const uid = uidOf(pod);
+      if (cpus.length > 0) noteCpuUpdate(cpu, uid, container.name, cpus);
+      const { reconcile } = alignment;
+      for (const update of [...reconcile.updating.values(), ...reconcile.waiting.values()])
+        if (update.podUid === uid && update.containerName === container.name) update.replaced = true;
+      // Meanwhile others may have taken CPUs for themselves.
+      if (!equalCpuSets(cpus, containerCpus(cpu, uid, container.name))) reconcile.dirty = true;
+      releaseFinishedInitContainers(memory, pod, container);
+    },
+  };
+}
+
+function resourcesOf(cpus: CpuSet, nodes: readonly number[]): Pick<LinuxContainerResources, 'cpusetCpus' | 'cpusetMems'> {
+  return { ...(cpus.length === 0 ? {} : { cpusetCpus: formatCpuSet(cpus) }), ...(nodes.length === 0 ? {} : { cpusetMems: nodes.join(',') }) };
+}
+
+const noPinning: PinningOfPods = {
+  liftsPodQuota: () => false,
+  ofContainer: () => ({ kind: 'known', cpus: [], resources: {}, liftsQuota: false }),
+  created: () => {},
+};
