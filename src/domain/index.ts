@@ -4,6 +4,7 @@
 export type { Admission, Rejection } from './admission/admission-result.js';
 export type { PredicateInput, PredicateResult } from './admission/predicates.js';
 export type { AgentEvent, AgentState } from './agent/agent-state.js';
+export { type AlignmentPolicies, type AlignmentSettings, noAlignmentPolicies } from './agent/alignment-state.js';
 export type { ClusterState } from './agent/cluster.js';
 export type { KubeletEvent, KubeletOperations, KubeletPorts, KubeletSettings, KubeletState } from './agent/kubelet.js';
 export type { NodeOverlay } from './agent/node-view.js';

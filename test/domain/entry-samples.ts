@@ -2,6 +2,16 @@
 import * as domain from '../../src/domain/index.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 
+const core = (cpu: number) => ({ numaNode: 0, socket: 0, uncoreCache: null, threads: [cpu] });
+/** Resource managers on a machine of two CPUs. */
+const alignment = {
+  ...domain.noAlignmentPolicies,
+  ...{ cpuManagerPolicy: 'static', cpuManagerPolicyOptions: { 'full-pcpus-only': 'true' }, topologyManagerPolicy: 'restricted', memoryManagerPolicy: 'Static' },
+  ...{ reservation: { cpu: '1', memory: '1Gi' }, reservedMemory: [{ numaNode: 0, limits: { memory: '1Gi' } }] },
+  machine: { cores: [core(0), core(1)], numaNodes: [{ id: 0, memoryBytes: 2 ** 32, hugePages: [{ pageSizeKiB: 2048, numPages: 1 }], distances: [10] }] },
+  ...{ stateDirectory: '/var/lib/kubelet', stateFiles: { cpu: null, memory: null }, containers: new Map([['id', { podUid: 'a', containerName: 'c' }]]) },
+};
+
 export const samplePod: Pod = {
   metadata: { name: 'web', namespace: 'default', uid: 'uid-1', labels: { app: 'web' }, annotations: {} },
   spec: {
@@ -205,7 +215,7 @@ export const entrySamples: Readonly<Record<string, () => unknown[]>> = {
     { kind: 'NeverVerifyAllowlistedImages', allowlist: ['a/*'] },
     9,
   ],
-  newAgentState: () => [domain.defaultSettings, domain.nodeFacts({ swap: { behavior: 'NoSwap', bytes: 1, controllerAvailable: true } })],
+  newAgentState: () => [{ ...domain.defaultSettings, alignment }, domain.nodeFacts({ swap: { behavior: 'NoSwap', bytes: 1, controllerAvailable: true } })],
   newCrashLoopBackoff: () => [5_000_000],
   newImagePullBackoff: () => [],
   newKubeletState: () => [kubeletSettings, domain.nodeFacts({ runtimeHandlers: [{ name: '', recursiveReadOnlyMounts: true, userNamespaces: true }] })],

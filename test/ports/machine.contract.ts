@@ -15,6 +15,23 @@ export function machineContract(name: string, machine: PortOf<MachineOperations>
     t.ok(reading.rootFilesystemBytes === null || Number.isInteger(reading.rootFilesystemBytes), 'sizes are whole bytes');
     t.ok(reading.hugePages.every(({ pageSizeKiB, count }) => Number.isInteger(pageSizeKiB) && Number.isInteger(count)));
     t.strictSame(await machine.read(null, call), reading, 'it stays as it is');
+    const { cores, numaNodes } = await machine.topology(null, call);
+    const cpus = cores.flatMap(({ threads }) => threads);
+    t.equal(new Set(cpus).size, cpus.length, 'a CPU is in one core');
+    t.equal(cpus.length, reading.cpus, 'and every one is in one');
+    const ids = numaNodes.map(({ id }) => id);
+    t.ok(
+      cores.every(({ numaNode, threads }) => ids.includes(numaNode) && threads.length > 0),
+      'every core is in a NUMA node',
+    );
+    t.strictSame(
+      ids,
+      ids.toSorted((a, b) => a - b),
+    );
+    t.ok(
+      numaNodes.every(({ distances, memoryBytes }) => Number.isInteger(memoryBytes) && (distances === null || distances.length === ids.length)),
+      'a distance to each node',
+    );
     const addresses = await machine.addresses({ resolve: null }, call);
     t.strictSame(addresses.dnsAddresses, [], 'nothing is looked up unasked');
     const all = [...addresses.interfaceIps, addresses.defaultRoute.ipv4, addresses.defaultRoute.ipv6].filter((ip) => ip !== null);

@@ -81,6 +81,54 @@ t.test('what a recorded tree says', async (t) => {
   });
 });
 
+t.test('two sockets with four NUMA nodes, of which one has no CPUs, siblings, caches and a CPU that is offline', async (t) => {
+  const cpu = (id: number, socket: number, core: number, l3: string) => ({
+    [`/sys/devices/system/cpu/cpu${id}/topology/physical_package_id`]: `${socket}\n`,
+    [`/sys/devices/system/cpu/cpu${id}/topology/core_id`]: `${core}\n`,
+    [`/sys/devices/system/cpu/cpu${id}/cache/index0/level`]: '1\n',
+    [`/sys/devices/system/cpu/cpu${id}/cache/index3/level`]: '3\n',
+    [`/sys/devices/system/cpu/cpu${id}/cache/index3/id`]: `${l3}\n`,
+  });
+  const node = (id: number, cpus: string, kilobytes: number, distance: string) => ({
+    [`/sys/devices/system/node/node${id}/cpulist`]: `${cpus}\n`,
+    [`/sys/devices/system/node/node${id}/meminfo`]: `Node ${id} MemTotal:       ${kilobytes} kB\nNode ${id} MemFree: 1 kB\n`,
+    [`/sys/devices/system/node/node${id}/distance`]: `${distance}\n`,
+    [`/sys/devices/system/node/node${id}/hugepages/hugepages-2048kB/nr_hugepages`]: `${id}\n`,
+  });
+  const machine = new LinuxMachine({
+    rootDirectory: tmpdir(),
+    hostRoot: tree({
+      '/proc/meminfo': 'MemTotal: 4000 kB\n',
+      '/sys/devices/system/cpu/online': '0-2,4-6\n',
+      ...cpu(0, 0, 0, '0'),
+      ...cpu(4, 0, 0, '0'),
+      ...cpu(1, 0, 1, '1'),
+      ...cpu(5, 0, 1, '1'),
+      ...cpu(2, 1, 0, '2'),
+      ...cpu(6, 1, 0, '2'),
+      '/sys/devices/system/node/online': '0-3\n',
+      ...node(0, '0,4', 1000, '10 12 21 21'),
+      ...node(1, '1,5', 1000, '12 10 21 21'),
+      ...node(2, '2-3,6', 1000, '21 21 10 12'),
+      ...node(3, '', 1000, '21 21 12 10'),
+    }),
+  });
+  const { cores, numaNodes } = await machine.topology();
+  t.strictSame(cores, [
+    { numaNode: 0, socket: 0, uncoreCache: 0, threads: [0, 4] },
+    { numaNode: 1, socket: 0, uncoreCache: 1, threads: [1, 5] },
+    { numaNode: 2, socket: 1, uncoreCache: 2, threads: [2, 6] },
+  ]);
+  t.strictSame(numaNodes[1], { id: 1, memoryBytes: 1_024_000, hugePages: [{ pageSizeKiB: 2048, numPages: 1 }], distances: [12, 10, 21, 21] });
+  t.equal(numaNodes.length, 4, 'also the one with memory alone');
+});
+
+t.test('a host without NUMA has one node with all there is', async (t) => {
+  const { cores, numaNodes } = await fixture.topology();
+  t.equal(cores.length, 4);
+  t.strictSame(numaNodes, [{ id: 0, memoryBytes: 16_384_000 * 1024, hugePages: [{ pageSizeKiB: 2048, numPages: 7 }], distances: [10] }]);
+});
+
 t.test('a host that says little', async (t) => {
   const bare = new LinuxMachine({ rootDirectory: join(root, 'nowhere'), hostRoot: tree({ '/proc/meminfo': 'MemTotal: 1 kB\n' }), interfaces: () => ({}) });
   t.match(await bare.read(), { cpus: 1, machineId: '', bootId: '', kernelVersion: null, osRelease: null, rootFilesystemBytes: null, hasDeviceCheckpoint: false });

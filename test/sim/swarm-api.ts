@@ -7,6 +7,7 @@ import type { Pod } from '../../src/ports/model/pod.js';
 import type { SimCluster, SimClusterNode } from '../../src/sim/index.js';
 import { ApiWorld } from './api-world.js';
 import { Dice } from './dice.js';
+import { withOwnCpus } from './swarm-alignment.js';
 import { SwarmCertificates, withCertificate } from './swarm-certificates.js';
 import type { SwarmCoverage } from './swarm-coverage.js';
 import { SwarmObjects, withObjects } from './swarm-objects.js';
@@ -103,7 +104,8 @@ export class SwarmApi {
   }
 
   private create(node: SimClusterNode, name: string, plain: SwarmPod, file: number): void {
-    const { pod: simple, expected } = this.options.probed ? withProbesAndHooks(plain, file) : plain;
+    const { pod: probed, expected } = this.options.probed ? withProbesAndHooks(plain, file) : plain;
+    const simple = this.options.aligned ? withOwnCpus(probed, new Dice(this.version, 'CPUs')) : probed;
     const key = `${name} ${this.version}`;
     const dressed = withCertificate(withObjects(simple, new Dice(file, `objects of ${key}`)), new Dice(file, `certificate of ${key}`));
     const pod = this.storage === null ? dressed : withStorage(dressed, node.name, new Dice(file, `storage of ${key}`));

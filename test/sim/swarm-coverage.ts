@@ -16,6 +16,8 @@ const events = ['due', 'reply', 'failed reply', 'cancelled reply', 'manifests', 
 /** Operations that no pod of a swarm leads to, each with the reason. */
 const neverAsked: Readonly<Record<string, string>> = {
   'containers.checkpoint': 'asked for by people, through the API of the node',
+  'machine.topology': 'asked for by the daemon alone, before it starts',
+  'stateFiles.read': 'asked for by the daemon alone, before it starts',
   'podCgroups.exists': 'asked for by the daemon alone, before it starts',
   'csiNode.stats': 'asked for by whoever wants statistics; in the end each volume has to be where it would be asked for',
   'projectQuotas.usage': 'asked for by whoever wants statistics',

@@ -6,6 +6,7 @@ import type { PortErrorKind } from '../../src/ports/port-error.js';
 import type { ApiFaultRule, FaultAction, FaultRule, SimClusterOptions } from '../../src/sim/index.js';
 import { Dice } from './dice.js';
 import { ms, second } from './sim-pods.js';
+import { alignedCluster, alignmentOperations } from './swarm-alignment.js';
 import { apiFaultRules } from './swarm-api-faults.js';
 import { sandboxedClass } from './swarm-pods.js';
 import { evictionSettings } from './swarm-pressure.js';
@@ -30,6 +31,8 @@ export interface SwarmOptions {
   readonly pressed: boolean;
   /** Pods have probes and hooks. */
   readonly probed: boolean;
+  /** Containers may have CPUs of their own. */
+  readonly aligned: boolean;
 }
 
 const limited = ['runtime.version', 'runtime.status', 'runtime.listPods', 'runtime.inspectPod', 'sandboxes.run', 'sandboxes.stop', 'sandboxes.remove'] as const;
@@ -62,7 +65,15 @@ const pluginOperations = [
   ...deviceOperations,
 ] as const;
 /** Operations with a time limit, whose answer may be lost. */
-export const hangingOperations: readonly string[] = [...limited, ...limitedToo, ...csiCalls, ...pluginCalls, ...measuring, 'podCertificateKeys.generate'];
+export const hangingOperations: readonly string[] = [
+  ...limited,
+  ...limitedToo,
+  ...csiCalls,
+  ...pluginCalls,
+  ...measuring,
+  'podCertificateKeys.generate',
+  'containers.updateResources',
+];
 /** Those without one, which hang as long as a server of files does that is away for minutes. */
 const hangingMounts: readonly string[] = ['podVolumes.*', 'volumeMounts.*', 'hostPaths.*', 'subPaths.*'];
 const files = ['podDirectories.*', 'podVolumes.*', 'volumeMounts.*', 'hostPaths.*', 'subPaths.*', 'podLogs.*', 'containerLogs.*', 'podCgroups.*'] as const;
@@ -95,8 +106,10 @@ export function swarmOptions(seed: number): SwarmOptions {
   const plugins = inCluster && new Dice(seed, 'storage').chance(0.7);
   const pressed = inCluster && new Dice(seed, 'pressed').chance(0.5);
   const projectQuotas = new Dice(seed, 'quotas').chance(0.5);
+  const aligned = new Dice(seed, 'aligned').chance(0.4);
   const cluster = {
     seed,
+    ...(aligned ? alignedCluster(new Dice(seed, 'machine')) : {}),
     nodes,
     settings: {
       ...settings,
@@ -121,6 +134,7 @@ export function swarmOptions(seed: number): SwarmOptions {
       ...(inCluster ? faultRules(new Dice(seed, 'api'), apiOperations) : []),
       ...(pressed ? faultRules(new Dice(seed, 'measuring'), measuring, rareIntensities) : []),
       ...(projectQuotas ? faultRules(new Dice(seed, 'quotas at fault'), quotaOperations, rareIntensities) : []),
+      ...(aligned ? faultRules(new Dice(seed, 'aligning'), alignmentOperations) : []),
       ...(plugins ? faultRules(new Dice(seed, 'plugins'), pluginOperations, rareIntensities) : []),
     ],
   };
@@ -137,6 +151,7 @@ export function swarmOptions(seed: number): SwarmOptions {
     pressed,
     apiFaults: inCluster ? apiFaultRules(new Dice(seed, 'apiserver')) : [],
     probed,
+    aligned,
   };
 }
 

@@ -5,6 +5,7 @@ import type { PodPhase } from '../../src/ports/model/pod-status.js';
 import { SimCluster, type SimClusterNode } from '../../src/sim/index.js';
 import { Dice } from './dice.js';
 import { minute, second } from './sim-pods.js';
+import { alignmentLeftovers, misplaced, withOwnCpus } from './swarm-alignment.js';
 import { SwarmApi } from './swarm-api.js';
 import type { SwarmCoverage } from './swarm-coverage.js';
 import { type SwarmOptions, swarmOptions } from './swarm-options.js';
@@ -175,7 +176,8 @@ class Swarm {
       node.put(fileOf(key), known.pod);
     } else {
       const plain = swarmPod(dice, file, this.version++);
-      const pod = this.options.probed ? withProbesAndHooks(plain, file) : plain;
+      const probed = this.options.probed ? withProbesAndHooks(plain, file) : plain;
+      const pod = this.options.aligned ? { ...probed, pod: withOwnCpus(probed.pod, new Dice(file, `CPUs of ${probed.pod.metadata.uid ?? ''}`)) } : probed;
       node.put(fileOf(key), pod.pod);
       this.wanted.set(key, pod);
     }
@@ -208,7 +210,7 @@ class Swarm {
       const problem = difference(node, uid, pod, node.statusOf(uid)?.phase, expected);
       if (problem !== null) found.push(`${name} (${uid}) ${problem}`);
     }
-    found.push(...(this.api?.differences() ?? []));
+    found.push(...(this.api?.differences() ?? []), ...this.cluster.nodeNames.flatMap((name) => misplaced(this.cluster.node(name))));
     for (const name of this.cluster.nodeNames) {
       const node = this.cluster.node(name);
       found.push(...uncounted(node).map((problem) => `${name}: ${problem}`));
@@ -262,6 +264,7 @@ function leftovers(node: SimClusterNode): string[] {
     'start failures': agent.startFailures.size,
     'pods that are waited for': agent.awaitingStatus.size,
     'inherited pods': agent.inherited.size,
+    ...alignmentLeftovers(agent),
     'mounts of volumes': host.state.volumeMounts.size,
     'project quotas': projectsLeft(node),
     'maps of devices': host.state.blockMaps.size,

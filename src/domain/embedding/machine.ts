@@ -16,6 +16,7 @@ import type { Machine } from '../kernel/machine.js';
 import type { ManifestContext } from '../pod-sources/decode-manifest.js';
 import type { ManifestPods } from '../pod-sources/manifest-pods.js';
 import * as manifests from '../pod-sources/manifest-pods.js';
+import { alignmentShape } from './alignment-shape.js';
 import { resourceListShape } from './api-object-shapes.js';
 import { checkArgument, dictionaryOf, expected, flag, integer, isRecord, listOf, measured, nullable, oneOf, recordOf, type Shape, someMap, text, wholeNumber } from './shape.js';
 
@@ -44,7 +45,7 @@ const settingsFields = {
   ...{ runtimeRequestTimeout: duration, relistPeriod: duration, runtimeTellsChanges: flag, syncFrequency: duration, maxContainerRestartPeriod: nullable(duration) },
   containerGc: recordOf({ minAge: integer, maxPerPodContainer: integer, maxContainers: integer }),
   ...{ logRotation: nullable(rotationShape), images: imagesShape, imageGc: imageGcShape, podCidr: text, userNamespaces: userNamespacesShape, cgroupsPerQos: flag },
-  ...{ takesPlugins: flag, appArmorProblem: nullable(text), podLevelResources: flag, declaredFeatures: nullable(listOf(text)) },
+  ...{ alignment: nullable(alignmentShape), takesPlugins: flag, appArmorProblem: nullable(text), podLevelResources: flag, declaredFeatures: nullable(listOf(text)) },
 };
 const settingsShape = recordOf({ ...settingsFields, sources: listOf(oneOf(['api', 'file', 'http'])) });
 const factsFields: Readonly<Record<Exclude<keyof NodeFacts, 'memoryQos' | 'swap'>, Shape>> = {

@@ -8,6 +8,7 @@ import type { KubeletState } from '../../../domain/agent/kubelet.js';
 import { podCertificateStates } from '../../../domain/pod-certificates/pod-certificates.js';
 import type { PodWorkerRecord } from '../../../domain/pod-workers/pod-worker-record.js';
 import { stateOf } from '../../../domain/pod-workers/pod-worker-record.js';
+import { cpuSetIntersection, cpuSetOf } from '../../../domain/values/cpu-set.js';
 import { metricPluginName } from '../../../domain/volume-manager/metric-plugin-name.js';
 import type { VolumeSpec } from '../../../domain/volumes/volume-spec.js';
 import type { Micros } from '../../../ports/micros.js';
@@ -35,6 +36,7 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt 
     ...certificateReadings(agent, Date.now() * 1000),
     ...diskReadings([...agent.pods.pods.values()], diskUsage),
     ...imageReadings(agent),
+    ...alignmentReadings(agent),
     ['kubelet_pleg_last_seen_seconds', {}, Math.floor((agent.pleg.lastRelist ?? 0) / 1e6)],
     ['kubelet_pleg_discard_events', {}, agent.pleg.discardedEvents],
     ['kubelet_first_network_pod_start_sli_duration_seconds', {}, observer.pods?.firstNetworkPodSeconds ?? 0],
@@ -42,6 +44,25 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt 
     ...(cluster === null ? [] : [['kubelet_ts_events_dropped_total', {}, cluster.events.dropped] as const]),
     ...(observer.isRuntimeOld ? [['kubelet_cri_losing_support', { version: '1.37.0' }, 1] as const] : []),
     ...processReadings(),
+  ];
+}
+
+function alignmentReadings({ alignment }: AgentState): readonly KubeletReading[] {
+  if (alignment === null) return [];
+  const { cpu, counters } = alignment;
+  const exclusive = cpuSetOf([...cpu.assignments.values()].flatMap((containers) => [...containers.values()].flat()));
+  const topology = cpu.policy?.topology ?? null;
+  const perNode = topology === null ? [] : [...topology.groups.numaNode].map(([node, cpus]) => [node, cpuSetIntersection(cpus, exclusive).length] as const);
+  return [
+    ['kubelet_cpu_manager_exclusive_cpu_allocation_count', {}, exclusive.length],
+    ['kubelet_cpu_manager_shared_pool_size_millicores', {}, cpu.sharedPool.length * 1000],
+    ...perNode.map(([node, count]) => ['kubelet_cpu_manager_allocation_per_numa', { numa_node: String(node) }, count] as const),
+    ['kubelet_cpu_manager_pinning_requests_total', {}, counters.cpuPinnings],
+    ['kubelet_cpu_manager_pinning_errors_total', {}, counters.cpuPinningErrors],
+    ['kubelet_memory_manager_pinning_requests_total', {}, counters.memoryPinnings],
+    ['kubelet_memory_manager_pinning_errors_total', {}, counters.memoryPinningErrors],
+    ['kubelet_topology_manager_admission_requests_total', {}, counters.admissions],
+    ['kubelet_topology_manager_admission_errors_total', {}, counters.admissionErrors],
   ];
 }
 
