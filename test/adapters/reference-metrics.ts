@@ -131,6 +131,7 @@ export const notRecorded: readonly string[] = [
 
 /** Nobody else's. */
 export const ours: readonly Difference[] = [
+  ['kubelet_cpu_manager_allocation_per_numa', 'the reference has it as soon as a container has CPUs of its own; the recorded node had none'],
   ['csi_operations_seconds', 'the reference has it as soon as a CSI driver is called; the recorded node had none'],
   ['kubelet_ts_*', 'what only this agent has: its addon, notices that were lost, events that were dropped'],
   ['nodejs_*', goRuntime],

@@ -33,7 +33,7 @@ export class SwarmApi {
 
   constructor(
     private readonly cluster: SimCluster,
-    private readonly options: Pick<SwarmOptions, 'probed' | 'plugins' | 'pressed' | 'apiFaults' | 'files'>,
+    private readonly options: Pick<SwarmOptions, 'aligned' | 'probed' | 'plugins' | 'pressed' | 'apiFaults' | 'files'>,
   ) {
     this.world = new ApiWorld(cluster, { ok: () => true }).look();
     this.objects = new SwarmObjects(cluster);

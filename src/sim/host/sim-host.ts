@@ -49,7 +49,7 @@ type OtherRequest = Extract<
   }
 >;
 
-type MeasuredRequest = Extract<AnyRequest, { readonly op: `machine.${string}` | `filesystemUsage.${string}` | `nodeStats.${string}` }>;
+type MeasuredRequest = Extract<AnyRequest, { readonly op: `machine.${string}` | `stateFiles.${string}` | `filesystemUsage.${string}` | `nodeStats.${string}` }>;
 type PluginRequest = Extract<AnyRequest, { readonly op: `pluginSockets.${string}` | `csiNode.${string}` | `csiFiles.${string}` }>;
 
 const hostPorts: ReadonlySet<string> = new Set([
@@ -200,6 +200,7 @@ export class SimHost {
   }
 
   private answerOther(asked: OtherRequest, now: Micros): unknown {
+    if (isMeasured(asked)) return this.answerMeasured(asked, now);
     switch (asked.op) {
       case 'volumeMounts.mount':
         return this.volumeMounts.mount(asked.request);
@@ -221,17 +222,6 @@ export class SimHost {
         return this.cgroups.exists(asked.request);
       case 'podCgroups.list':
         return this.cgroups.list();
-      case 'stateFiles.read':
-        return this.state.stateFiles.get(checkedStateFile(asked.request.name)) ?? null;
-      case 'stateFiles.write':
-        this.state.stateFiles.set(checkedStateFile(asked.request.name), asked.request.text);
-        return null;
-      case 'machine.read':
-      case 'machine.topology':
-      case 'machine.addresses':
-      case 'filesystemUsage.usage':
-      case 'nodeStats.summary':
-        return this.answerMeasured(asked, now);
       case 'pluginSockets.scan':
       case 'pluginSockets.info':
       case 'pluginSockets.notify':
@@ -273,6 +263,11 @@ export class SimHost {
 
   private answerMeasured(asked: MeasuredRequest, now: Micros): unknown {
     switch (asked.op) {
+      case 'stateFiles.read':
+        return this.state.stateFiles.get(checkedStateFile(asked.request.name)) ?? null;
+      case 'stateFiles.write':
+        this.state.stateFiles.set(checkedStateFile(asked.request.name), asked.request.text);
+        return null;
       case 'machine.read':
         return this.machine.read();
       case 'machine.topology':
@@ -355,6 +350,10 @@ export class SimHost {
     }
     return null;
   }
+}
+
+function isMeasured(asked: AnyRequest): asked is MeasuredRequest {
+  return /^(machine|stateFiles|filesystemUsage|nodeStats)\./.test(asked.op);
 }
 
 /** A plain name, as the real directory takes. */
