@@ -21,6 +21,7 @@ import { letGo } from './ended-pods.js';
 import { orphanGraceSeconds } from './inherited-pods.js';
 import { deleteOrphanMirrors } from './mirror-pods.js';
 import { removeOrphanDirectory } from './orphan-directories.js';
+import { isAlignedAnew } from './pod-admission.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { forgetUnknown } from './pod-statuses.js';
 import { forgetStatusWrites, queueStatusWrite } from './status-writes.js';
@@ -100,7 +101,7 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   releaseOrphanRanges(state, known, runningUids);
   deleteOrphanMirrors(context);
   for (const pod of state.pods.pods.values()) {
-    if (known.has(uidOf(pod)) || state.admission.pending.has(uidOf(pod)) || !isActive(state, pod)) continue;
+    if (known.has(uidOf(pod)) || state.admission.pending.has(uidOf(pod)) || !isActive(state, pod) || !isAlignedAnew(context, pod)) continue;
     const { mirror } = podAndMirror(state.pods, pod);
     dispatchUpdate(context, { type: 'create', pod, mirrorPod: mirror, runningPod: null, killOptions: null, startTime: turn.now });
   }

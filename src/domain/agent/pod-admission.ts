@@ -63,6 +63,12 @@ export function isAdmitted(context: AgentContext, pod: Pod): boolean {
   }
 }
 
+/** A pod that begins anew under its uid has let go of what it had for itself; one that goes on has it still. */
+export function isAlignedAnew(context: AgentContext, pod: Pod): boolean {
+  const aligned = alignPod(context.state, pod);
+  return aligned.kind === 'admitted' || reject(context, pod, aligned);
+}
+
 /** What the node has or hasn't, however much room there is. */
 function isSupported(context: AgentContext, pod: Pod): boolean {
   const { appArmorProblem, podLevelResources, declaredFeatures } = context.state.settings;
