@@ -1,6 +1,7 @@
 // Wiring of all that is done on the node for volumes.
 import { NodePodCertificateKeys } from '../adapters/certificates/index.js';
 import { LinuxHostPaths } from '../adapters/linux/index.js';
+import { noDirectoryProjects } from '../adapters/native-linux/index.js';
 import { GrpcCsiNode, UnixPluginSockets } from '../adapters/plugins/index.js';
 import { FileBlockDevices, FileCsiFiles, FilePodVolumes, FileProjectQuotas, FileSubPaths, FileVolumeMounts, mountHelperDirectories } from '../adapters/storage/index.js';
 import { pluginRegistrationDirectory } from '../domain/values/pod-directories.js';
@@ -41,11 +42,10 @@ export function bindVolumes(bind: Binder): void {
     teardown.add('block devices', () => devices.close());
     return devices;
   });
-  bind.to(
-    tokens.projectQuotas,
-    [tokens.configuration, tokens.native],
-    ({ options }, native) => new FileProjectQuotas({ rootDirectory: options.rootDir, filesDirectory: '/etc' }, native.projects, native.fileLock),
-  );
+  bind.to(tokens.projectQuotas, [tokens.configuration, tokens.profile, tokens.native], ({ options }, { projectFilesDirectory }, native) => {
+    const kernel = projectFilesDirectory === null ? noDirectoryProjects('this agent may not record projects of the host') : native.projects;
+    return new FileProjectQuotas({ rootDirectory: options.rootDir, filesDirectory: projectFilesDirectory ?? '/etc' }, kernel, native.fileLock);
+  });
   bind.to(tokens.podCertificateKeys, [], () => new NodePodCertificateKeys());
   bind.to(
     tokens.volumePorts,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FileConfigurationSource } from '../../src/adapters/config-files/index.js';
 import { type MockCriOptions, type MockCriServer, startMockCri } from '../../src/adapters/mock-cri/index.js';
-import { openNativeLinux } from '../../src/adapters/native-linux/index.js';
+import { type DirectoryProjects, openNativeLinux } from '../../src/adapters/native-linux/index.js';
 import { WallAnchoredClock } from '../../src/adapters/time/index.js';
 import type { DaemonProfile } from '../../src/app/daemon/daemon-profile.js';
 import { type Daemon, startDaemon } from '../../src/app/daemon/start-daemon.js';
@@ -46,6 +46,8 @@ export class Stage {
   logFailure: string | null = null;
   /** In place of the kernel's log, which is empty here. */
   kernelLog: (() => KernelLog) | null = null;
+  /** In place of the kernel's projects of directories. */
+  projects: DirectoryProjects | null = null;
   /** YAML on top of the configuration of daemons in this process. */
   configurationMore = '';
   /** Variables of the process, as daemons in it see them. */
@@ -141,6 +143,7 @@ ${more}`;
       containerLogLinks: join(this.directory, 'links'),
       ownsNode: false,
       ownsImages: false,
+      projectFilesDirectory: null,
       takeOver: false,
       adoptsByManifest: true,
       takeOverAdvice: 'Advice.',
@@ -160,7 +163,7 @@ ${more}`;
       setVerbosity: () => {},
       logFailure: () => this.logFailure,
       clock: this.clock,
-      native: { ...native, openKernelLog: this.kernelLog ?? native.openKernelLog },
+      native: { ...native, openKernelLog: this.kernelLog ?? native.openKernelLog, projects: this.projects ?? native.projects },
       environment: this.environment,
     });
     this.daemons.push(daemon);

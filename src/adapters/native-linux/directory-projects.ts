@@ -52,18 +52,18 @@ export function quotaFileSystem(type: bigint): string | null {
   return fileSystems.get(type) ?? null;
 }
 
-const absent = { kind: 'unsupported', reason: 'project quotas need the native addon' } as const;
-
-/** Without the addon. */
-export const fallbackDirectoryProjects: DirectoryProjects = {
-  look: async () => ({ projectId: 0, inherits: false, count: absent }),
-  isInUse: refused('isInUse'),
-  assign: refused('assign'),
-  limit: refused('limit'),
-};
-
-function refused(operation: string): (path: string) => Promise<never> {
-  return async (path) => {
-    throw new PortError({ kind: 'unimplemented', operation: `projects.${operation}`, subject: path, message: `${path}: ${absent.reason}` });
+/** Where nobody may, or can, give directories projects. */
+export function noDirectoryProjects(reason: string): DirectoryProjects {
+  const refused = (operation: string) => async (path: string) => {
+    throw new PortError({ kind: 'unimplemented', operation: `projects.${operation}`, subject: path, message: `${path}: ${reason}` });
+  };
+  return {
+    look: async () => ({ projectId: 0, inherits: false, count: { kind: 'unsupported', reason } }),
+    isInUse: refused('isInUse'),
+    assign: refused('assign'),
+    limit: refused('limit'),
   };
 }
+
+/** Without the addon. */
+export const fallbackDirectoryProjects = noDirectoryProjects('project quotas need the native addon');

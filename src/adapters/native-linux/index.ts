@@ -16,7 +16,7 @@ import { NativeTrees } from './native-trees.js';
 
 export type { BeneathFile, BeneathOptions, OpenBeneath } from './beneath.js';
 export { openPathFlag } from './beneath.js';
-export { type DirectoryProject, type DirectoryProjects, type ProjectCount, quotaRefusal } from './directory-projects.js';
+export { type DirectoryProject, type DirectoryProjects, noDirectoryProjects, type ProjectCount, quotaRefusal } from './directory-projects.js';
 export { FallbackFileSteps } from './fallback-file-steps.js';
 export { byPath, type FileStep, type FileStepOutcomes, type FileStepRunner, FileSteps, listedEntries, notDone, type StepIndex, type StepRoot, tolerated } from './file-steps.js';
 export { type MountinfoEntry, parseMountinfo } from './mountinfo.js';

@@ -16,6 +16,8 @@ export interface DaemonProfile {
    * of the host needs, so nothing is.
    */
   readonly ownsImages: boolean;
+  /** Of `projects` and `projid`, where the host's projects are recorded; null: this agent may give no volume a project. */
+  readonly projectFilesDirectory: string | null;
   /** Take the runtime with the pods it holds: those that nobody here wants are stopped. */
   readonly takeOver: boolean;
   /** A pod that is found counts as known also when a manifest asks for it: an agent whose root directory was lost finds its pods again. */
@@ -61,6 +63,7 @@ export function kubeletProfile(rootDirectory: string, own: Pick<DaemonProfile, '
     containerLogLinks: ownsNode ? nodeLogLinks : `${rootDirectory}/containers-log`,
     ownsNode,
     ownsImages: own.ownsImages ?? ownsNode,
+    projectFilesDirectory: '/etc',
     takeOver: false,
     adoptsByManifest: true,
     takeOverAdvice,

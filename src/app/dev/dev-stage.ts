@@ -123,6 +123,7 @@ export class DevStage {
       containerLogLinks: this.linksDirectory,
       ownsNode: false,
       ownsImages: false,
+      projectFilesDirectory: null,
       takeOver: this.options.takeOver,
       // The root directory is always new, so pods of the same manifests are those of another demonstration.
       adoptsByManifest: false,
