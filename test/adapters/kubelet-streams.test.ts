@@ -5,7 +5,7 @@ import t from 'tap';
 import { type KubeletRoute, KubeletServer } from '../../src/adapters/http-server/index.js';
 import { requestPolicy } from '../../src/domain/authorization/request-policy.js';
 
-import { ask, backend, bearer, execTo, serve, upgrade } from './kubelet-server-peer.js';
+import { ask, backend, bearer, ca, execTo, serve, upgrade } from './kubelet-server-peer.js';
 
 t.test('an upgraded connection is passed on byte by byte', async (t) => {
   const { url, seen, sockets } = await backend(t);
@@ -31,6 +31,35 @@ t.test('an upgraded connection is passed on byte by byte', async (t) => {
   for (const one of sockets) one.destroy();
   await gone;
   t.pass('the end of one side is the end of the other');
+});
+
+/** As a subprotocol. */
+const websocketToken = (token: string): string => `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
+
+t.test('a token among the subprotocols of a WebSocket lets in, and is not handed on', async (t) => {
+  const { url, seen } = await backend(t);
+  const { server, reviews } = await serve(t, { routes: execTo(url), owners: { secret: 'jane' }, anonymous: true });
+  const websocket = (protocols: string) => ({ method: 'GET', headers: { Upgrade: 'websocket', 'Sec-WebSocket-Protocol': protocols } });
+  const { status, socket } = await upgrade(server.port, '/exec/ns/p/c?command=sh', websocket(`v4.channel.k8s.io, ${websocketToken('secret')},channel.k8s.io`));
+  t.equal(status, 101);
+  t.equal(seen[0]?.headers['sec-websocket-protocol'], 'v4.channel.k8s.io, channel.k8s.io');
+  socket?.destroy();
+  t.equal(reviews.asked, 1);
+  for (const [sentence, protocols] of [
+    ['nobody’s', `${websocketToken('other')}, v4.channel.k8s.io`],
+    ['twice', `${websocketToken('secret')}, ${websocketToken('secret')}, v4.channel.k8s.io`],
+    ['alone', websocketToken('secret')],
+    ['not base64url', `${websocketToken('secret')}==, v4.channel.k8s.io`],
+    ['cut off', 'base64url.bearer.authorization.k8s.io.c2Vjc, v4.channel.k8s.io'],
+    ['not UTF-8', 'base64url.bearer.authorization.k8s.io._w, v4.channel.k8s.io'],
+  ] as const) {
+    t.match(await upgrade(server.port, '/exec/ns/p/c', websocket(protocols)), { status: 401 }, `${sentence}: not even as anonymous`);
+  }
+  // Let in by a certificate, with a token that was for nobody: it stays here as well.
+  const { socket: other } = await upgrade(server.port, '/exec/ns/p/c', { ...websocket(websocketToken('secret')), ...ca.sign('joe', [], 'client') });
+  t.equal(seen.length, 2);
+  t.equal(seen[1]?.headers['sec-websocket-protocol'], undefined);
+  other?.destroy();
 });
 
 t.test('upgrades that don’t come about', async (t) => {

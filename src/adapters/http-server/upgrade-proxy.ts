@@ -5,6 +5,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { withoutWebsocketBearer } from './access/websocket-bearer.js';
 import { type BackendConnection, type DialOptions, dialBackend } from './backend-connection.js';
 import { type HttpAnswer, strictText } from './http-answer.js';
 import { passOn, passOnEach } from './pass-on.js';
@@ -95,7 +96,10 @@ function requestHead(request: IncomingMessage, client: Socket, target: URL): str
     const value = request.rawHeaders[i + 1] ?? '';
     const lower = name.toLowerCase();
     if (lower === 'x-forwarded-for') forwarded = `${value}, ${forwarded}`;
-    else if (lower !== 'authorization') lines.push(`${name}: ${value}`);
+    else if (lower === 'sec-websocket-protocol') {
+      const protocols = withoutWebsocketBearer(value);
+      if (protocols !== '') lines.push(`${name}: ${protocols}`);
+    } else if (lower !== 'authorization') lines.push(`${name}: ${value}`);
   }
   return [...lines, `X-Forwarded-For: ${forwarded}`, '', ''].join('\r\n');
 }

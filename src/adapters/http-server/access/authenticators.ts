@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AccessReviews, UserInfo } from './access-reviews.js';
 import type { ClientCertificate, ClientCertificates } from './client-certificates.js';
 import { KeptAnswers } from './kept-answers.js';
+import { websocketBearer } from './websocket-bearer.js';
 import { type RetryTimes, usualRetries, withRetries } from './with-retries.js';
 
 /** What a request shows of its sender. */
@@ -27,7 +28,6 @@ export interface AuthenticationOptions {
 
 const anonymousUser: UserInfo = { username: 'system:anonymous', uid: '', groups: ['system:unauthenticated'], extra: {} };
 const authenticated = 'system:authenticated';
-const websocketPrefix = 'base64url.bearer.authorization.k8s.io.';
 const lookupMillis = 30_000;
 /** As many as a cluster's scrapers and administrators have by far. */
 const tokensMax = 4096;
@@ -56,7 +56,7 @@ export class Authenticator {
     }
     if (tokens !== null) {
       for (const token of tokensIn(headers)) {
-        const user = await this.ownerOf(token).catch(() => null);
+        const user = token === null ? null : await this.ownerOf(token).catch(() => null);
         if (user !== null) return withGroup(user);
         failed = true;
       }
@@ -81,19 +81,10 @@ function withGroup(user: UserInfo): UserInfo {
   return { ...user, groups: [...groups, authenticated] };
 }
 
-function tokensIn(headers: IncomingHttpHeaders): string[] {
+/** Those that can't be read are null. */
+function tokensIn(headers: IncomingHttpHeaders): readonly (string | null)[] {
   const [scheme = '', token = ''] = (headers.authorization ?? '').trim().split(' ');
   const found = scheme.toLowerCase() === 'bearer' && token !== '' ? [token] : [];
-  return [...found, ...websocketToken(headers)];
-}
-
-/** Browsers can't set headers on a WebSocket, so the token comes as a subprotocol beside the one that is spoken. */
-function websocketToken(headers: IncomingHttpHeaders): string[] {
-  if (headers.upgrade?.toLowerCase() !== 'websocket') return [];
-  const protocols = (headers['sec-websocket-protocol'] ?? '').split(',').map((protocol) => protocol.trim());
-  const encoded = protocols.filter((protocol) => protocol.startsWith(websocketPrefix));
-  const [only] = encoded;
-  if (encoded.length !== 1 || only === undefined || protocols.length < 2) return [];
-  const token = Buffer.from(only.slice(websocketPrefix.length), 'base64url').toString('utf8');
-  return token === '' ? [] : [token];
+  const ofWebsocket = websocketBearer(headers);
+  return ofWebsocket === null ? found : [...found, ofWebsocket === 'invalid' ? null : ofWebsocket.token];
 }
