@@ -67,6 +67,8 @@ export class DirectoryWatches {
 
   /** Wakes them, few in a turn. */
   wakeSoon(reader: DirectoryChanges): void {
+    if (reader.isToBeWoken) return;
+    reader.isToBeWoken = true;
     this.toWake.push(reader);
     if (this.toWake.length === 1) this.wakeSome();
   }
@@ -91,6 +93,8 @@ export class DirectoryWatches {
 export class DirectoryChanges {
   /** Whether a change will be told; else one has to look. */
   isWatched = false;
+  /** Of the watches. */
+  isToBeWoken = false;
   private changed = false;
   private wake: (() => void) | null = null;
 
@@ -106,7 +110,8 @@ export class DirectoryChanges {
       let stopWaiting = () => {};
       await new Promise<void>((resolve) => {
         const wake = () => resolve();
-        const timer = setTimeout(wake, millis);
+        // Those that began to wait together would all be woken in one turn.
+        const timer = setTimeout(() => this.watches.wakeSoon(this), millis);
         signal.addEventListener('abort', wake);
         this.wake = wake;
         stopWaiting = () => {
@@ -124,11 +129,12 @@ export class DirectoryChanges {
 
   happened(isWatched: boolean): void {
     this.isWatched = isWatched;
-    if (!this.changed && this.wake !== null) this.watches.wakeSoon(this);
+    if (this.wake !== null) this.watches.wakeSoon(this);
     this.changed = true;
   }
 
   wakeUp(): void {
+    this.isToBeWoken = false;
     this.wake?.();
   }
 
