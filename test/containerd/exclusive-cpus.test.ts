@@ -2,7 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { PodResourcesListerService } from '../../src/adapters/plugins/gen/podresources-v1.js';
+import { callPlugin } from '../../src/adapters/plugins/plugin-calls.js';
 import { parseCpuSet } from '../../src/domain/values/cpu-set.js';
+import { quietCall } from '../ports/pull-records.contract.js';
 import { InsideContainer } from './inside-container.js';
 import { pausing, scripted } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';
@@ -35,6 +38,11 @@ t.test('exclusive CPUs', { skip }, async (t) => {
   t.equal(allowed(inside), String(cpus[1]), 'one CPU, seen from its process');
   t.match(inside.file('/dev/termination-log'), new RegExp(`Cpus_allowed_list:\\s+${cpus[1]}$`, 'm'), 'and by what it reads itself');
   t.equal(state().entries?.[pod.metadata.uid ?? '']?.main, String(cpus[1]));
+  const socket = join(kubelet.root, 'pod-resources', 'kubelet.sock');
+  const asked = { method: PodResourcesListerService.list, socket, request: {}, timeoutMillis: 60_000, operation: 'test.list' };
+  const { podResources } = await callPlugin(asked, quietCall);
+  const told = podResources.map(({ name, containers }) => [name, containers.map(({ name, cpuIds }) => [name, cpuIds.join()])]);
+  t.strictSame(new Map(told as [string, unknown][]).get(pod.metadata.name), [['main', String(cpus[1])]], 'monitoring agents are told');
   const sharedInside = InsideContainer.of(node, shared);
   await kubelet.until('the other one keeps to the rest', () => parseSet(allowed(sharedInside)) === rest);
 

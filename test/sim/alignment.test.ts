@@ -1,6 +1,7 @@
 // CPUs and memory that containers have for themselves: who gets which, what the others are told, what is on disk when, and that restarts,
 // kills and faults give nothing twice.
 import t from 'tap';
+import { podResourceQueries } from '../../src/domain/agent/pod-holdings.js';
 import { readCpuCheckpoint } from '../../src/domain/checkpoints/cpu-checkpoint.js';
 import { parseCpuSet } from '../../src/domain/values/cpu-set.js';
 import type { Container, ResourceList } from '../../src/ports/model/container.js';
@@ -46,6 +47,16 @@ scenario('whole CPUs of a Guaranteed pod are its own, the others keep to the res
   t.equal(told(node, 'a', 'half'), '0,3-7');
   stage.until('the other pod is told', () => told(node, 'shared') === '0,3-7', 5 * second);
   t.match(fileOf(node), { policyName: 'static', defaultCpuSet: '0,3-7' });
+  const holdings = podResourceQueries(node.agent);
+  t.match(holdings.get('default', holdings.list().find(({ name }) => name.startsWith('a'))?.name ?? ''), {
+    containers: [
+      { containerName: 'c', cpus: [1, 2] },
+      { containerName: 'half', cpus: [] },
+    ],
+  });
+  t.equal(holdings.list().length, 2);
+  t.equal(holdings.get('default', 'nobody'), null);
+  t.strictSame(holdings.allocatable(), { cpus: [1, 2, 3, 4, 5, 6, 7], memory: [] });
   t.equal(fileOf(node)?.entries?.get('a')?.get('c'), '1-2');
   node.remove('a.yaml');
   stage.untilGone('a', minute);

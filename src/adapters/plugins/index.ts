@@ -2,4 +2,5 @@
 export * as csiProtocol from './gen/csi-v1.js';
 export * as registrationProtocol from './gen/pluginregistration-v1.js';
 export { GrpcCsiNode } from './grpc-csi-node.js';
+export type { PodResourcesService } from './pod-resources-service.js';
 export { pluginDirectoriesMax, pluginSocketsMax, UnixPluginSockets } from './unix-plugin-sockets.js';

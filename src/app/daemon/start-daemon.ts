@@ -16,6 +16,7 @@ import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runtimeCgroupDriver, validateServices } from '../../adapters/cri/index.js';
 import { hostAddresses, readHost } from '../../adapters/linux/index.js';
+import { podResourceQueries } from '../../domain/agent/pod-holdings.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
 import type { AgentQueries } from '../../ports/inbound/agent-queries.js';
 import type { Resolver } from '../bind-to.js';
@@ -36,6 +37,7 @@ import { nodeFactsOf, readPassingFacts, type SteadyFacts } from './host-node-fac
 import { kubeletSettings, nodeIpsOf, nodeNameOf } from './kubelet-settings.js';
 import { openListener } from './listener.js';
 import { openOomWatch } from './open-oom-watch.js';
+import { openPodResources } from './open-pod-resources.js';
 import { settleProcess } from './own-process.js';
 import { OwnedPods } from './owned-pods.js';
 import { type LivePage, openLivePage } from './page/open-live-page.js';
@@ -262,6 +264,7 @@ class DaemonStart {
     };
     resolver.get(tokens.nodeStats).connect(async () => (await nodeNumbers()).reading());
     const api = await openKubeletApi(this.context, resolver, teardown, nodeName, steady.startup, nodeNumbers);
+    await openPodResources(steady.loaded.options.rootDir, podResourceQueries(resolver.get(tokens.kernel).state.agent), logger, teardown);
     const address = await openListener(this.context, queries, teardown);
     const page = await openLivePage(this.context, resolver, teardown, nodeName, nodeNumbers);
     // A node of a cluster says it by itself.

@@ -1,0 +1,103 @@
+// The service `PodResourcesLister` (v1, and v1alpha1's List) over gRPC: what containers have for themselves, for monitoring agents.
+// Not in the face of this folder, and loaded with `import()`: an agent that nobody asks never pays for the server's library.
+// Invariant: no more is answered than the rate lets through, however many ask.
+import type { Duplex } from 'node:stream';
+import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
+import type { HeldMemory, HeldResources, PodHoldings, PodResourceQueries } from '../../ports/inbound/pod-resources.js';
+import { stopServer } from '../grpc/index.js';
+import { type ContainerMemory, type ContainerResources, type PodResources, PodResourcesListerService } from './gen/podresources-v1.js';
+
+const callsPerSecond = 100;
+const callsAtOnce = 10;
+const stopTimeMs = 500;
+
+const oldService = { list: { ...PodResourcesListerService.list, path: '/v1alpha1.PodResourcesLister/List' } };
+
+/** @param nowMillis a clock that never goes back */
+export class PodResourcesService {
+  private readonly server = new Server();
+  private readonly injector;
+  private tokens = callsAtOnce;
+  private filledAt: number;
+
+  constructor(
+    private readonly queries: PodResourceQueries,
+    private readonly nowMillis: () => number = () => performance.now(),
+  ) {
+    this.filledAt = nowMillis();
+    const list = this.answering(() => ({ podResources: this.queries.list().map(podResources) }));
+    this.server.addService(PodResourcesListerService, {
+      list,
+      getAllocatableResources: this.answering(() => {
+        const { cpus, memory } = this.queries.allocatable();
+        return { devices: [], cpuIds: cpus.map(BigInt), memory: memory.map(containerMemory) };
+      }),
+      get: this.answering(({ podName, podNamespace }: { readonly podName: string; readonly podNamespace: string }) => {
+        const found = this.queries.get(podNamespace, podName);
+        if (found === null) throw new Refusal(status.UNKNOWN, `pod ${podName} in namespace ${podNamespace} not found`);
+        return { podResources: podResources(found) };
+      }),
+    });
+    // Names alone: what else v1 tells, the old one has no fields for.
+    this.server.addService(oldService, { list: this.answering(() => ({ podResources: this.queries.list().map(namesOnly) })) });
+    this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
+  }
+
+  take(connection: Duplex): void {
+    this.injector.injectConnection(connection);
+  }
+
+  close(): Promise<void> {
+    this.injector.destroy();
+    return stopServer(this.server, stopTimeMs);
+  }
+
+  private answering<Request, Reply>(answer: (request: Request) => Reply) {
+    return ({ request }: ServerUnaryCall<Request, Reply>, done: sendUnaryData<Reply>): void => {
+      if (!this.takeToken()) {
+        done({ code: status.RESOURCE_EXHAUSTED, details: 'rejected by rate limit' });
+        return;
+      }
+      try {
+        done(null, answer(request));
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        done({ code: error.code, details: error.message });
+      }
+    };
+  }
+
+  private takeToken(): boolean {
+    const now = this.nowMillis();
+    this.tokens = Math.min(callsAtOnce, this.tokens + ((now - this.filledAt) * callsPerSecond) / 1000);
+    this.filledAt = now;
+    if (this.tokens < 1) return false;
+    this.tokens--;
+    return true;
+  }
+}
+
+class Refusal extends Error {
+  constructor(
+    readonly code: status,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+function podResources({ name, namespace, containers }: PodHoldings): PodResources {
+  return { name, namespace, containers: containers.map(containerResources) };
+}
+
+function namesOnly({ name, namespace, containers }: PodHoldings): PodResources {
+  return { name, namespace, containers: containers.map(({ containerName }) => containerResources({ containerName, cpus: [], memory: [] })) };
+}
+
+function containerResources({ containerName, cpus, memory }: HeldResources): ContainerResources {
+  return { name: containerName, devices: [], cpuIds: cpus.map(BigInt), memory: memory.map(containerMemory), dynamicResources: [] };
+}
+
+function containerMemory({ type, sizeBytes, numaNodes }: HeldMemory): ContainerMemory {
+  return { memoryType: type, size: BigInt(sizeBytes), topology: { nodes: numaNodes.map((ID) => ({ ID: BigInt(ID) })) } };
+}

@@ -1,0 +1,46 @@
+// The socket `pod-resources/kubelet.sock` in the root directory, where monitoring agents ask what containers have for themselves.
+// Invariant: the service is loaded when the first one connects; a socket that can't be had is told, and costs the pods nothing.
+import { rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import type { PodResourcesService } from '../../adapters/plugins/index.js';
+import type { PodResourceQueries } from '../../ports/inbound/pod-resources.js';
+import type { Logger } from '../../ports/outbound/logger.js';
+import type { Teardown } from './teardown.js';
+
+const connectionsMax = 100;
+
+export async function openPodResources(rootDirectory: string, queries: PodResourceQueries, logger: Logger, teardown: Teardown): Promise<void> {
+  const path = join(rootDirectory, 'pod-resources', 'kubelet.sock');
+  const connections = new Set<Socket>();
+  let service: Promise<PodResourcesService> | null = null;
+  const server = createServer((connection) => {
+    connections.add(connection);
+    connection.on('close', () => connections.delete(connection));
+    connection.on('error', () => connection.destroy());
+    service ??= import('../../adapters/plugins/pod-resources-service.js').then((loaded) => new loaded.PodResourcesService(queries));
+    service.then(
+      (ready) => ready.take(connection),
+      (error: unknown) => {
+        logger.log('error', 'Failed to serve pod resources', { err: String(error) });
+        connection.destroy();
+      },
+    );
+  });
+  server.maxConnections = connectionsMax;
+  try {
+    // What an agent that was killed has left.
+    rmSync(path, { force: true });
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve));
+  } catch (error) {
+    logger.log('error', 'Failed to listen to socket while starting pod resources', { path, err: error instanceof Error ? error.message : String(error) });
+    return;
+  }
+  server.on('error', (error) => logger.log('error', 'Failed to serve pod resources', { path, err: error.message }));
+  teardown.add('pod resources', async () => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    await (await service?.catch(() => null))?.close();
+    for (const connection of connections) connection.destroy();
+    await closed;
+  });
+}

@@ -1,0 +1,32 @@
+// What the agent answers to those who watch what containers have for themselves. Answers are of one moment and cost no I/O.
+
+export interface HeldMemory {
+  /** `memory` or `hugepages-<size>`. */
+  readonly type: string;
+  readonly sizeBytes: number;
+  /** NUMA nodes that it is of. */
+  readonly numaNodes: readonly number[];
+}
+
+export interface HeldResources {
+  readonly containerName: string;
+  /** Its own CPUs; empty: it shares. */
+  readonly cpus: readonly number[];
+  readonly memory: readonly HeldMemory[];
+}
+
+export interface PodHoldings {
+  readonly name: string;
+  readonly namespace: string;
+  /** Sidecars, then containers; init containers that end are left out. */
+  readonly containers: readonly HeldResources[];
+}
+
+export interface PodResourceQueries {
+  /** Of pods that are not over. */
+  list(): readonly PodHoldings[];
+  /** null: there is none, or it is over. */
+  get(namespace: string, name: string): PodHoldings | null;
+  /** What containers may get, whether somebody has it or not. */
+  allocatable(): { readonly cpus: readonly number[]; readonly memory: readonly HeldMemory[] };
+}
