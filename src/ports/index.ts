@@ -156,6 +156,7 @@ export type {
   VolumeSetUp,
 } from './outbound/pod-volumes.js';
 export type { GrpcHealthReply, GrpcHealthRequest, HttpGetAnswer, HttpGetRequest, ProbingOperations, TcpAnswer, TcpRequest } from './outbound/probing.js';
+export type { ProjectQuotaOperations, QuotaAssignment, QuotaPlace } from './outbound/project-quotas.js';
 export type { PullRecordFile, PullRecordKind, PullRecordOperations } from './outbound/pull-records.js';
 export type { NodeDockerConfig, PluginRun, RegistryCredentialOperations } from './outbound/registry-credentials.js';
 export type { RuntimeEvent, RuntimeEventSource } from './outbound/runtime-events.js';
