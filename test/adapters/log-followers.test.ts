@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { DirectoryWatches } from '../../src/adapters/container-logs/directory-changes.js';
-import { FewAtOnce } from '../../src/adapters/container-logs/few-at-once.js';
 import { FileLogReader } from '../../src/adapters/container-logs/index.js';
+import { TurnsInOrder } from '../../src/adapters/container-logs/turns-in-order.js';
 import type { LogReadOptions } from '../../src/domain/values/log-read-options.js';
 import type { FileWatchListener } from '../../src/ports/outbound/file-watch.js';
 
@@ -27,31 +27,27 @@ function watch() {
   return { open, changed: (path: string) => listener([{ kind: 'entry', path, name: '0.log', change: 'modified' }]) };
 }
 
-t.test('few at once: places go to those who came first, and come back whatever way they end', async (t) => {
-  const few = new FewAtOnce(2);
-  const begun: number[] = [];
-  const ends: (() => void)[] = [];
-  const runs = Array.from({ length: 5 }, (_, i) =>
-    few.run(async () => {
-      begun.push(i);
-      await new Promise<void>((resolve, reject) => ends.push(i % 2 === 0 ? resolve : () => reject(new Error(`${i}`))));
-      return i;
-    }),
-  );
-  const outcomes = Promise.allSettled(runs);
-  for (let ended = 0; ended < 5; ended++) {
-    while (begun.length < Math.min(5, ended + 2)) await turn();
-    t.same(
-      begun,
-      Array.from({ length: Math.min(5, ended + 2) }, (_, i) => i),
-    );
-    ends[ended]?.();
+t.test('turns in order: at once while there is room, then in the order of asking, in each turn as many', async (t) => {
+  const turns = new TurnsInOrder(2);
+  for (let round = 0; round < 3; round++) {
+    const gone: number[] = [];
+    const asked = Array.from({ length: 7 }, async (_, i) => {
+      await (turns.next() ?? undefined);
+      gone.push(i);
+    });
+    await Promise.resolve();
+    t.same(gone, [0, 1], 'without waiting');
+    let most = 0;
+    while (gone.length < 7) {
+      const before = gone.length;
+      await turn();
+      most = Math.max(most, gone.length - before);
+    }
+    t.same(gone, [0, 1, 2, 3, 4, 5, 6]);
+    t.equal(most <= 4, true, `${most} in one turn`);
+    await Promise.all(asked);
+    for (let i = 0; i < 3; i++) await turn();
   }
-  t.same(
-    (await outcomes).map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : String(outcome.reason))),
-    [0, 'Error: 1', 2, 'Error: 3', 4],
-  );
-  t.equal(await few.run(async () => 'again'), 'again');
 });
 
 t.test('a change that a thousand readers wait for wakes some of them in each turn, in their order', async (t) => {

@@ -3,6 +3,7 @@
 // Invariants: a change between two waits of a reader ends its second at once; a directory that nobody waits for is not watched; of many readers that
 // a change wakes, some are woken in each turn of the event loop, whoever was told first before the others.
 import type { FileWatch, FileWatchEvent, FileWatchListener } from '../../ports/outbound/file-watch.js';
+import { TurnsInOrder } from './turns-in-order.js';
 
 /** A watch that fails more often is not set up again. */
 const failuresMax = 5;
@@ -13,7 +14,7 @@ export class DirectoryWatches {
   private watch: FileWatch | null = null;
   private failures = 0;
   private readonly readers = new Map<string, Set<DirectoryChanges>>();
-  private readonly toWake: DirectoryChanges[] = [];
+  private readonly wakes = new TurnsInOrder(wakesMax);
 
   /** @param open null: there is no watch, readers look by themselves */
   constructor(private readonly open: ((listener: FileWatchListener) => FileWatch) | null) {}
@@ -65,20 +66,10 @@ export class DirectoryWatches {
     }
   }
 
-  /** Wakes them, few in a turn. */
   wakeSoon(reader: DirectoryChanges): void {
     if (reader.isToBeWoken) return;
     reader.isToBeWoken = true;
-    this.toWake.push(reader);
-    if (this.toWake.length === 1) this.wakeSome();
-  }
-
-  private wakeSome(): void {
-    // Those that are told from here on are for the turns to come.
-    setImmediate(() => {
-      for (const reader of this.toWake.splice(0, wakesMax)) reader.wakeUp();
-      if (this.toWake.length > 0) this.wakeSome();
-    });
+    this.wakes.call(() => reader.wakeUp());
   }
 
   private failed(): void {

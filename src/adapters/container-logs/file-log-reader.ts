@@ -5,25 +5,23 @@
 // file and its watch are closed; one turn of the event loop has a bounded share of the work for all readers.
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LogChunk, LogReadOptions } from '../../domain/values/log-read-options.js';
 import { endWholeLines, forgetOpenLines, readWholeLine, startWholeLines, type WholeLineReading, wantsWholeLine } from '../../domain/values/whole-log-lines.js';
 import { nextTailBlock, searchWholeLineTail, startWholeLineTail } from '../../domain/values/whole-log-tail.js';
 import type { FileWatch, FileWatchListener } from '../../ports/outbound/file-watch.js';
 import { PortError } from '../../ports/port-error.js';
-import { turnIsSpent } from '../time/index.js';
 import { type DirectoryChanges, DirectoryWatches } from './directory-changes.js';
-import { FewAtOnce } from './few-at-once.js';
 import { identityOf, LogFile } from './log-file.js';
+import { TurnsInOrder } from './turns-in-order.js';
 
 /** Between two questions whether the container may write more; where no watch tells of changes, the file is looked at, too. */
 const waitMillis = 1_000;
 /** Questions after which the file is looked at, whatever the watch says. */
 const quietMax = 10;
-/** Readers that look at their files at the same time. */
-const looksMax = 64;
-/** Lines after which others get their turn, if it is theirs. */
+/** Lines of one reader that are worked on in one piece. */
 const linesAtOnce = 128;
+/** Pieces, of all readers, in one turn of the event loop. */
+const piecesInTurn = 8;
 
 /** A log as whoever asks for it knows it. */
 export interface ContainerLogFile {
@@ -46,7 +44,7 @@ export interface LogReaderOptions {
 
 export class FileLogReader {
   private readonly watches: DirectoryWatches;
-  private readonly looks = new FewAtOnce(looksMax);
+  private readonly turns = new TurnsInOrder(piecesInTurn);
 
   constructor({ openFileWatch }: LogReaderOptions) {
     this.watches = new DirectoryWatches(openFileWatch);
@@ -57,15 +55,15 @@ export class FileLogReader {
    * given before stays given.
    */
   async *read({ log, options, signal }: LogReadRequest): AsyncGenerator<LogChunk, void, undefined> {
-    const following = options.follow ? new Following(log, this.watches, this.looks, signal) : null;
-    let file = await this.looks.run(() => LogFile.open(log.path));
+    const following = options.follow ? new Following(log, this.watches, signal) : null;
+    let file = await LogFile.open(log.path);
     try {
       const reading = await begin(file, options);
       if (reading.bytesLeft <= 0 || (!options.follow && !wantsWholeLine(reading))) return;
       for (;;) {
         // Asked before what is there is read: what a container wrote before it ended is in the file then.
         const next: Next = following === null ? { kind: 'over' } : await following.look(file);
-        if (yield* restOfFile(file, reading, this.looks, signal)) return;
+        if (yield* restOfFile(file, reading, this.turns, signal)) return;
         if (signal.aborted) return;
         if (next.kind === 'over') break;
         if (next.kind === 'other') {
@@ -94,7 +92,6 @@ class Following {
   constructor(
     private readonly log: ContainerLogFile,
     watches: DirectoryWatches,
-    private readonly looks: FewAtOnce,
     private readonly signal: AbortSignal,
   ) {
     this.changes = watches.changesOf(dirname(log.path));
@@ -102,10 +99,10 @@ class Following {
 
   async look(file: LogFile): Promise<Next> {
     const mayGrow = await this.log.mayGrow();
-    const found = await this.looks.run(() => stat(this.log.path)).catch(() => null);
+    const found = await stat(this.log.path).catch(() => null);
     // Between the move of the old file and the making of the new one there is none.
     if (found !== null && identityOf(found) !== file.identity) {
-      const other = await this.looks.run(() => LogFile.open(this.log.path)).catch(() => null);
+      const other = await LogFile.open(this.log.path).catch(() => null);
       if (other !== null) return { kind: 'other', file: other };
     } else if (found !== null && file.wasTruncatedTo(found.size)) return { kind: 'emptied' };
     return { kind: mayGrow ? 'wait' : 'over' };
@@ -143,12 +140,12 @@ async function begin(file: LogFile, options: LogReadOptions): Promise<WholeLineR
 }
 
 /** Gives what is in the file from here to its end. True: nothing more is wanted. */
-async function* restOfFile(file: LogFile, reading: WholeLineReading, looks: FewAtOnce, signal: AbortSignal): AsyncGenerator<LogChunk, boolean, undefined> {
+async function* restOfFile(file: LogFile, reading: WholeLineReading, turns: TurnsInOrder, signal: AbortSignal): AsyncGenerator<LogChunk, boolean, undefined> {
   for (;;) {
-    const lines = await looks.run(() => file.nextLines());
+    const lines = await file.nextLines();
     if (lines === null || signal.aborted) return false;
     for (let start = 0; start < lines.length || start === 0; start += linesAtOnce) {
-      while (turnIsSpent()) await nextTurn();
+      await (turns.next() ?? undefined);
       const chunks: LogChunk[] = [];
       const isOver = takeLines(lines.slice(start, start + linesAtOnce), reading, chunks);
       yield* joined(chunks);

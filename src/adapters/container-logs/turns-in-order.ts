@@ -1,0 +1,40 @@
+// Lets some of many go on in each turn of the event loop: a thousand followers of logs that a change wakes together would hold it up.
+// Invariant: whoever came first goes on first; nobody waits while a turn has room.
+
+export class TurnsInOrder {
+  private readonly waiting: (() => void)[] = [];
+  /** Of this turn. */
+  private gone = 0;
+  private isArmed = false;
+
+  constructor(private readonly mostInTurn: number) {}
+
+  /** null: go on at once. */
+  next(): Promise<void> | null {
+    if (this.waiting.length === 0 && this.gone < this.mostInTurn) {
+      this.gone++;
+      this.arm();
+      return null;
+    }
+    return new Promise((resolve) => this.call(resolve));
+  }
+
+  /** In one of the turns to come. */
+  call(goOn: () => void): void {
+    this.waiting.push(goOn);
+    this.arm();
+  }
+
+  private arm(): void {
+    if (this.isArmed) return;
+    this.isArmed = true;
+    setImmediate(() => {
+      this.isArmed = false;
+      const now = this.waiting.splice(0, this.mostInTurn);
+      this.gone = now.length;
+      // Else the next one to come would find this turn's places taken for ever.
+      if (now.length > 0) this.arm();
+      for (const goOn of now) goOn();
+    });
+  }
+}
