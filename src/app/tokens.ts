@@ -107,11 +107,12 @@ export const tokens = {
     token<
       Pick<
         KubeletPorts,
-        'podVolumes' | 'volumeMounts' | 'hostPaths' | 'subPaths' | 'pluginSockets' | 'csiNode' | 'csiFiles' | 'blockDevices' | 'projectQuotas' | 'podCertificateKeys'
+        'podVolumes' | 'volumeMounts' | 'hostPaths' | 'subPaths' | 'pluginSockets' | 'csiNode' | 'csiFiles' | 'draPlugin' | 'blockDevices' | 'projectQuotas' | 'podCertificateKeys'
       >
     >('volumePorts'),
   pluginSockets: token('pluginSockets') as PortToken<'pluginSockets'>,
   csiNode: token('csiNode') as PortToken<'csiNode'>,
+  draPlugin: token('draPlugin') as PortToken<'draPlugin'>,
   csiFiles: token('csiFiles') as PortToken<'csiFiles'>,
   blockDevices: token('blockDevices') as PortToken<'blockDevices'>,
   projectQuotas: token('projectQuotas') as PortToken<'projectQuotas'>,

@@ -2,7 +2,7 @@
 import { NodePodCertificateKeys } from '../adapters/certificates/index.js';
 import { LinuxHostPaths } from '../adapters/linux/index.js';
 import { noDirectoryProjects } from '../adapters/native-linux/index.js';
-import { GrpcCsiNode, UnixPluginSockets } from '../adapters/plugins/index.js';
+import { GrpcCsiNode, GrpcDraPlugin, UnixPluginSockets } from '../adapters/plugins/index.js';
 import { FileBlockDevices, FileCsiFiles, FilePodVolumes, FileProjectQuotas, FileSubPaths, FileVolumeMounts, mountHelperDirectories } from '../adapters/storage/index.js';
 import { pluginRegistrationDirectory } from '../domain/values/pod-directories.js';
 import type { Binder } from './bind-to.js';
@@ -31,7 +31,7 @@ export function bindVolumes(bind: Binder): void {
     teardown.add('plugin sockets', () => sockets.close());
     return sockets;
   });
-  bind.to(tokens.csiNode, [], () => new GrpcCsiNode());
+  bindPluginCalls(bind);
   bind.to(tokens.csiFiles, [tokens.configuration, tokens.teardown], ({ options }, teardown) => {
     const files = FileCsiFiles.open({ rootDirectory: options.rootDir });
     teardown.add('files of CSI volumes', () => files.close());
@@ -57,11 +57,12 @@ export function bindVolumes(bind: Binder): void {
       tokens.pluginSockets,
       tokens.csiNode,
       tokens.csiFiles,
+      tokens.draPlugin,
       tokens.blockDevices,
       tokens.projectQuotas,
       tokens.podCertificateKeys,
     ],
-    (podVolumes, volumeMounts, hostPaths, subPaths, pluginSockets, csiNode, csiFiles, blockDevices, projectQuotas, podCertificateKeys) => ({
+    (podVolumes, volumeMounts, hostPaths, subPaths, pluginSockets, csiNode, csiFiles, draPlugin, blockDevices, projectQuotas, podCertificateKeys) => ({
       podVolumes,
       volumeMounts,
       hostPaths,
@@ -69,9 +70,15 @@ export function bindVolumes(bind: Binder): void {
       pluginSockets,
       csiNode,
       csiFiles,
+      draPlugin,
       blockDevices,
       projectQuotas,
       podCertificateKeys,
     }),
   );
+}
+
+function bindPluginCalls(bind: Binder): void {
+  bind.to(tokens.csiNode, [], () => new GrpcCsiNode());
+  bind.to(tokens.draPlugin, [], () => new GrpcDraPlugin());
 }

@@ -57,6 +57,7 @@ export type {
   PodStatus,
   VolumeMountStatus,
 } from './model/pod-status.js';
+export type { DeviceAllocationResult, ResourceClaim } from './model/resource-claim.js';
 export type { ListedContainer, ListedPod, ListedSandbox, RuntimeListing } from './model/runtime-listing.js';
 export type {
   AnnotatedPreStop,
@@ -117,6 +118,7 @@ export type {
 } from './outbound/container-runtime.js';
 export type { CsiFileOperations, StagedCsiVolume } from './outbound/csi-files.js';
 export type { AtEndpoint, CsiCapability, CsiNodeInfo, CsiNodeOperations, CsiStaging, CsiTexts, CsiVolumeStats } from './outbound/csi-node.js';
+export type { DraCall, DraClaimName, DraDevice, DraPluginOperations } from './outbound/dra-plugin.js';
 export type { EventRecord, EventSinkOperations } from './outbound/event-sink.js';
 export type { FileChange, FileWatch, FileWatchEvent, FileWatchInterest, FileWatchListener } from './outbound/file-watch.js';
 export type { FilesystemUsage, FilesystemUsageOperations } from './outbound/filesystem-usage.js';

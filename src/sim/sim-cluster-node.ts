@@ -5,6 +5,7 @@ import { type AlignmentSettings, noAlignmentPolicies } from '../domain/agent/ali
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
 import { defaultSettings } from '../domain/agent/settings.js';
 import { cpuCheckpointName } from '../domain/checkpoints/cpu-checkpoint.js';
+import { draCheckpointName } from '../domain/checkpoints/dra-checkpoint.js';
 import { memoryCheckpointName } from '../domain/checkpoints/memory-checkpoint.js';
 import { nodeFacts } from '../domain/containers/default-node-facts.js';
 import { outputText, type RecordedStep } from '../domain/kernel/flight-recorder.js';
@@ -79,7 +80,8 @@ function alignmentOf(options: SimClusterOptions, { machine, stateFiles }: SimHos
 function freshAgent(name: string, options: SimClusterOptions, host: SimHostState): KubeletState {
   const inCluster = options.node !== undefined;
   const alignment = alignmentOf(options, host);
-  const agent = { ...defaultSettings, apiserver: inCluster, alignment, ...options.settings, nodeName: name, runtimeTellsChanges: options.runtimeTellsChanges === true };
+  const dra = options.claims === true ? { checkpoint: host.stateFiles.get(draCheckpointName) ?? null } : null;
+  const agent = { ...defaultSettings, apiserver: inCluster, alignment, dra, ...options.settings, nodeName: name, runtimeTellsChanges: options.runtimeTellsChanges === true };
   const source = { nodeName: name, preventApiReferences: true, checkPeriod: options.fileCheckPeriod ?? defaultFileCheckPeriod };
   const fileSource = { ...source, path: manifestDirectory };
   const urlSource = options.manifestUrl === undefined ? null : { ...source, url: options.manifestUrl, headers: {} };

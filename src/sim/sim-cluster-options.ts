@@ -36,6 +36,8 @@ export interface SimClusterOptions {
   readonly machine?: SimMachineShape;
   /** The nodes have resource managers with these policies; else containers are given nothing for themselves. */
   readonly alignment?: Partial<AlignmentPolicies>;
+  /** The nodes prepare claims for devices; their agents have to take plugins (`settings.takesPlugins`) for any driver to come. */
+  readonly claims?: boolean;
   /** In force from the start, on every node. */
   readonly faults?: readonly FaultRule[];
   /** How often the manifest directory is listed, whatever its watch says. */

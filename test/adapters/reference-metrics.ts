@@ -51,7 +51,6 @@ export const leftOut: readonly Difference[] = [
   ['disabled_metrics_total', 'no family can be switched off'],
   ['hidden_metrics_total', 'no family is hidden'],
   ['workqueue_*', 'work is not queued by a library: one machine decides, and its queues are bounded in ARCHITECTURE.md'],
-  ['dra_*', notActing],
   ['force_cleaned_failed_volume_*', 'volumes of a killed agent are taken down by the same operations as others, and counted there'],
   ['kubelet_orphan_pod_cleaned_volumes*', 'volumes of pods that nobody knows are taken down by the same operations as others, and counted there'],
   ['kubelet_topology_manager_admission_duration_ms', 'a decision of the machine takes no time that it knows of'],
@@ -132,6 +131,7 @@ export const notRecorded: readonly string[] = [
 /** Nobody else's. */
 export const ours: readonly Difference[] = [
   ['kubelet_cpu_manager_allocation_per_numa', 'the reference has it as soon as a container has CPUs of its own; the recorded node had none'],
+  ['dra_grpc_operations_duration_seconds', 'the reference has it as soon as a DRA driver is called; the recorded node had none'],
   ['csi_operations_seconds', 'the reference has it as soon as a CSI driver is called; the recorded node had none'],
   ['kubelet_ts_*', 'what only this agent has: its addon, notices that were lost, events that were dropped'],
   ['nodejs_*', goRuntime],

@@ -215,7 +215,10 @@ export const entrySamples: Readonly<Record<string, () => unknown[]>> = {
     { kind: 'NeverVerifyAllowlistedImages', allowlist: ['a/*'] },
     9,
   ],
-  newAgentState: () => [{ ...domain.defaultSettings, alignment }, domain.nodeFacts({ swap: { behavior: 'NoSwap', bytes: 1, controllerAvailable: true } })],
+  newAgentState: () => [
+    { ...domain.defaultSettings, alignment, dra: { checkpoint: null } },
+    domain.nodeFacts({ swap: { behavior: 'NoSwap', bytes: 1, controllerAvailable: true } }),
+  ],
   newCrashLoopBackoff: () => [5_000_000],
   newImagePullBackoff: () => [],
   newKubeletState: () => [kubeletSettings, domain.nodeFacts({ runtimeHandlers: [{ name: '', recursiveReadOnlyMounts: true, userNamespaces: true }] })],

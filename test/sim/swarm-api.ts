@@ -9,6 +9,7 @@ import { ApiWorld } from './api-world.js';
 import { Dice } from './dice.js';
 import { withOwnCpus } from './swarm-alignment.js';
 import { SwarmCertificates, withCertificate } from './swarm-certificates.js';
+import { SwarmClaims } from './swarm-claims.js';
 import type { SwarmCoverage } from './swarm-coverage.js';
 import { SwarmObjects, withObjects } from './swarm-objects.js';
 import type { SwarmOptions } from './swarm-options.js';
@@ -27,18 +28,21 @@ export class SwarmApi {
   readonly wanted = new Map<string, WantedApiPod>();
   private readonly objects: SwarmObjects;
   private readonly certificates: SwarmCertificates;
+  /** null: the nodes have no claims for devices. */
+  private readonly claims: SwarmClaims | null;
   /** null: the nodes take no plugins. */
   private readonly storage: SwarmStorage | null;
   private version = 0;
 
   constructor(
     private readonly cluster: SimCluster,
-    private readonly options: Pick<SwarmOptions, 'aligned' | 'probed' | 'plugins' | 'pressed' | 'apiFaults' | 'files'>,
+    private readonly options: Pick<SwarmOptions, 'aligned' | 'claims' | 'probed' | 'plugins' | 'pressed' | 'apiFaults' | 'files'>,
   ) {
     this.world = new ApiWorld(cluster, { ok: () => true }).look();
     this.objects = new SwarmObjects(cluster);
     this.certificates = new SwarmCertificates(cluster);
     this.storage = options.plugins ? new SwarmStorage(cluster) : null;
+    this.claims = options.claims ? new SwarmClaims(cluster) : null;
     cluster.apiserver.setFaults(options.apiFaults, cluster.now, true);
   }
 
@@ -56,6 +60,10 @@ export class SwarmApi {
     }
     if (this.storage !== null && dice.chance(0.15)) {
       this.storage.act(node, dice);
+      return;
+    }
+    if (this.claims !== null && dice.chance(0.1)) {
+      this.claims.act(node, dice);
       return;
     }
     if (dice.chance(0.15)) {
@@ -108,9 +116,11 @@ export class SwarmApi {
     const simple = this.options.aligned ? withOwnCpus(probed, new Dice(this.version, 'CPUs')) : probed;
     const key = `${name} ${this.version}`;
     const dressed = withCertificate(withObjects(simple, new Dice(file, `objects of ${key}`)), new Dice(file, `certificate of ${key}`));
-    const pod = this.storage === null ? dressed : withStorage(dressed, node.name, new Dice(file, `storage of ${key}`));
+    const stored = this.storage === null ? dressed : withStorage(dressed, node.name, new Dice(file, `storage of ${key}`));
+    const pod = this.claims?.withClaims(stored, node.name, new Dice(file, `claims of ${key}`)) ?? stored;
     this.objects.admit(pod);
     const created = this.world.createPod({ ...pod, metadata: { ...pod.metadata, name } }, node.name);
+    this.claims?.schedule();
     this.wanted.set(name, { pod, expected, uid: created.metadata.uid ?? '', node: node.name });
   }
 
@@ -122,6 +132,7 @@ export class SwarmApi {
     this.objects.restore();
     relieve(this.cluster);
     this.storage?.restore();
+    this.claims?.restore();
   }
 
   removeAll(): void {
@@ -151,7 +162,12 @@ export class SwarmApi {
   }
 
   private shownDifferences(node: SimClusterNode, uid: string, pod: Pod): string[] {
-    return [...this.objects.differences(node, uid, pod), ...this.certificates.differences(node, uid, pod), ...(this.storage?.differences(node, uid, pod) ?? [])];
+    return [
+      ...this.objects.differences(node, uid, pod),
+      ...this.certificates.differences(node, uid, pod),
+      ...(this.storage?.differences(node, uid, pod) ?? []),
+      ...(this.claims?.differences(node, uid, pod) ?? []),
+    ];
   }
 
   problems(): string[] {

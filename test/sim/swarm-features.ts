@@ -23,6 +23,7 @@ const features: Readonly<Record<string, (spec: Spec) => boolean>> = {
   requests: some(({ resources }) => resources?.requests !== undefined && resources.limits === undefined),
   limits: some(({ resources }) => resources?.limits !== undefined),
   'CPUs of its own': some(({ resources }) => ['1', '2'].includes(resources?.limits?.cpu ?? '')),
+  'claim for devices': ({ resourceClaims = [] }) => resourceClaims.length > 0,
   'stop signal': some(({ lifecycle }) => lifecycle?.stopSignal !== undefined),
   'grace of a probe': some(({ livenessProbe, startupProbe }) => (livenessProbe ?? startupProbe)?.terminationGracePeriodSeconds !== undefined),
   'variable from a file': some(({ env = [] }) => env.some(({ valueFrom }) => valueFrom?.fileKeyRef !== undefined)),

@@ -8,6 +8,7 @@ import { Dice } from './dice.js';
 import { ms, second } from './sim-pods.js';
 import { alignedCluster, alignmentOperations } from './swarm-alignment.js';
 import { apiFaultRules } from './swarm-api-faults.js';
+import { claimOperations } from './swarm-claims.js';
 import { sandboxedClass } from './swarm-pods.js';
 import { evictionSettings } from './swarm-pressure.js';
 
@@ -33,6 +34,8 @@ export interface SwarmOptions {
   readonly probed: boolean;
   /** Containers may have CPUs of their own. */
   readonly aligned: boolean;
+  /** DRA drivers register, and pods use claims. */
+  readonly claims: boolean;
 }
 
 const limited = ['runtime.version', 'runtime.status', 'runtime.listPods', 'runtime.inspectPod', 'sandboxes.run', 'sandboxes.stop', 'sandboxes.remove'] as const;
@@ -73,6 +76,8 @@ export const hangingOperations: readonly string[] = [
   ...measuring,
   'podCertificateKeys.generate',
   'containers.updateResources',
+  'draPlugin.prepare',
+  'draPlugin.unprepare',
 ];
 /** Those without one, which hang as long as a server of files does that is away for minutes. */
 const hangingMounts: readonly string[] = ['podVolumes.*', 'volumeMounts.*', 'hostPaths.*', 'subPaths.*'];
@@ -107,8 +112,10 @@ export function swarmOptions(seed: number): SwarmOptions {
   const pressed = inCluster && new Dice(seed, 'pressed').chance(0.5);
   const projectQuotas = new Dice(seed, 'quotas').chance(0.5);
   const aligned = new Dice(seed, 'aligned').chance(0.4);
+  const claims = plugins && new Dice(seed, 'claims').chance(0.6);
   const cluster = {
     seed,
+    claims,
     ...(aligned ? alignedCluster(new Dice(seed, 'machine')) : {}),
     nodes,
     settings: {
@@ -135,6 +142,7 @@ export function swarmOptions(seed: number): SwarmOptions {
       ...(pressed ? faultRules(new Dice(seed, 'measuring'), measuring, rareIntensities) : []),
       ...(projectQuotas ? faultRules(new Dice(seed, 'quotas at fault'), quotaOperations, rareIntensities) : []),
       ...(aligned ? faultRules(new Dice(seed, 'aligning'), alignmentOperations) : []),
+      ...(claims ? faultRules(new Dice(seed, 'claiming'), claimOperations, rareIntensities) : []),
       ...(plugins ? faultRules(new Dice(seed, 'plugins'), pluginOperations, rareIntensities) : []),
     ],
   };
@@ -152,6 +160,7 @@ export function swarmOptions(seed: number): SwarmOptions {
     apiFaults: inCluster ? apiFaultRules(new Dice(seed, 'apiserver')) : [],
     probed,
     aligned,
+    claims,
   };
 }
 

@@ -7,6 +7,7 @@ import { Dice } from './dice.js';
 import { minute, second } from './sim-pods.js';
 import { alignmentLeftovers, misplaced, withOwnCpus } from './swarm-alignment.js';
 import { SwarmApi } from './swarm-api.js';
+import { claimLeftovers } from './swarm-claims.js';
 import type { SwarmCoverage } from './swarm-coverage.js';
 import { type SwarmOptions, swarmOptions } from './swarm-options.js';
 import { envFileName, envFileVolume, type SwarmPod, swarmPod, withProbesAndHooks } from './swarm-pods.js';
@@ -265,6 +266,7 @@ function leftovers(node: SimClusterNode): string[] {
     'pods that are waited for': agent.awaitingStatus.size,
     'inherited pods': agent.inherited.size,
     ...alignmentLeftovers(agent),
+    ...claimLeftovers(node),
     'mounts of volumes': host.state.volumeMounts.size,
     'project quotas': projectsLeft(node),
     'maps of devices': host.state.blockMaps.size,

@@ -11,6 +11,12 @@ const pullSeconds = [1, 5, 10, 20, 30, 60, 120, 180, 240, 300, 360, 480, 600, 90
 const statusSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 20, 30, 45, 60];
 const storageSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
 
+/** As Go works them out, to the last digit. */
+const draSeconds = [
+  ...[0.1, 0.1534127404634391, 0.23535468936502524, 0.36106407876409946, 0.5539182980610752, 0.849781240983936, 1.303672689737678, 1.9999999999999993],
+  ...[3.0682548092687805, 4.7070937873005025, 7.221281575281985, 11.078365961221499, 16.995624819678714, 26.07345379475354, 39.99999999999997],
+];
+
 const httpLabels = ['long_running', 'method', 'path', 'server_type'] as const;
 const labelled = ['access_mode', 'volume_plugin'] as const;
 const claimLabels = ['namespace', 'persistentvolumeclaim'] as const;
@@ -105,6 +111,9 @@ export const kubeletFamilies = {
   kubernetes_feature_enabled: gauge('Feature gates and whether they are on.', ['name', 'stage'], 'BETA'),
   registered_metrics_total: counter('Families that are registered, by stability.', ['deprecated_version', 'stability_level'], 'BETA'),
   csi_operations_seconds: histogram('Duration of calls of CSI drivers.', storageSeconds, ['driver_name', 'grpc_status_code', 'method_name', 'migrated']),
+  dra_grpc_operations_duration_seconds: histogram('Duration of calls of DRA drivers.', draSeconds, ['driver_name', 'grpc_status_code', 'method_name']),
+  dra_operations_duration_seconds: histogram('Duration of preparing and unpreparing the claims of a pod.', draSeconds, ['is_error', 'operation_name']),
+  dra_resource_claims_in_use: gauge('Claims for devices that are prepared, by driver.', ['driver_name']),
   reconstruct_volume_operations_errors_total: counter('Volumes that an earlier agent left, and that are not known again.'),
   reconstruct_volume_operations_total: counter('Volumes that an earlier agent left.'),
   storage_operation_duration_seconds: histogram('Duration of operations on volumes.', storageSeconds, ['migrated', 'operation_name', 'status', 'volume_plugin']),

@@ -4,6 +4,7 @@ import { appArmorDisabled } from '../../domain/admission/node-support.js';
 import { parseSysctlAllowlist, safeSysctlNames } from '../../domain/admission/sysctl-gate.js';
 import type { AlignmentSettings } from '../../domain/agent/alignment-state.js';
 import type { KubeletSettings } from '../../domain/agent/kubelet.js';
+import type { AgentSettings } from '../../domain/agent/settings.js';
 import type { ChangeDetection } from '../../domain/api-data/object-manager.js';
 import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
@@ -38,7 +39,7 @@ export function kubeletSettings(
   runtimeTellsChanges: boolean,
   node: NodeSettings | null,
   credentialProviders: readonly CredentialProvider[],
-  host: { readonly userNamespaces: UserNamespaceSettings; readonly apparmorEnabled: boolean; readonly alignment: AlignmentSettings },
+  host: { readonly userNamespaces: UserNamespaceSettings; readonly apparmorEnabled: boolean; readonly alignment: AlignmentSettings; readonly dra: AgentSettings['dra'] },
 ): KubeletSettings {
   const { configuration: c, options, gates } = loaded;
   const manifests = { nodeName, preventApiReferences: featureEnabled(gates, 'PreventStaticPodAPIReferences') };
@@ -77,6 +78,7 @@ export function kubeletSettings(
       cgroupsPerQos: c.cgroupsPerQOS,
       takesPlugins: true,
       alignment: host.alignment,
+      dra: host.dra,
     },
     node,
     fileSource: c.staticPodPath === '' ? null : { ...manifests, path: c.staticPodPath, checkPeriod: micros(takenPeriod(c, 'fileCheckFrequency')) },

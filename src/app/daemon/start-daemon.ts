@@ -31,6 +31,7 @@ import { credentialProvidersOf } from './credential-providers.js';
 import type { DaemonContext } from './daemon-context.js';
 import { makeDataDirectories, pluginDirectories } from './data-directories.js';
 import { labelPluginDirectories } from './directory-labels.js';
+import { draSettings } from './dra-start.js';
 import { FlightRecorder } from './flight-record.js';
 import { podsOnHost, strangers, strangersRefusal, uidsOfManifests, uidsOnHost } from './foreign-pods.js';
 import { nodeFactsOf, readPassingFacts, type SteadyFacts } from './host-node-facts.js';
@@ -149,7 +150,9 @@ class DaemonStart {
     const userNamespaces = await userNamespaceRange(configuration, environment);
     const managerPorts = { machine: this.resolver.get(tokens.machine), stateFiles: this.resolver.get(tokens.stateFiles), runtime: this.resolver.get(tokens.runtime) };
     const alignment = await alignmentSettings(loaded, startup, managerPorts, calling());
-    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, node, credentialProviders, { userNamespaces, apparmorEnabled: host.apparmorEnabled, alignment });
+    const dra = await draSettings(managerPorts.stateFiles, calling());
+    const managers = { userNamespaces, apparmorEnabled: host.apparmorEnabled, alignment, dra };
+    const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, node, credentialProviders, managers);
     const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, cpuCount: Math.max(1, onlineCount(host.onlineCpus)) };
     const passing = readPassingFacts(configuration.resolvConf, hostAddresses());
     this.container.add((bind) => {

@@ -18,7 +18,7 @@ import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.j
 import type { Turn } from '../kernel/machine.js';
 import type { CsiView } from '../plugins/csi-view.js';
 import type { ActuatedResources } from '../pod-sync/container-resize.js';
-import type { PinningOfPods, RangesOfPods, SyncContext, SyncSettings, VolumesOfPods } from '../pod-sync/sync-context.js';
+import type { ClaimsOfPods, PinningOfPods, RangesOfPods, SyncContext, SyncSettings, VolumesOfPods } from '../pod-sync/sync-context.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 import { isPodTerminationRequested } from '../pod-workers/queries.js';
 import { podQosClass } from '../qos/qos-class.js';
@@ -28,6 +28,7 @@ import type { VolumeContext } from '../volume-manager/volume-kind.js';
 import type { AgentState } from './agent-state.js';
 import { pinningOfPods } from './alignment.js';
 import { ownNode, servicesOf } from './api-state.js';
+import { claimsOfPods } from './claims.js';
 import { uidOf } from './pod-index.js';
 import { setPrepared } from './prepared-pods.js';
 import { rangesOfPods } from './user-namespace-ranges.js';
@@ -127,6 +128,10 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   get pinning(): PinningOfPods {
     this.pinned ??= pinningOfPods(this.state);
     return this.pinned;
+  }
+
+  get claims(): ClaimsOfPods | null {
+    return claimsOfPods(this);
   }
 
   get nodeName(): string {

@@ -16,6 +16,7 @@
 // | images         | the image manager         | container starts, image collection     |
 // | eviction       | the eviction loop         | admission, the Node's conditions       |
 // | alignment      | admission, the managers   | container starts, CPU sets, state files |
+// | dra            | claim tasks               | pod operations, container starts       |
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -26,6 +27,7 @@ import type { PluginSocketsChanged } from '../../ports/outbound/plugin-sockets.j
 import { newCrashLoopBackoff } from '../backoff/crash-loop-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
 import type { NodeFacts } from '../containers/node-facts.js';
+import { type DraManager, startDraManager } from '../dra-manager/dra-state.js';
 import { type ImageManagerState, newImageManagerState } from '../images/image-manager-state.js';
 import { assert } from '../kernel/assert.js';
 import type { OomKill } from '../oom/oom-parser.js';
@@ -177,6 +179,8 @@ export interface AgentState {
   readonly logRotation: LogRotationState;
   /** null: containers are given nothing for themselves, and no state is kept of it. */
   readonly alignment: AlignmentState | null;
+  /** null: this node has no claims for devices. */
+  readonly dra: DraManager | null;
   /** Containers whose removal by the deletor is under way. */
   readonly deleting: Set<string>;
   /** Pods that could not be run for want of a feature were told so; once a message. */
@@ -222,6 +226,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     eviction: newEviction(),
     logRotation: newLogRotation(),
     alignment: settings.alignment === null ? null : alignmentOf(settings.alignment),
+    dra: settings.dra === null ? null : draOf(settings.dra.checkpoint),
     deleting: new Set(),
     toldMissing: new Map(),
     startedAt: 0,
@@ -234,6 +239,12 @@ function alignmentOf(settings: AlignmentSettings): AlignmentState {
   const started = startAlignment(settings);
   assert(started.ok, started.ok ? '' : started.error);
   return started.state;
+}
+
+function draOf(checkpoint: string | null): DraManager {
+  const started = startDraManager(checkpoint);
+  assert(started.ok, started.ok ? '' : started.error);
+  return started.manager;
 }
 
 /** What comes to the agent from outside, besides answers. */

@@ -1,6 +1,7 @@
 // The agent of one node as a machine: routes events, answers and wake-ups to its parts, then lets the periodic parts plan.
 // The parts are functions over one state; their order here is the order of the contract.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { draFileAddress } from '../dra-manager/dra-state.js';
 import { credentialPluginMachine, imageMachine, imageStoreAddress } from '../images/image-context.js';
 import { imageReplied } from '../images/image-manager.js';
 import { askForImages, credentialPluginReplied, imageStoreReplied, startImageStore } from '../images/image-store.js';
@@ -30,6 +31,8 @@ import {
 import { apiReplied, apiSaw, apiWoken, beginApiObjects } from './api-objects.js';
 import { apiParts } from './api-owners.js';
 import { beginCgroupLook, cgroupLookReplied, planCgroupLook } from './cgroup-look.js';
+import { planClaimFile, takeClaimReply } from './claim-upkeep.js';
+import { claimsAddress } from './claims.js';
 import { beginCollection, collectionReplied, planCollection } from './collection.js';
 import { cpuReconcileAddress, cpuUpdateMachine, cpuUpdateReplied, planCpuReconcile } from './cpu-reconcile.js';
 import { deletorReplied } from './dead-containers.js';
@@ -84,6 +87,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       planStatusWrites(context);
       planCpuReconcile(context);
       planStateFiles(context);
+      planClaimFile(context);
     },
   };
 }
@@ -215,7 +219,7 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
       orphanReplied(context, key, reply);
       return;
     default:
-      if (!takeVolumeReply(context, reply) && !takePluginReply(context, reply)) upkeepReplied(context, reply);
+      if (!takeVolumeReply(context, reply) && !takePluginReply(context, reply) && !takeClaimReply(context, reply)) upkeepReplied(context, reply);
   }
 }
 
@@ -263,6 +267,7 @@ function woken(context: AgentContext, { address }: Wake): void {
       syncPods(context, [address.key]);
       return;
     case syncLoopAddress.machine:
+    case claimsAddress.machine:
       drain(context);
       return;
     case 'pod':
@@ -326,6 +331,7 @@ function wokenForAll(context: AgentContext, machine: string): boolean {
     // Looked at by the end of each step.
     case stateFileMachine:
     case cpuReconcileAddress.machine:
+    case draFileAddress.machine:
       return true;
     case imageStoreAddress.machine:
       askForImages(context);

@@ -17,6 +17,7 @@ import { isTerminalPhase } from '../status/phase.js';
 import { podFullName } from '../values/pod-references.js';
 import { isActive } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
+import { unprepareOrphans } from './claims.js';
 import { letGo } from './ended-pods.js';
 import { orphanGraceSeconds } from './inherited-pods.js';
 import { deleteOrphanMirrors } from './mirror-pods.js';
@@ -99,6 +100,7 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   const runningUids = new Set(running.map(({ uid }) => uid));
   removeDirectories(context, known, runningUids);
   releaseOrphanRanges(state, known, runningUids);
+  unprepareOrphans(context, known, runningUids);
   deleteOrphanMirrors(context);
   for (const pod of state.pods.pods.values()) {
     if (known.has(uidOf(pod)) || state.admission.pending.has(uidOf(pod)) || !isActive(state, pod) || !isAlignedAnew(context, pod)) continue;

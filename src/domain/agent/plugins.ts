@@ -10,6 +10,7 @@ import { csiDriverChanged, csiDriversChanged } from '../volume-manager/csi-volum
 import type { AgentContext } from './agent-context.js';
 import { watchObjects } from './api-objects.js';
 import { cachedObject } from './api-state.js';
+import { draDriverChanged } from './claims.js';
 
 const reflector = 'csidrivers';
 const resource = { group: 'storage.k8s.io', version: 'v1', plural: reflector };
@@ -65,6 +66,7 @@ function contextOf(context: AgentContext): PluginContext {
     hasApi: context.state.api !== null,
     allocatablePeriod: (name) => csiViewOf(context).driverObject(name).object?.spec.nodeAllocatableUpdatePeriodSeconds ?? null,
     allocatableUpdated: (name) => allocatableUpdated(context.state.volumes, name, context),
+    draDriverChanged: context.state.dra === null ? null : () => draDriverChanged(context),
     driverChanged: (name) => csiDriverChanged(context.state.volumes, name, context),
   };
 }

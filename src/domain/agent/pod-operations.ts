@@ -97,6 +97,7 @@ function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation
       return [
         { kind: 'kill', kill: beginPodKill(run.pod, run.status, operation.gracePeriodSeconds, context) },
         { kind: 'verify', phase: 'ask' },
+        { kind: 'claims', to: 'unprepare', begun: false },
       ];
     }
     case 'syncTerminatingRuntimePod':
@@ -129,7 +130,7 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
     context.event(pod, null, 'Warning', 'NetworkNotReady', run.failure);
     return [];
   }
-  const missing = missingFeature(pod);
+  const missing = missingFeature(pod, state.dra !== null);
   if (missing !== null) {
     run.failure = missing.message;
     if (state.toldMissing.get(run.uid) !== missing.message) context.event(pod, null, 'Warning', missing.reason, missing.message);
@@ -157,6 +158,7 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
 function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[]): void {
   const { state, turn } = context;
   state.runs.delete(run.uid);
+  context.claims?.leave(run.uid);
   turn.wakeAt({ machine: 'pod', key: run.uid }, null);
   runFinished(state.workers, run.uid, conclude(context, run), turn.now, effects);
   // Of what a failed call has left, a container that never ran, no runtime need tell. One that is polled shows it within a second.
@@ -191,7 +193,8 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
         // Whoever waits for the end of a pod that only the runtime knows sees it there.
         return run.operation.op === 'syncTerminatingRuntimePod' ? { ...result, postSync: true } : result;
       }
-      if (error.cancelled) return result;
+      // Its containers are dead.
+      if (error.cancelled || run.steps[0]?.kind === 'claims') return result;
       context.event(run.pod, null, 'Warning', 'FailedKillPod', `error killing pod: ${error.message}`);
       return { ...result, error: { ...error, message: `error killing terminating pod: ${error.message}` } };
     }

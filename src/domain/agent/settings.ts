@@ -61,6 +61,8 @@ export interface AgentSettings {
   readonly userNamespaces: UserNamespaceSettings;
   /** Whether pods get cgroups of their own. */
   readonly cgroupsPerQos: boolean;
+  /** The node's claims for devices, from the state file of the agent before (null: there was none). null: pods that use claims can't run here. */
+  readonly dra: { readonly checkpoint: string | null } | null;
   /** Plugins may register at the node. */
   readonly takesPlugins: boolean;
   /** How CPUs and memory are given to containers for themselves; null: they aren't. The settings are such that `startAlignment` takes them. */
@@ -95,6 +97,7 @@ export const defaultSettings: AgentSettings = {
   podCidr: '',
   userNamespaces: defaultUserNamespaces,
   cgroupsPerQos: true,
+  dra: null,
   takesPlugins: false,
   alignment: null,
 };

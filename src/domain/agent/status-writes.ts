@@ -20,6 +20,7 @@ import { podFullNameOf } from '../values/pod-references.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
 import { cachedObject } from './api-state.js';
+import { hasClaims } from './claims.js';
 
 /** Pods whose status is being written side by side; more wait. */
 const maxWrites = 8;
@@ -96,7 +97,7 @@ function begin(context: AgentContext, uid: string, write: StatusWrite): void {
   const isNewMirror = watched !== null && aim(write, watched) && isMirrorPod(watched);
   const record = isNewMirror ? heldToApi(known, watched.status ?? {}, turn.now) : known;
   if (record !== known) replaceRecord(state, uid, known, record);
-  const step = nextWriteStep(write, { record, watched, couldHaveRunningContainers: couldHaveRunningContainers(state.workers, uid), now: turn.now });
+  const step = nextWriteStep(write, { record, watched, couldHaveRunningContainers: couldHaveRunningContainers(state.workers, uid) || hasClaims(state, uid), now: turn.now });
   if (step.do === 'nothing' || watched === null) {
     if (watched !== null) sent(state, uid, write, record.version);
     return;

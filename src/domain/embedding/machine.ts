@@ -18,6 +18,7 @@ import type { ManifestPods } from '../pod-sources/manifest-pods.js';
 import * as manifests from '../pod-sources/manifest-pods.js';
 import { alignmentShape } from './alignment-shape.js';
 import { resourceListShape } from './api-object-shapes.js';
+import { draShape } from './dra-shape.js';
 import { checkArgument, dictionaryOf, expected, flag, integer, isRecord, listOf, measured, nullable, oneOf, recordOf, type Shape, someMap, text, wholeNumber } from './shape.js';
 
 const duration = wholeNumber(1, Number.MAX_SAFE_INTEGER);
@@ -45,7 +46,8 @@ const settingsFields = {
   ...{ runtimeRequestTimeout: duration, relistPeriod: duration, runtimeTellsChanges: flag, syncFrequency: duration, maxContainerRestartPeriod: nullable(duration) },
   containerGc: recordOf({ minAge: integer, maxPerPodContainer: integer, maxContainers: integer }),
   ...{ logRotation: nullable(rotationShape), images: imagesShape, imageGc: imageGcShape, podCidr: text, userNamespaces: userNamespacesShape, cgroupsPerQos: flag },
-  ...{ alignment: nullable(alignmentShape), takesPlugins: flag, appArmorProblem: nullable(text), podLevelResources: flag, declaredFeatures: nullable(listOf(text)) },
+  ...{ alignment: nullable(alignmentShape), dra: nullable(draShape), takesPlugins: flag, appArmorProblem: nullable(text), podLevelResources: flag },
+  declaredFeatures: nullable(listOf(text)),
 };
 const settingsShape = recordOf({ ...settingsFields, sources: listOf(oneOf(['api', 'file', 'http'])) });
 const factsFields: Readonly<Record<Exclude<keyof NodeFacts, 'memoryQos' | 'swap'>, Shape>> = {

@@ -4,6 +4,7 @@
 // |---------|-------------------------------------------------------------------|---------------------|
 // | sockets | each registration socket, and how far its registration is         | the plugin manager  |
 // | drivers | CSI drivers that can be called, and where                         | the plugin manager  |
+// | draPlugins | plugins of DRA drivers that can be called, and where           | the plugin manager  |
 // | jobs    | what the node's API objects are still to be told, in order        | the CSINode keeper  |
 //
 // Invariant: a driver is in `drivers` only while the socket that brought it is registered, or is about to be.
@@ -33,6 +34,14 @@ export interface CsiDriverRecord {
   readonly version: string;
 }
 
+/** A plugin of a DRA driver. */
+export interface DraPluginRecord {
+  readonly name: string;
+  readonly endpoint: string;
+  /** The registration socket that brought it. */
+  readonly socket: string;
+}
+
 /** What the Node and the CSINode are to say of a driver. */
 export interface CsiNodeEntry {
   readonly nodeId: string;
@@ -60,6 +69,8 @@ export interface PluginManager {
   readonly sockets: Map<string, PluginRecord>;
   /** By name. */
   readonly drivers: Map<string, CsiDriverRecord>;
+  /** The newest last. */
+  readonly draPlugins: DraPluginRecord[];
   /** The first is being worked on. */
   readonly jobs: CsiNodeJob[];
   /** Drivers whose count of volumes is being read anew. */
@@ -83,6 +94,7 @@ export function newPluginManager(): PluginManager {
   return {
     sockets: new Map(),
     drivers: new Map(),
+    draPlugins: [],
     jobs: [],
     counting: new Set(),
     csiNode: 'unknown',

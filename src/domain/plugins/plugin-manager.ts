@@ -11,7 +11,7 @@
 // | refused    | its time comes, or the socket is gone or another one    | info, or leaving                                  |
 // | leaving    | the Node and the CSINode don't say it any more          | forgotten, or info of the new socket              |
 //
-// Only CSI drivers are taken; device plugins and DRA drivers are told that there is no handler for them.
+// A DRA driver is said of by no object: it goes from info to notify. Device plugins are told that there is no handler for them.
 import type { Micros } from '../../ports/micros.js';
 import type { CsiNodeInfo } from '../../ports/outbound/csi-node.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -21,6 +21,7 @@ import { microsPerSecond } from '../values/time.js';
 import { type AllocatableContext, allocatableEnded, allocatableRead, allocatableSlot, planAllocatable, updateAllocatable } from './csi-allocatable.js';
 import { addCsiNodeJob, csiNodeReplied, type KeeperContext } from './csi-node-keeper.js';
 import { csiVersionOf } from './csi-versions.js';
+import { draPluginProblem, draType, removeDraPlugin } from './dra-plugins.js';
 import { type CsiNodeJob, csiNodeAddress, type PluginManager, type PluginRecord, pluginMachine, pluginScanAddress } from './plugin-manager-state.js';
 
 /** The dialling and the answer of GetInfo. */
@@ -42,6 +43,8 @@ const csiType = 'CSIPlugin';
 export interface PluginContext extends AllocatableContext {
   /** A CSI driver can be called from now on, or can't any more. */
   driverChanged(name: string): void;
+  /** A DRA driver can be called from now on, or can't any more; null: there are none on this node. */
+  readonly draDriverChanged: ((name: string) => void) | null;
 }
 
 export function scanPlugins(manager: PluginManager, { turn }: PluginContext): void {
@@ -108,6 +111,11 @@ function settle(manager: PluginManager, record: PluginRecord, context: PluginCon
   if (record.seen === record.identity || (record.phase !== 'registered' && record.phase !== 'refused')) return;
   const name = record.info?.name ?? '';
   record.phase = 'leaving';
+  const draDriver = removeDraPlugin(manager, record.path);
+  if (draDriver !== null) {
+    context.turn.log('info', 'DRA driver plugin deregistered', { driver: draDriver, socket: record.path });
+    context.draDriverChanged?.(draDriver);
+  }
   if (manager.drivers.get(name)?.socket !== record.path) {
     left(manager, record, context);
     return;
@@ -162,6 +170,13 @@ function counted(manager: PluginManager, record: PluginRecord | undefined, path:
 function known(manager: PluginManager, record: PluginRecord, info: PluginInfo | null, context: PluginContext): void {
   record.info = info;
   const { type = '', name = '', endpoint = '', supportedVersions = [] } = info ?? {};
+  if (type === draType && context.draDriverChanged !== null) {
+    const draPlugin = { name, endpoint: endpoint === '' ? record.path : endpoint, socket: record.path };
+    const problem = draPluginProblem(manager, name, draPlugin.endpoint, supportedVersions);
+    if (problem === null) manager.draPlugins.push(draPlugin);
+    tell(record, problem === null ? null : `RegisterPlugin error -- ${problem}`, context);
+    return;
+  }
   if (type !== csiType) {
     tell(record, `RegisterPlugin error -- no handler registered for plugin type: ${type} at socket ${record.path}`, context);
     return;
@@ -267,14 +282,19 @@ function notified(manager: PluginManager, record: PluginRecord, failure: string 
   if (failure !== null) {
     // The driver may not know that it is registered: it is asked to say it anew.
     if (manager.drivers.get(name)?.socket === record.path) manager.drivers.delete(name);
+    removeDraPlugin(manager, record.path);
     refused(manager, record, `RegisterPlugin error -- failed to set registration status at socket ${record.path}, err: ${failure}`, context);
     return;
   }
   record.phase = 'registered';
   record.delay = 0;
-  planAllocatable(record, context);
-  context.turn.log('info', 'Register new plugin', { driver: name, endpoint: manager.drivers.get(name)?.endpoint ?? '' });
-  context.driverChanged(name);
+  const draPlugin = manager.draPlugins.find(({ socket }) => socket === record.path);
+  context.turn.log('info', 'Register new plugin', { driver: name, endpoint: (draPlugin ?? manager.drivers.get(name))?.endpoint ?? '' });
+  if (draPlugin !== undefined) context.draDriverChanged?.(name);
+  else {
+    planAllocatable(record, context);
+    context.driverChanged(name);
+  }
   settle(manager, record, context);
 }
 

@@ -266,9 +266,15 @@ function create(start: ContainerStart, run: SyncRun, context: SyncContext): numb
     end(start, run, 'PreCreateHookError', pinning.message, context);
     return 0;
   }
+  const cdiDevices = context.claims?.cdiDevices(run.pod, start.container) ?? { ok: true, value: [] };
+  if (!cdiDevices.ok) {
+    fail(start, run, 'CreateContainerConfigError', cdiDevices.message, context);
+    return 0;
+  }
   start.phase = 'create';
   start.cpus = pinning.cpus;
-  const request = { ...requestOf(start, run, context), exclusiveCpus: pinning.liftsQuota, pinned: pinning.resources };
+  const devices = { cdiDevices: cdiDevices.value };
+  const request = { ...requestOf(start, run, context), devices, exclusiveCpus: pinning.liftsQuota, pinned: pinning.resources };
   return createWith(request, start, run, context);
 }
 

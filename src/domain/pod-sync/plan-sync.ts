@@ -2,6 +2,7 @@
 // ephemeral containers, init containers, regular containers.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
+import { usesClaims } from '../dra-manager/pod-claims.js';
 import { isRestartingAll } from '../status/restart-all.js';
 import { newContainerStart } from './container-start-state.js';
 import { newImageVolumePulls } from './image-volumes.js';
@@ -29,6 +30,7 @@ export function planSync(run: SyncRun, context: SyncContext): SyncStep[] {
   const steps = actions.killPod ? killPodSteps(run, actions, context) : killContainerSteps(run, actions, context);
   if (!mayStartContainers(actions)) return steps;
   steps.push({ kind: 'remove', containers: oldInitContainers(pod, status, actions), phase: 'ask' });
+  if (actions.createSandbox && usesClaims(pod)) steps.push({ kind: 'claims', to: 'prepare', begun: false });
   if (pod.spec.hostUsers === false) steps.push({ kind: 'userNamespace', fresh: actions.createSandbox });
   if (actions.createSandbox) steps.push({ kind: 'sandbox', attempt: actions.attempt, phase: 'run', sandboxId: '' });
   const starts = startSteps(pod, actions);

@@ -88,6 +88,22 @@ export interface PinningOfPods {
   created(pod: Pod, container: Container, cpus: CpuSet): void;
 }
 
+export type ClaimProgress = { readonly kind: 'waiting' } | { readonly kind: 'done'; readonly error: string | null };
+
+/** Claims for devices. Whoever waits for them goes on when they are done. */
+export interface ClaimsOfPods {
+  /** False: what was begun earlier for the pod isn't over, and nothing was begun. */
+  prepare(pod: Pod): boolean;
+  /** As `prepare`. */
+  unprepare(uid: string): boolean;
+  /** Of what was begun; its end is told once. */
+  progress(uid: string): ClaimProgress;
+  /** Names of the devices that the container has of its pod's claims. */
+  cdiDevices(pod: Pod, container: Container): { readonly ok: true; readonly value: readonly string[] } | { readonly ok: false; readonly message: string };
+  /** Nobody waits for the pod's claims any more. */
+  leave(uid: string): void;
+}
+
 export interface SyncContext {
   readonly turn: Turn<AgentOperations>;
   readonly settings: SyncSettings;
@@ -98,6 +114,8 @@ export interface SyncContext {
   readonly volumes: VolumesOfPods;
   readonly userNamespaces: RangesOfPods;
   readonly pinning: PinningOfPods;
+  /** null: this node has no claims. */
+  readonly claims: ClaimsOfPods | null;
   readonly crashLoop: KeyedBackoff;
   /** Newest probe results by container id. */
   readonly probeResults: { readonly liveness: ReadonlyMap<string, ProbeResult>; readonly startup: ReadonlyMap<string, ProbeResult> };

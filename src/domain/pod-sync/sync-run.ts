@@ -31,6 +31,8 @@ export type SyncStep =
   | { readonly kind: 'plan' }
   | { readonly kind: 'kill'; readonly kill: PodKill }
   | { readonly kind: 'remove'; readonly containers: readonly ContainerToRemove[]; phase: 'ask' | 'logs' | 'containers' | 'done' }
+  /** Waits until the pod's claims are prepared, or are not any more. `begun`: that was asked for. */
+  | { readonly kind: 'claims'; readonly to: 'prepare' | 'unprepare'; begun: boolean }
   /** Has the ids of the pod's user namespace on disk before anything is made with them. `fresh`: for a sandbox that is to be made. */
   | { readonly kind: 'userNamespace'; readonly fresh: boolean }
   | { readonly kind: 'sandbox'; readonly attempt: number; phase: 'run' | 'inspect' | 'done' | 'failed'; sandboxId: string }

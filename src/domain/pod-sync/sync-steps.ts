@@ -5,6 +5,7 @@ import type { Reply } from '../kernel/machine.js';
 import { containerLogPath, legacyLogSymlink } from '../values/log-paths.js';
 import { podReferenceTextOf } from '../values/pod-references.js';
 import { errorOfResults, failed, succeeded } from './action-result.js';
+import { awaitClaims } from './claim-steps.js';
 import { applyContainerStartReply, askForImageAhead, decideContainerStart, isStartWaiting, leaveStartImage } from './container-start.js';
 import { decideImageVolumes } from './image-volumes.js';
 import { planSync } from './plan-sync.js';
@@ -34,6 +35,8 @@ export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): 
       return decideKill(step.kill, run, context);
     case 'remove':
       return decideRemove(step, run, context);
+    case 'claims':
+      return awaitClaims(step, run, context);
     case 'userNamespace':
       return decideUserNamespace(step.fresh, run, context);
     case 'sandbox':
@@ -94,6 +97,7 @@ export function applyStepReply(step: SyncStep, run: SyncRun, reply: Reply<AgentO
     case 'plan':
     case 'imageVolumes':
     case 'volumes':
+    case 'claims':
     case 'unmount':
       return;
     default:

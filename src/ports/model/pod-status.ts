@@ -76,7 +76,7 @@ export interface PodStatus {
   readonly ephemeralContainerStatuses?: readonly ContainerStatus[];
   readonly qosClass?: string;
   readonly resize?: string;
-  readonly resourceClaimStatuses?: readonly Readonly<Record<string, unknown>>[];
+  readonly resourceClaimStatuses?: readonly { readonly name: string; readonly resourceClaimName?: string }[];
   readonly extendedResourceClaimStatus?: {
     readonly resourceClaimName: string;
     readonly requestMappings?: readonly { readonly containerName: string; readonly resourceName: string; readonly requestName: string }[];

@@ -17,6 +17,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   pluginSockets: { scan: true, info: true, notify: true },
   csiNode: { info: true, capabilities: true, stage: true, publish: true, unpublish: true, unstage: true, expand: true, stats: true },
   csiFiles: { prepare: true, read: true, staged: true, remove: true, prepareDevice: true, removeDevice: true },
+  draPlugin: { prepare: true, unprepare: true },
   blockDevices: { mark: true, map: true, unmap: true, users: true },
   projectQuotas: { assign: true, clear: true, usage: true },
   podCertificateKeys: { generate: true },

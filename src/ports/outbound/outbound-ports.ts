@@ -6,6 +6,7 @@ import type { ContainerLogOperations } from './container-logs.js';
 import type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from './container-runtime.js';
 import type { CsiFileOperations } from './csi-files.js';
 import type { CsiNodeOperations } from './csi-node.js';
+import type { DraPluginOperations } from './dra-plugin.js';
 import type { EventSinkOperations } from './event-sink.js';
 import type { FilesystemUsageOperations } from './filesystem-usage.js';
 import type { MachineOperations } from './machine.js';
@@ -35,6 +36,7 @@ export interface OutboundOperations {
   readonly pluginSockets: PluginSocketOperations;
   readonly csiNode: CsiNodeOperations;
   readonly csiFiles: CsiFileOperations;
+  readonly draPlugin: DraPluginOperations;
   readonly blockDevices: BlockDeviceOperations;
   readonly projectQuotas: ProjectQuotaOperations;
   readonly podCertificateKeys: PodCertificateKeyOperations;

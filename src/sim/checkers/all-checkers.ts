@@ -4,6 +4,7 @@ import { apiPodOutlivesContainers } from './api-pod-outlives-containers.js';
 import { apiStatusGoesForward } from './api-status-goes-forward.js';
 import { apiWritesOwnPods } from './api-writes-own-pods.js';
 import { type AnyChecker, anyChecker } from './checker.js';
+import { claimsOutliveContainers } from './claims-outlive-containers.js';
 import { criticalPodsAreSpared } from './critical-pods-are-spared.js';
 import { devicesOutliveMounts } from './devices-outlive-mounts.js';
 import { directoriesOutliveMounts } from './directories-outlive-mounts.js';
@@ -31,6 +32,7 @@ export const allCheckers: readonly AnyChecker[] = [
   anyChecker(noCommandAfterStop),
   anyChecker(sandboxOutlivesContainers),
   anyChecker(volumesOutliveContainers),
+  anyChecker(claimsOutliveContainers),
   anyChecker(directoriesOutliveMounts),
   anyChecker(devicesOutliveMounts),
   anyChecker(staticPodsTakeTurns),

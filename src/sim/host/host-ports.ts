@@ -4,6 +4,7 @@ import type { BlockDeviceOperations } from '../../ports/outbound/block-devices.j
 import type { ContainerLogOperations } from '../../ports/outbound/container-logs.js';
 import type { CsiFileOperations } from '../../ports/outbound/csi-files.js';
 import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
+import type { DraPluginOperations } from '../../ports/outbound/dra-plugin.js';
 import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
 import type { FilesystemUsageOperations } from '../../ports/outbound/filesystem-usage.js';
 import type { MachineOperations } from '../../ports/outbound/machine.js';
@@ -25,6 +26,7 @@ export interface HostPorts {
   readonly pluginSockets: PluginSocketOperations;
   readonly csiNode: CsiNodeOperations;
   readonly csiFiles: CsiFileOperations;
+  readonly draPlugin: DraPluginOperations;
   readonly blockDevices: BlockDeviceOperations;
   readonly projectQuotas: ProjectQuotaOperations;
   readonly podCertificateKeys: PodCertificateKeyOperations;

@@ -1,6 +1,7 @@
 // What a simulated host keeps for the agent, as plain data: it can be cloned, hashed and written down.
 import type { Micros } from '../../ports/micros.js';
 import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
+import type { DraClaimName, DraDevice, DraPluginOperations } from '../../ports/outbound/dra-plugin.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
 import type { HostPathKind } from '../../ports/outbound/pod-volumes.js';
 import type { NodeDockerConfig } from '../../ports/outbound/registry-credentials.js';
@@ -64,7 +65,9 @@ export interface SimPlugin {
   /** By volume: the bytes that it was last grown to. */
   readonly sizes: Map<string, number>;
   /** What its next calls of a name fail with, the first one first. */
-  readonly failures: { readonly call: keyof CsiNodeOperations; readonly kind: PortErrorKind; readonly message: string }[];
+  readonly failures: { readonly call: keyof CsiNodeOperations | keyof DraPluginOperations; readonly kind: PortErrorKind; readonly message: string }[];
+  /** Of a DRA driver: what it says of claims with these names. */
+  readonly claimErrors: Map<string, string>;
   /** What it was told of its registration last; null: nothing yet. */
   told: { readonly registered: boolean; readonly error: string } | null;
 }
@@ -99,6 +102,10 @@ export interface SimHostState {
   /** By registration socket. */
   readonly plugins: Map<string, SimPlugin>;
   pluginStarts: number;
+  /** By DRA driver: the claims that it has prepared, by uid. */
+  readonly draClaims: Map<string, Map<string, DraClaimName>>;
+  /** By a claim's name: the devices that its driver gives it. */
+  readonly draDevices: Map<string, readonly DraDevice[]>;
   /** By the place that a CSI volume is mounted at. */
   readonly csiFiles: Map<string, { readonly data: string | null; readonly isMade: boolean }>;
   /** By the file that it is bound to: the device. */
@@ -141,6 +148,8 @@ export function emptyHostState(): SimHostState {
     volumeMounts: new Map(),
     plugins: new Map(),
     pluginStarts: 0,
+    draClaims: new Map(),
+    draDevices: new Map(),
     csiFiles: new Map(),
     blockMaps: new Map(),
     projectQuotas: { isSupported: true, projects: new Map() },

@@ -30,6 +30,7 @@ export class SimCsi {
       topology: {},
       capabilities: ['STAGE_UNSTAGE_VOLUME'],
       failures: [],
+      claimErrors: new Map<string, string>(),
       sizes: new Map<string, number>(),
     };
     const made: SimPlugin = { ...defaults, ...plugin, identity: String(starts), told: null };
@@ -159,7 +160,8 @@ export class SimCsi {
     throw new HostRefusal('unavailable', `rpc error: code = Unavailable desc = ${cause}`);
   }
 
-  private called(endpoint: string, call: keyof CsiNodeOperations): SimPlugin {
+  /** The plugin that a call comes to, unless the call fails. */
+  called(endpoint: string, call: SimPlugin['failures'][number]['call']): SimPlugin {
     const plugin = this.pluginAt(endpoint);
     const at = plugin.failures.findIndex((failure) => failure.call === call);
     const [failure] = at < 0 ? [] : plugin.failures.splice(at, 1);

@@ -15,6 +15,7 @@ import { HostRefusal } from './refusal.js';
 import { isBlockDeviceRequest, SimBlockDevices } from './sim-block-devices.js';
 import { SimContainerLogs } from './sim-container-logs.js';
 import { SimCsi } from './sim-csi.js';
+import { isDraRequest, SimDra } from './sim-dra.js';
 import { SimImageFiles } from './sim-image-files.js';
 import { SimMachine } from './sim-machine.js';
 import { podsDiskBytes, type SimRunningPod, simNodeStats } from './sim-node-stats.js';
@@ -58,6 +59,7 @@ const hostPorts: ReadonlySet<string> = new Set([
     'pluginSockets',
     'csiNode',
     'csiFiles',
+    'draPlugin',
     'blockDevices',
     'projectQuotas',
     'podCertificateKeys',
@@ -78,6 +80,7 @@ export class SimHost {
   readonly subPaths: SimSubPaths;
   readonly volumeMounts: SimVolumeMounts;
   readonly csi: SimCsi;
+  readonly dra: SimDra;
   readonly blockDevices: SimBlockDevices;
   readonly projectQuotas: SimProjectQuotas;
   readonly logs: SimPodLogs;
@@ -101,6 +104,7 @@ export class SimHost {
     this.volumes = new SimPodVolumes(state, this.settings, this.subPaths);
     this.volumeMounts = new SimVolumeMounts(state, this.settings);
     this.csi = new SimCsi(state, this.settings);
+    this.dra = new SimDra(state, this.csi);
     this.blockDevices = new SimBlockDevices(state, this.settings);
     this.projectQuotas = new SimProjectQuotas(state);
     this.logs = new SimPodLogs(state, this.settings);
@@ -132,6 +136,7 @@ export class SimHost {
 
   private answer(asked: AnyRequest, now: Micros): unknown {
     if (isBlockDeviceRequest(asked)) return this.blockDevices.answer(asked);
+    if (isDraRequest(asked)) return this.dra.answer(asked);
     if (isProjectQuotaRequest(asked)) return this.projectQuotas.answer(asked);
     switch (asked.op) {
       case 'podDirectories.prepare':

@@ -4,6 +4,7 @@ import type { KubeletMachine, KubeletState, SimCluster } from '../../../src/sim/
 import { minute, podOf, second } from '../sim-pods.js';
 import { plantedAlignmentBugs } from './planted-alignment-bugs.js';
 import { plantedApiBugs } from './planted-api-bugs.js';
+import { plantedClaimBugs } from './planted-claim-bugs.js';
 import { plantedCsiBugs } from './planted-csi-bugs.js';
 import { isReplyTo, plantAddress, planted } from './planted-machine.js';
 import { plantedVolumeBugs } from './planted-volume-bugs.js';
@@ -125,13 +126,21 @@ function replaceSlowly(cluster: SimCluster): void {
 }
 
 /** Of worlds with an apiserver, and nodes of its cluster that take plugins. */
-export const plantedWorld = { seed: 1, apiserver: {}, node: {}, settings: { takesPlugins: true }, alignment: { cpuManagerPolicy: 'static', reservation: { cpu: '1' } } };
+export const plantedWorld = {
+  seed: 1,
+  apiserver: {},
+  node: {},
+  settings: { takesPlugins: true },
+  claims: true,
+  alignment: { cpuManagerPolicy: 'static', reservation: { cpu: '1' } },
+};
 
 export const plantedBugs: readonly PlantedBug[] = [
   ...plantedApiBugs,
   ...plantedVolumeBugs,
   ...plantedCsiBugs,
   ...plantedAlignmentBugs,
+  ...plantedClaimBugs,
   { name: 'takes running containers for ended ones', checker: 'one-live-container', agent: misreadsStates, play: runAndRemove },
   { name: 'revives what has ended', checker: 'terminated-stays-down', agent: revivesTheDead, play: runAndRemove },
   { name: 'grows the grace period', checker: 'grace-only-shrinks', agent: growsGrace, play: runAndRemove },

@@ -6,6 +6,7 @@ import type { KubeletEvent, KubeletOperations, KubeletState } from '../../../dom
 import type { Input, Output } from '../../../domain/kernel/kernel.js';
 import type { Reply } from '../../../domain/kernel/machine.js';
 import type { Micros } from '../../../ports/micros.js';
+import { ObservedClaims } from './observed/observed-claims.js';
 import { ObservedImages } from './observed/observed-images.js';
 import { ObservedNode } from './observed/observed-node.js';
 import { ObservedOperations } from './observed/observed-operations.js';
@@ -31,7 +32,15 @@ export class AgentObserver {
     const watched = { metrics, state };
     const pods = new ObservedPods(watched);
     const node = new ObservedNode(watched);
-    const parts = [new ObservedOperations(watched), pods, new ObservedImages(watched), new ObservedProbes(watched), new ObservedVolumes(watched), node];
+    const parts = [
+      new ObservedOperations(watched),
+      pods,
+      new ObservedImages(watched),
+      new ObservedProbes(watched),
+      new ObservedVolumes(watched),
+      new ObservedClaims(watched),
+      node,
+    ];
     this.watching = { metrics, state, pods, node, parts };
   }
 

@@ -37,6 +37,7 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt 
     ...diskReadings([...agent.pods.pods.values()], diskUsage),
     ...imageReadings(agent),
     ...alignmentReadings(agent),
+    ...claimReadings(agent),
     ['kubelet_pleg_last_seen_seconds', {}, Math.floor((agent.pleg.lastRelist ?? 0) / 1e6)],
     ['kubelet_pleg_discard_events', {}, agent.pleg.discardedEvents],
     ['kubelet_first_network_pod_start_sli_duration_seconds', {}, observer.pods?.firstNetworkPodSeconds ?? 0],
@@ -45,6 +46,14 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt 
     ...(observer.isRuntimeOld ? [['kubelet_cri_losing_support', { version: '1.37.0' }, 1] as const] : []),
     ...processReadings(),
   ];
+}
+
+function claimReadings({ dra }: AgentState): readonly KubeletReading[] {
+  if (dra === null) return [];
+  const counts = new Map<string, number>();
+  for (const { drivers } of dra.claims.values()) for (const driver of drivers.keys()) counts.set(driver, (counts.get(driver) ?? 0) + 1);
+  const perDriver = [...counts].map(([driver, count]) => ['dra_resource_claims_in_use', { driver_name: driver }, count] as const);
+  return [['dra_resource_claims_in_use', { driver_name: '<any>' }, dra.claims.size], ...perDriver];
 }
 
 function alignmentReadings({ alignment }: AgentState): readonly KubeletReading[] {

@@ -78,6 +78,7 @@ function namesOf(pod: Pod, resource: string): readonly (string | undefined)[] {
       return [
         ...(pod.spec.resourceClaims ?? []).map((claim) => claim.resourceClaimName),
         ...((pod.status?.resourceClaimStatuses ?? []) as readonly { readonly resourceClaimName?: string }[]).map((claim) => claim.resourceClaimName),
+        pod.status?.extendedResourceClaimStatus?.resourceClaimName,
       ];
     default:
       return [];

@@ -28,7 +28,7 @@ const csiMethods = {
 } as const;
 
 /** As gRPC names them in Go. */
-const grpcCodes: Readonly<Record<PortErrorKind, string>> = {
+export const grpcCodes: Readonly<Record<PortErrorKind, string>> = {
   cancelled: 'Canceled',
   unknown: 'Unknown',
   'invalid-argument': 'InvalidArgument',

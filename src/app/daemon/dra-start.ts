@@ -1,0 +1,16 @@
+// What claims for devices start from: the state file of the agent before. One that can't be read is a reason not to start, which a person has to look at:
+// without it claims that drivers have prepared would never be unprepared.
+import type { AgentSettings } from '../../domain/agent/settings.js';
+import { draCheckpointName } from '../../domain/checkpoints/dra-checkpoint.js';
+import { startDraManager } from '../../domain/dra-manager/dra-state.js';
+import type { Call } from '../../ports/operation.js';
+import type { OutboundPorts } from '../../ports/outbound/outbound-ports.js';
+import { StartRefusal } from './start-refusal.js';
+
+/** @throws StartRefusal */
+export async function draSettings(stateFiles: OutboundPorts['stateFiles'], call: Call): Promise<NonNullable<AgentSettings['dra']>> {
+  const checkpoint = await stateFiles.read({ name: draCheckpointName }, call);
+  const started = startDraManager(checkpoint);
+  if (!started.ok) throw new StartRefusal(`failed to run Kubelet: ${started.error}`);
+  return { checkpoint };
+}

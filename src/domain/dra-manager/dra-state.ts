@@ -1,0 +1,124 @@
+// What is known of claims on this node: which are prepared (or may be), for which pods, and what is being done about them.
+//
+// Invariants: a claim is in `claims`, with the pod, and on disk, before a driver is asked to prepare it, and leaves it only after all its drivers have
+// unprepared it; a claim is worked on by one task at a time.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { ResourceClaim } from '../../ports/model/resource-claim.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { type ClaimDevice, type ClaimState, draCheckpointName, readDraCheckpoint, writeDraCheckpoint } from '../checkpoints/dra-checkpoint.js';
+import type { Turn } from '../kernel/machine.js';
+import { byCodeUnits } from '../values/text-order.js';
+import type { UsedClaim } from './pod-claims.js';
+
+export interface ClaimRecord {
+  readonly uid: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly podUids: Set<string>;
+  /** Driver -> what it has prepared. */
+  readonly drivers: Map<string, readonly ClaimDevice[]>;
+  /** By this agent. What an earlier one did is asked for again when a sandbox is made. */
+  prepared: boolean;
+  /** The pod whose task works on it; null: none. */
+  lockedBy: string | null;
+}
+
+/** One pod's claims being prepared or unprepared. */
+export interface DraTask {
+  readonly kind: 'prepare' | 'unprepare';
+  readonly podUid: string;
+  readonly namespace: string;
+  /** null: only its uid is known. */
+  readonly pod: Pod | null;
+  phase: 'read' | 'lock' | 'save' | 'call' | 'saveEnd' | 'done';
+  readonly wanted: readonly UsedClaim[];
+  /** As far as they were read, in the order of `wanted`; null: not yet. */
+  readonly found: (ResourceClaim | { readonly problem: string } | null)[];
+  /** Keys of the claims it holds. */
+  locked: readonly string[];
+  /** Driver -> the claims it is asked about, and its answer. */
+  readonly calls: Map<string, DraTaskCall>;
+  /** Of the file that has to be on disk before it goes on. */
+  revision: number;
+  error: string | null;
+}
+
+export interface DraTaskCall {
+  readonly claims: readonly ClaimRecord[];
+  answered: boolean;
+  error: string | null;
+}
+
+export interface DraFile {
+  /** Of the claims; raised by each change that is to be on disk. */
+  revision: number;
+  savedRevision: number;
+  /** What is being written; null: nothing. */
+  writing: number | null;
+  failures: number;
+  retryAt: Micros | null;
+}
+
+export interface DraManager {
+  /** By `<namespace>/<name>`. */
+  readonly claims: Map<string, ClaimRecord>;
+  /** By pod uid. */
+  readonly tasks: Map<string, DraTask>;
+  /** Pods whose claims could not be prepared when it was tried last. */
+  readonly failedPods: Set<string>;
+  readonly file: DraFile;
+}
+
+/** What the work on claims needs around it. */
+export interface DraContext {
+  readonly turn: Turn<AgentOperations>;
+  readonly hasApi: boolean;
+  /** Where the driver is called; null: it isn't registered. */
+  driverEndpoint(driver: string): string | null;
+  /** A pod's task is over. */
+  taskEnded(task: DraTask): void;
+}
+
+export const draTaskMachine = 'dra-task';
+export const draFileAddress = { machine: 'dra-file', key: '' } as const;
+
+/** @param text of the state file of the agent before; null: there was none */
+export function startDraManager(text: string | null): { readonly ok: true; readonly manager: DraManager } | { readonly ok: false; readonly error: string } {
+  const file: DraFile = { revision: text === null ? 1 : 0, savedRevision: 0, writing: null, failures: 0, retryAt: null };
+  const manager: DraManager = { claims: new Map(), tasks: new Map(), failedPods: new Set(), file };
+  if (text === null) return { ok: true, manager };
+  const read = readDraCheckpoint(text);
+  if (!read.ok)
+    return { ok: false, error: `failed to create claimInfo cache: error calling GetOrCreate() on checkpoint state: failed to get checkpoint ${draCheckpointName}: ${read.error}` };
+  for (const { claimUid, claimName, namespace, podUids, drivers } of read.value) {
+    manager.claims.set(claimKey(namespace, claimName), {
+      uid: claimUid,
+      name: claimName,
+      namespace,
+      podUids: new Set(podUids),
+      drivers: new Map([...drivers].map(([driver, devices]) => [driver, devices ?? []])),
+      prepared: false,
+      lockedBy: null,
+    });
+  }
+  return { ok: true, manager };
+}
+
+export function claimKey(namespace: string, name: string): string {
+  return `${namespace}/${name}`;
+}
+
+/** Keys of the claims that are kept for the pod. */
+export function claimsKeptFor({ claims }: DraManager, podUid: string): readonly string[] {
+  return [...claims].flatMap(([key, { podUids }]) => (podUids.has(podUid) ? [key] : []));
+}
+
+/** What the state file is to say. */
+export function draFileText({ claims }: DraManager): string {
+  const sorted = [...claims.keys()].sort(byCodeUnits).map((key): ClaimState => {
+    const { uid, name, namespace, podUids, drivers } = claims.get(key) as ClaimRecord;
+    return { claimUid: uid, claimName: name, namespace, podUids: [...podUids], drivers };
+  });
+  return writeDraCheckpoint(sorted).content;
+}

@@ -1,0 +1,250 @@
+// Prepares the claims of a pod before its sandbox is made, and unprepares them after its containers are dead.
+//
+// | phase   | waits for                                      | then                                                                  |
+// |---------|------------------------------------------------|-----------------------------------------------------------------------|
+// | read    | the claims from the API (prepare alone)        | lock, or done with what is wrong with one                             |
+// | lock    | tasks that work on one of its claims           | its pod is noted with them, or taken off those that others have too   |
+// | save    | the state file (prepare alone)                 | call; done when all are prepared already                              |
+// | call    | the drivers, each asked once for all its claims | saveEnd; done with the first error                                   |
+// | saveEnd | the state file                                 | done                                                                  |
+//
+// A pod of which nothing is left to be done has no task. A task that failed is begun anew by whoever wants its end: what was done is done again, which
+// drivers stand. Invariant: whatever a task ends with, it holds no claim afterwards.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { ResourceClaim } from '../../ports/model/resource-claim.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { assert } from '../kernel/assert.js';
+import type { Reply } from '../kernel/machine.js';
+import { microsPerSecond } from '../values/time.js';
+import { type ClaimRecord, claimKey, claimsKeptFor, type DraContext, type DraManager, type DraTask, draTaskMachine } from './dra-state.js';
+import { takePrepared, takeUnprepared } from './driver-answers.js';
+import { claimProblem, driversOf, usedClaims } from './pod-claims.js';
+
+const callTimeout: Micros = 45 * microsPerSecond;
+const readTimeout: Micros = 30 * microsPerSecond;
+const resource = { group: 'resource.k8s.io', version: 'v1', plural: 'resourceclaims' } as const;
+
+/** The pod may have no task that isn't over. */
+export function beginPrepare(manager: DraManager, pod: Pod, context: DraContext): void {
+  const used = usedClaims(pod);
+  const wanted = used.ok ? used.value : [];
+  const task = newTask(manager, 'prepare', pod.metadata.uid ?? '', pod.metadata.namespace ?? '', pod, wanted);
+  if (!used.ok) end(manager, task, used.message, context);
+  else if (wanted.length === 0) end(manager, task, null, context);
+  else if (!context.hasApi) end(manager, task, `fetch ResourceClaim ${wanted[0]?.name}: this kubelet has no apiserver`, context);
+  else {
+    for (const [at, { name }] of wanted.entries()) {
+      const request = { client: 'main', resource, namespace: task.namespace, name, resourceVersion: null } as const;
+      context.turn.ask('apiReader.get', { machine: draTaskMachine, key: task.podUid }, `read/${at}`, request, readTimeout);
+    }
+  }
+}
+
+/** The pod may have no task that isn't over. */
+export function beginUnprepare(manager: DraManager, podUid: string, context: DraContext): void {
+  const task = newTask(manager, 'unprepare', podUid, '', null, []);
+  task.phase = 'lock';
+  advance(manager, task, context);
+}
+
+function newTask(manager: DraManager, kind: DraTask['kind'], podUid: string, namespace: string, pod: Pod | null, wanted: DraTask['wanted']): DraTask {
+  assert((manager.tasks.get(podUid)?.phase ?? 'done') === 'done', 'a pod has work on its claims already', podUid);
+  const found = wanted.map(() => null);
+  const task: DraTask = { kind, podUid, namespace, pod, phase: 'read', wanted, found, locked: [], calls: new Map(), revision: 0, error: null };
+  // The newest is the last to be given a claim.
+  manager.tasks.delete(podUid);
+  manager.tasks.set(podUid, task);
+  return task;
+}
+
+export function draTaskReplied(manager: DraManager, podUid: string, reply: Reply<AgentOperations>, context: DraContext): void {
+  const task = manager.tasks.get(podUid);
+  assert(task !== undefined, 'an answer came for a pod without work on its claims', podUid);
+  const { slot, outcome } = reply;
+  const rest = slot.slice(slot.indexOf('/') + 1);
+  if (reply.op === 'apiReader.get') {
+    const name = task.wanted[Number(rest)]?.name ?? '';
+    task.found[Number(rest)] = outcome.ok ? (outcome.value as ResourceClaim) : { problem: `fetch ResourceClaim ${name}: ${outcome.error.message}` };
+  } else {
+    const call = task.calls.get(rest);
+    assert(call !== undefined, 'an unknown driver has answered', rest);
+    call.answered = true;
+    if (reply.op === 'draPlugin.prepare') call.error = takePrepared(rest, call.claims, reply.outcome);
+    else if (reply.op === 'draPlugin.unprepare') call.error = takeUnprepared(call.claims, reply.outcome);
+  }
+  advance(manager, task, context);
+}
+
+/** The file says what it was to say, or newer. */
+export function fileSaved(manager: DraManager, context: DraContext): void {
+  for (const task of [...manager.tasks.values()]) if (task.phase === 'save' || task.phase === 'saveEnd') advance(manager, task, context);
+}
+
+/** Somebody waits for the file to be on disk. */
+export function isFileAwaited({ tasks }: DraManager): boolean {
+  return [...tasks.values()].some(({ phase }) => phase === 'save' || phase === 'saveEnd');
+}
+
+/** What had to be on disk isn't: who waited for it fails. @param revision of the text that could not be written */
+export function fileFailed(manager: DraManager, revision: number, message: string, context: DraContext): void {
+  for (const task of [...manager.tasks.values()]) {
+    if ((task.phase !== 'save' && task.phase !== 'saveEnd') || task.revision > revision) continue;
+    end(manager, task, `checkpoint ResourceClaim ${task.phase === 'save' ? 'cache' : 'state'}: ${message}`, context);
+  }
+}
+
+function advance(manager: DraManager, task: DraTask, context: DraContext): void {
+  switch (task.phase) {
+    case 'read':
+      if (!task.found.includes(null)) takeFound(manager, task, context);
+      return;
+    case 'lock':
+      lock(manager, task, context);
+      return;
+    case 'save':
+      if (manager.file.savedRevision >= task.revision) callDrivers(manager, task, 'draPlugin.prepare', context);
+      return;
+    case 'call':
+      if ([...task.calls.values()].every(({ answered }) => answered)) called(manager, task, context);
+      return;
+    case 'saveEnd':
+      if (manager.file.savedRevision >= task.revision) end(manager, task, null, context);
+      return;
+    case 'done':
+      return;
+  }
+}
+
+/** Nothing is changed before all are known to be in order. */
+function takeFound(manager: DraManager, task: DraTask, context: DraContext): void {
+  for (const [at, found] of task.found.entries()) {
+    const used = task.wanted[at];
+    assert(found !== null && used !== undefined && task.pod !== null, 'claims were looked at before they were read', task.podUid);
+    const missing = 'problem' in found ? found.problem : (claimProblem(task.pod, used, found) ?? unregistered(driversOf(found), context));
+    if (missing === null) continue;
+    end(manager, task, missing, context);
+    return;
+  }
+  task.phase = 'lock';
+  advance(manager, task, context);
+}
+
+function unregistered(drivers: Iterable<string>, context: DraContext): string | null {
+  for (const driver of drivers) if (context.driverEndpoint(driver) === null) return `DRA driver ${driver} is not registered`;
+  return null;
+}
+
+function lock(manager: DraManager, task: DraTask, context: DraContext): void {
+  const keys = task.kind === 'unprepare' ? claimsKeptFor(manager, task.podUid) : [...new Set(task.wanted.map(({ name }) => claimKey(task.namespace, name)))];
+  if (keys.some((key) => isHeld(manager, key, task))) return;
+  if (task.kind === 'prepare') {
+    const old = task.found.find((found): found is ResourceClaim => found !== null && !('problem' in found) && isOtherOne(manager, task, found));
+    if (old !== undefined) {
+      const { name, uid } = manager.claims.get(claimKey(task.namespace, old.metadata.name)) as ClaimRecord;
+      end(manager, task, `old ResourceClaim with same name ${name} and different UID ${uid} still exists (previous pod force-deleted?!)`, context);
+      return;
+    }
+    note(manager, task);
+  }
+  task.locked = keys;
+  for (const claim of lockedClaims(manager, task)) claim.lockedBy = task.podUid;
+  if (task.kind === 'prepare') task.phase = 'save';
+  else release(manager, task, context);
+  advance(manager, task, context);
+}
+
+/** By a task that works on it. Two pods that come to the same new claim: the one that was first has noted it. */
+function isHeld(manager: DraManager, key: string, task: DraTask): boolean {
+  const holder = manager.claims.get(key)?.lockedBy ?? null;
+  return holder !== null && holder !== task.podUid;
+}
+
+function isOtherOne(manager: DraManager, task: DraTask, { metadata }: ResourceClaim): boolean {
+  const known = manager.claims.get(claimKey(task.namespace, metadata.name));
+  return known !== undefined && known.uid !== metadata.uid;
+}
+
+/** The pod is among those that the claims are kept for, and that is to be on disk before a driver hears of it. */
+function note(manager: DraManager, task: DraTask): void {
+  for (const found of task.found) {
+    if (found === null || 'problem' in found) continue;
+    const { name, uid = '' } = found.metadata;
+    const key = claimKey(task.namespace, name);
+    let claim = manager.claims.get(key);
+    if (claim === undefined) {
+      const drivers = new Map(driversOf(found).map((driver) => [driver, []]));
+      claim = { uid, name, namespace: task.namespace, podUids: new Set(), drivers, prepared: false, lockedBy: null };
+      manager.claims.set(key, claim);
+    }
+    if (claim.podUids.has(task.podUid)) continue;
+    claim.podUids.add(task.podUid);
+    manager.file.revision++;
+  }
+  task.revision = manager.file.revision;
+}
+
+function lockedClaims({ claims }: DraManager, { locked }: DraTask): readonly ClaimRecord[] {
+  return locked.flatMap((key) => claims.get(key) ?? []);
+}
+
+/** Claims that other pods have too only lose the pod. */
+function release(manager: DraManager, task: DraTask, context: DraContext): void {
+  for (const claim of lockedClaims(manager, task)) {
+    if (claim.podUids.size === 1) continue;
+    claim.podUids.delete(task.podUid);
+    manager.file.revision++;
+  }
+  callDrivers(manager, task, 'draPlugin.unprepare', context);
+}
+
+function callDrivers(manager: DraManager, task: DraTask, op: 'draPlugin.prepare' | 'draPlugin.unprepare', context: DraContext): void {
+  const isMeant = (claim: ClaimRecord): boolean => (op === 'draPlugin.prepare' ? !claim.prepared : claim.podUids.has(task.podUid));
+  const meant = lockedClaims(manager, task).filter(isMeant);
+  const batches = new Map<string, ClaimRecord[]>();
+  for (const claim of meant) for (const driver of claim.drivers.keys()) batches.set(driver, [...(batches.get(driver) ?? []), claim]);
+  const missing = unregistered(batches.keys(), context);
+  if (missing !== null) {
+    end(manager, task, missing, context);
+    return;
+  }
+  task.phase = 'call';
+  for (const [driver, claims] of batches) {
+    // What is being taken down is prepared no more, whatever comes of it.
+    for (const claim of claims) claim.prepared = false;
+    task.calls.set(driver, { claims, answered: false, error: null });
+    const request = { endpoint: context.driverEndpoint(driver) ?? '', claims: claims.map(({ namespace, name, uid }) => ({ namespace, name, uid })) };
+    context.turn.ask(op, { machine: draTaskMachine, key: task.podUid }, `call/${driver}`, request, callTimeout);
+  }
+  advance(manager, task, context);
+}
+
+function called(manager: DraManager, task: DraTask, context: DraContext): void {
+  for (const { error } of task.calls.values()) {
+    if (error === null) continue;
+    end(manager, task, error, context);
+    return;
+  }
+  const { file } = manager;
+  for (const claim of lockedClaims(manager, task)) {
+    if (task.kind === 'prepare') {
+      if (!claim.prepared && claim.drivers.size > 0) file.revision++;
+      claim.prepared = true;
+    } else if (claim.podUids.has(task.podUid)) {
+      manager.claims.delete(claimKey(claim.namespace, claim.name));
+      file.revision++;
+    }
+  }
+  task.revision = file.revision;
+  task.phase = 'saveEnd';
+  advance(manager, task, context);
+}
+
+function end(manager: DraManager, task: DraTask, error: string | null, context: DraContext): void {
+  for (const claim of lockedClaims(manager, task)) claim.lockedBy = null;
+  task.locked = [];
+  task.phase = 'done';
+  task.error = error === null ? null : `${task.kind} dynamic resources: ${error}`;
+  context.taskEnded(task);
+  for (const other of [...manager.tasks.values()]) if (other.phase === 'lock') advance(manager, other, context);
+}
