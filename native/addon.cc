@@ -7,7 +7,7 @@
 namespace kubelet {
 
 // Raised with every change of a signature; the loader refuses another number.
-constexpr int kAbi = 5;
+constexpr int kAbi = 6;
 
 Napi::Object Initialise(Napi::Env env, Napi::Object exports) {
   if (!Environment::Create(env)) return exports;
@@ -41,6 +41,7 @@ Napi::Object Initialise(Napi::Env env, Napi::Object exports) {
       {"statPath", StatPathOnThread},
       {"treeUsage", TreeUsageOnThread},
       {"treeOwnership", TreeOwnershipOnThread},
+      {"treeOwnershipProgress", TreeOwnershipProgress},
       {"projectUsage", ProjectUsageOnThread},
       {"projectQuota", ProjectQuotaOnThread},
       {"projectAssign", ProjectAssignOnThread},

@@ -209,6 +209,22 @@ bool Environment::OpenThreadResults() {
   return true;
 }
 
+std::shared_ptr<std::atomic<uint64_t>> Environment::BeginWalk(const std::string& path) {
+  auto walk = std::make_shared<std::atomic<uint64_t>>(0);
+  walks_[path] = walk;
+  return walk;
+}
+
+void Environment::EndWalk(const std::string& path, const std::shared_ptr<std::atomic<uint64_t>>& walk) {
+  auto found = walks_.find(path);
+  if (found != walks_.end() && found->second == walk) walks_.erase(found);
+}
+
+int64_t Environment::WalkProgress(const std::string& path) const {
+  auto found = walks_.find(path);
+  return found == walks_.end() ? -ENOENT : static_cast<int64_t>(found->second->load(std::memory_order_relaxed));
+}
+
 Napi::Value Environment::RunOnThread(std::function<void()> work, std::function<napi_value(napi_env)> result, int* status) {
   *status = 0;
   if (ending_ || threads_ >= kThreadsMax || (thread_results_ == nullptr && !OpenThreadResults())) {

@@ -5,11 +5,13 @@
 #ifndef KUBELET_NATIVE_ENVIRONMENT_H_
 #define KUBELET_NATIVE_ENVIRONMENT_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <napi.h>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <uv.h>
 #include <vector>
@@ -88,6 +90,12 @@ class Environment {
   Napi::Value RunOnThread(std::function<void()> work, std::function<napi_value(napi_env)> result, int* status);
   static constexpr int kThreadsMax = 64;
 
+  // How far walks for a group are, by their paths; a second walk of the same path takes the place of the first. As many as there are threads.
+  std::shared_ptr<std::atomic<uint64_t>> BeginWalk(const std::string& path);
+  void EndWalk(const std::string& path, const std::shared_ptr<std::atomic<uint64_t>>& walk);
+  // Entries dealt with; negative errno without such a walk.
+  int64_t WalkProgress(const std::string& path) const;
+
  private:
   friend class Watch;
   struct PoolWork;
@@ -115,6 +123,7 @@ class Environment {
   std::unordered_map<int32_t, Watch*> watches_;
   std::unordered_map<int32_t, std::shared_ptr<FileBatch>> batches_;
   std::set<int> descriptors_;
+  std::unordered_map<std::string, std::shared_ptr<std::atomic<uint64_t>>> walks_;
 };
 
 }  // namespace kubelet

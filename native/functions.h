@@ -39,6 +39,7 @@ Napi::Value StatfsOnThread(const Napi::CallbackInfo& info);
 Napi::Value StatPathOnThread(const Napi::CallbackInfo& info);
 Napi::Value TreeUsageOnThread(const Napi::CallbackInfo& info);
 Napi::Value TreeOwnershipOnThread(const Napi::CallbackInfo& info);
+Napi::Value TreeOwnershipProgress(const Napi::CallbackInfo& info);
 Napi::Value ProjectUsageOnThread(const Napi::CallbackInfo& info);
 Napi::Value ProjectQuotaOnThread(const Napi::CallbackInfo& info);
 Napi::Value ProjectAssignOnThread(const Napi::CallbackInfo& info);

@@ -112,11 +112,32 @@ Napi::Value TreeOwnershipOnThread(const Napi::CallbackInfo& info) {
   ownership.directory_bits = arguments.Uint32("directoryBits");
   ownership.on_root_mismatch = arguments.Boolean("onRootMismatch");
   if (!arguments.ok()) return Napi::Value();
-  auto outcome = std::make_shared<OwnershipOutcome>();
-  return NumbersOnThread(info.Env(), [outcome, path, ownership] { return SetTreeOwnership(path, ownership, outcome.get()); },
-                         [outcome](napi_env env) {
-                           return BigUint64ArrayValue(env, {outcome->walked ? 1u : 0u, outcome->gid, outcome->entries, outcome->failures});
-                         });
+  struct Outcome {
+    int status = 0;
+    OwnershipOutcome walk{};
+  };
+  auto outcome = std::make_shared<Outcome>();
+  Environment* environment = Environment::Of(info.Env());
+  auto progress = environment->BeginWalk(path);
+  int status = 0;
+  Napi::Value promise = environment->RunOnThread(
+      [outcome, path, ownership, progress] { outcome->status = SetTreeOwnership(path, ownership, &outcome->walk, progress.get()); },
+      [outcome, path, progress](napi_env env) {
+        Environment::Of(env)->EndWalk(path, progress);
+        if (outcome->status < 0) return NumberValue(env, outcome->status);
+        const OwnershipOutcome& it = outcome->walk;
+        return BigUint64ArrayValue(env, {it.walked ? 1u : 0u, it.gid, it.entries, it.failures});
+      },
+      &status);
+  if (status < 0) environment->EndWalk(path, progress);
+  return status < 0 ? Napi::Number::New(info.Env(), status) : promise;
+}
+
+Napi::Value TreeOwnershipProgress(const Napi::CallbackInfo& info) {
+  Arguments arguments(info, "treeOwnershipProgress");
+  std::string path = arguments.Text("path");
+  if (!arguments.ok()) return Napi::Value();
+  return Napi::Number::New(info.Env(), static_cast<double>(Environment::Of(info.Env())->WalkProgress(path)));
 }
 
 Napi::Value ProjectUsageOnThread(const Napi::CallbackInfo& info) {

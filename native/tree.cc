@@ -70,7 +70,7 @@ bool ChangeEntry(int directory, const char* name, const Ownership& ownership) {
   return chmod(self.c_str(), (opened.st_mode & 07777) | bits) == 0;
 }
 
-void OwnDirectory(UniqueFd fd, dev_t device, int levels, const Ownership& ownership, OwnershipOutcome* outcome) {
+void OwnDirectory(UniqueFd fd, dev_t device, int levels, const Ownership& ownership, OwnershipOutcome* outcome, std::atomic<uint64_t>* progress) {
   Directory directory = Listing(std::move(fd));
   if (directory == nullptr) {
     outcome->failures++;
@@ -90,12 +90,13 @@ void OwnDirectory(UniqueFd fd, dev_t device, int levels, const Ownership& owners
     if (S_ISDIR(status.st_mode)) {
       UniqueFd below(levels == 0 ? -1 : openat(at, entry->d_name, kDirectoryFlags));
       if (below.valid()) {
-        OwnDirectory(std::move(below), device, levels - 1, ownership, outcome);
+        OwnDirectory(std::move(below), device, levels - 1, ownership, outcome, progress);
       } else if (levels == 0 || errno != ENOENT) {
         outcome->failures++;
       }
     }
     if (!ChangeEntry(at, entry->d_name, ownership)) outcome->failures++;
+    if (progress != nullptr) progress->fetch_add(1, std::memory_order_relaxed);
   }
 }
 
@@ -124,7 +125,7 @@ int MeasureTree(const std::string& path, uint64_t entries_max, TreeUsage* out) {
   return 0;
 }
 
-int SetTreeOwnership(const std::string& path, const Ownership& ownership, OwnershipOutcome* out) {
+int SetTreeOwnership(const std::string& path, const Ownership& ownership, OwnershipOutcome* out, std::atomic<uint64_t>* progress) {
   *out = {};
   UniqueFd fd(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!fd.valid()) return -errno;
@@ -140,7 +141,7 @@ int SetTreeOwnership(const std::string& path, const Ownership& ownership, Owners
   if (S_ISDIR(root.st_mode)) {
     UniqueFd listed(openat(fd.get(), ".", kDirectoryFlags));
     if (!listed.valid()) return -errno;
-    OwnDirectory(std::move(listed), root.st_dev, kTreeLevelsMax, ownership, out);
+    OwnDirectory(std::move(listed), root.st_dev, kTreeLevelsMax, ownership, out, progress);
   }
   if (fchownat(fd.get(), "", static_cast<uid_t>(-1), ownership.gid, AT_EMPTY_PATH) < 0) return -errno;
   return chmod(self.c_str(), (root.st_mode & 07777) | bits) < 0 ? -errno : 0;

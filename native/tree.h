@@ -4,6 +4,7 @@
 #ifndef KUBELET_NATIVE_TREE_H_
 #define KUBELET_NATIVE_TREE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -48,8 +49,9 @@ struct OwnershipOutcome {
 };
 
 // Everything below the root, then the root: a walk that was cut off leaves a root that doesn't match. Links get the group alone. 0 or
-// negative errno of the root; what vanishes is nothing, what can't be changed is a failure.
-int SetTreeOwnership(const std::string& path, const Ownership& ownership, OwnershipOutcome* out);
+// negative errno of the root; what vanishes is nothing, what can't be changed is a failure. `progress`, which other threads may read, grows
+// with each entry that was dealt with; it may be null.
+int SetTreeOwnership(const std::string& path, const Ownership& ownership, OwnershipOutcome* out, std::atomic<uint64_t>* progress = nullptr);
 
 }  // namespace kubelet
 

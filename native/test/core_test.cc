@@ -613,7 +613,10 @@ static void TestTreeOwnership() {
   EXPECT(stat(At("outside").c_str(), &status) == 0 && (status.st_mode & 07777) == 0600 && status.st_gid == 0);
   EXPECT(SetTreeOwnership(At("own"), ownership, &outcome) == 0 && !outcome.walked && outcome.gid == 4711);
   ownership.on_root_mismatch = false;
-  EXPECT(SetTreeOwnership(At("own"), ownership, &outcome) == 0 && outcome.walked);
+  std::atomic<uint64_t> progress{0};
+  EXPECT(SetTreeOwnership(At("own"), ownership, &outcome, &progress) == 0 && outcome.walked);
+  // All but the root, whose end is the end.
+  EXPECT(progress == outcome.entries - 1);
   EXPECT(SetTreeOwnership(At("own/link"), ownership, &outcome) == -ELOOP);
   EXPECT(SetTreeOwnership(At("none"), ownership, &outcome) == -ENOENT);
 }

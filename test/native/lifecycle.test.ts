@@ -57,7 +57,7 @@ await t.test('bad arguments are TypeErrors that name function and argument', add
     fileStepsOnPool: [new Int32Array(0), new Int32Array(0), ''],
     ...{ mount: ['', '/nonexistent', '', 0, ''], unmount: ['/nonexistent', 0] },
     ...{ mountRoot: ['/nonexistent'], statfs: ['/nonexistent'], statPath: ['/nonexistent', true] },
-    ...{ treeUsage: ['/nonexistent', 1], treeOwnership: ['/nonexistent', 0, 0, 0, true] },
+    ...{ treeUsage: ['/nonexistent', 1], treeOwnership: ['/nonexistent', 0, 0, 0, true], treeOwnershipProgress: ['/nonexistent'] },
     ...{ projectUsage: ['/nonexistent'], projectQuota: ['/nonexistent', 1], projectAssign: ['/nonexistent', 1, true], projectLimit: ['/nonexistent', 1, 0n] },
     ...{ openBeneath: [1, 'x', 0, 0, 8], closeDescriptor: [1] },
     sdNotify: ['/nonexistent', ''],

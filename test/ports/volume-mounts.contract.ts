@@ -41,6 +41,7 @@ export async function volumeMountsContract(t: Test, { mounts, hostDirectory, pre
   t.match(await mounts.setOwnership({ place: first, ownership }, quietCall), { walked: false, gid: 4711 }, 'what matches is left');
   t.match(await mounts.setOwnership({ place: first, ownership: { ...ownership, onRootMismatch: false } }, quietCall), { walked: true });
   t.equal(await kindOf(() => mounts.setOwnership({ place: placeOf('u3'), ownership }, quietCall)), 'not-found');
+  t.equal(await mounts.ownershipProgress({ place: first }, quietCall), null, 'no walk is under way');
 
   for (const place of [first, second]) t.equal(await mounts.unmount({ place, forceAfter: null }, quietCall), null);
   t.strictSame(await mounts.survey(null, quietCall), []);

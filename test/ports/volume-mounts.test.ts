@@ -1,7 +1,8 @@
 // Mounts of volumes: the contract, on the model and on a file system with the addon and without; programs that mount; servers that don't answer.
-import { chmodSync, existsSync, linkSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, linkSync, mkdirSync, mkdtempSync, openSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { fallbackNativeLinux } from '../../src/adapters/native-linux/fallback.js';
 import { type NativeLinux, openNativeLinux, parseMountinfo, serviceEnvironmentOf } from '../../src/adapters/native-linux/index.js';
@@ -134,6 +135,39 @@ t.test('whose files are: all of them, no link followed, several names once, anot
     t.strictSame(seen(join(hostDirectory, 'd/f')), [0o660, 4711]);
     t.strictSame(seen(join(base, 'outside')), [0o600, 0], 'what a link leads to');
     t.strictSame(statSync(join(hostDirectory, 'other')).gid, 0, 'what is mounted there by others');
+  }
+});
+
+t.test('how far a walk is can be asked while it goes on, and only then', { skip: asRoot }, async (t) => {
+  for (const kind of [native, fallbackNativeLinux(options, 'wanted by the test')]) {
+    const { mounts, hostDirectory, preparePod } = real(t, kind);
+    await preparePod('u1');
+    const files = 3000;
+    for (let file = 0; file < files; file++) closeSync(openSync(join(hostDirectory, `f${file}`), 'w'));
+    await mounts.mount({ place: placeOf('u1'), source: { kind: 'bind', path: hostDirectory, options: [] } }, quietCall);
+    const place = placeOf('u1');
+    const halfway: number[] = [];
+    // A walk may be over before anybody asks: then there is another one, and one of a hundred is met.
+    for (let walk = 0; walk < 100 && halfway.length === 0; walk++) {
+      let isOver = false;
+      const walked = mounts.setOwnership({ place, ownership: { gid: 5000 + walk, fileBits: 0o660, directoryBits: 0o2770, onRootMismatch: false } }, quietCall);
+      const over = walked.then(() => {
+        isOver = true;
+      });
+      let last = 0;
+      while (!isOver) {
+        const seen = await mounts.ownershipProgress({ place }, quietCall);
+        await nextTurn();
+        if (seen === null) continue;
+        if (seen < last || seen > files) t.fail(`${seen} of ${files} files after ${last}`);
+        last = seen;
+        if (seen > 0 && seen < files) halfway.push(seen);
+      }
+      await over;
+      t.match(await walked, { walked: true, failures: 0 });
+      t.equal(await mounts.ownershipProgress({ place }, quietCall), null, 'none is under way any more');
+    }
+    t.ok(halfway.length > 0, 'somewhere between none and all');
   }
 });
 

@@ -31,22 +31,35 @@ t.test('a local volume: bound for the pod, its group’s, seen by the container,
   t.strictSame(run.cluster.violations, []);
 });
 
-t.test('a walk through a large volume is told of once it has taken half a minute, and only then', async (t) => {
+t.test('a walk through a large volume is told of once it has taken half a minute, and every minute after that how far it is', async (t) => {
   const begins = 'Setting volume ownership for';
   const advice =
     'consider using OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods';
-  for (const [minutes, told] of [
-    [0.4, false],
-    [2, true],
+  // The figures are what the host says then; null: it knows of no such walk.
+  for (const [minutes, long, figures] of [
+    [0.4, false, []],
+    [1.4, true, []],
+    [2, true, [1000]],
+    [3, true, [1000, 2500]],
+    [4, true, [null, 2500, 4000]],
   ] as const) {
     const delay: FaultRule = { operation: 'volumeMounts.setOwnership', trigger: { nth: 1 }, action: { kind: 'delay', moment: 'before', micros: minutes * minute } };
     const run = new VolumeRun({ faults: [delay] });
     run.host.volumes.putHostPath('/mnt/disk', 'directory');
     run.volume('pv', local, run.claim('c', 'pv'));
     const uid = run.pod('a', claimed(), { securityContext: { fsGroup: 2000 } });
+    const directory = `${uid}/volumes/kubernetes.io~local-volume/pv`;
+    run.run(minute);
+    for (const figure of figures) {
+      const place = `${run.host.settings.rootDirectory}/pods/${directory}`;
+      if (figure === null) run.host.state.ownershipWalks.delete(place);
+      else run.host.state.ownershipWalks.set(place, figure);
+      run.run(minute);
+    }
     run.until('it runs', () => run.phase('a') === 'Running', 5 * minute);
-    const text = `${begins} ${uid}/volumes/kubernetes.io~local-volume/pv is taking longer than expected, ${advice}`;
-    t.strictSame(run.said('a', 'VolumePermissionChangeInProgress'), told ? [text] : [], `${minutes} min`);
+    const told = figures.flatMap((figure) => (figure === null ? [] : [`${begins} ${directory}, processed ${figure} files.`]));
+    const texts = [...(long ? [`${begins} ${directory} is taking longer than expected, ${advice}`] : []), ...told];
+    t.strictSame(run.said('a', 'VolumePermissionChangeInProgress'), texts, `${minutes} min`);
     run.run(2 * minute);
     run.gone('a', uid);
     t.strictSame(run.cluster.violations, []);

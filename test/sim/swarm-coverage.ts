@@ -21,6 +21,7 @@ const neverAsked: Readonly<Record<string, string>> = {
   'podCgroups.exists': 'asked for by the daemon alone, before it starts',
   'csiNode.stats': 'asked for by whoever wants statistics; in the end each volume has to be where it would be asked for',
   'projectQuotas.usage': 'asked for by whoever wants statistics',
+  'volumeMounts.ownershipProgress': 'no volume of a swarm has so many files that they take minutes to be given to a group',
   'volumeMounts.hasLabels': 'no host of a swarm has SELinux',
 };
 

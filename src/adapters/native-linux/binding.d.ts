@@ -67,6 +67,8 @@ export interface NativeBinding {
   treeUsage(path: string, entriesMax: number): Promise<BigUint64Array | Status> | Status;
   /** 1 when it was walked, the root's group before, entries, failures. */
   treeOwnership(path: string, gid: number, fileBits: number, directoryBits: number, onRootMismatch: boolean): Promise<BigUint64Array | Status> | Status;
+  /** At once: how many entries the walk of `treeOwnership` with this path has dealt with; -ENOENT: none is under way. */
+  treeOwnershipProgress(path: string): Status;
   /** file system type, the directory's project, 1 when what is made in it inherits that, errno of asking for the project's quota, bytes, inodes. */
   projectUsage(path: string): Promise<BigUint64Array | Status> | Status;
   /** Of any project on the path's file system: bytes, inodes, 1 when it has limits. */

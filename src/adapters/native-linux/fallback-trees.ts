@@ -14,9 +14,12 @@ const asDirectory = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOF
 interface Walk {
   readonly device: bigint;
   failures: number;
+  done: number;
 }
 
 export class FallbackTrees implements Trees {
+  readonly #walks = new Map<string, Walk>();
+
   async status(path: string, followLinks: boolean): Promise<PathStatus | null> {
     const found = await absentAsNull(followLinks ? stat(path, { bigint: true }) : lstat(path, { bigint: true }), 'status', path);
     return found === null ? null : { mode: Number(found.mode), device: found.dev, inode: found.ino, uid: Number(found.uid), gid: Number(found.gid) };
@@ -59,16 +62,22 @@ export class FallbackTrees implements Trees {
         const bits = BigInt(before.isDirectory() ? ownership.directoryBits : ownership.fileBits);
         const gid = Number(before.gid);
         if (ownership.onRootMismatch && before.isDirectory() && gid === ownership.gid && (before.mode & bits) === bits) return { walked: false, gid, failures: 0 };
-        const walk = { device: before.dev, failures: 0 };
+        const walk = { device: before.dev, failures: 0, done: 0 };
+        this.#walks.set(path, walk);
         if (before.isDirectory()) await ownBelow(self, levelsMax, ownership, walk);
         await change(self, Number(before.uid), Number(before.mode), before.isDirectory(), ownership);
         return { walked: true, gid, failures: walk.failures };
       } finally {
+        this.#walks.delete(path);
         await root.close();
       }
     } catch (error) {
       throw portErrorFrom(error, 'trees.setOwnership', path);
     }
+  }
+
+  ownershipProgress(path: string): number | null {
+    return this.#walks.get(path)?.done ?? null;
   }
 }
 
@@ -79,6 +88,7 @@ async function ownBelow(directory: string, levels: number, ownership: TreeOwners
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') walk.failures++;
     }
+    walk.done++;
   }
 }
 

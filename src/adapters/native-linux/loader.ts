@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import type { NativeBinding } from './binding.d.ts';
 
 /** Must equal kAbi in native/addon.cc. */
-export const nativeAbi = 5;
+export const nativeAbi = 6;
 
 const fileName = 'kubelet_native.node';
 

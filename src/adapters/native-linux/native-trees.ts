@@ -29,6 +29,11 @@ export class NativeTrees implements Trees {
     const [walked = 0n, before = 0n, , failures = 0n] = answered(numbers, 'setOwnership', path);
     return { walked: walked === 1n, gid: Number(before), failures: Number(failures) };
   }
+
+  ownershipProgress(path: string): number | null {
+    const entries = this.#binding.treeOwnershipProgress(path);
+    return entries < 0 ? null : entries;
+  }
 }
 
 function isAbsent(numbers: BigUint64Array | number): boolean {

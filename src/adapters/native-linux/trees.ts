@@ -30,4 +30,6 @@ export interface Trees {
   usage(path: string, entriesMax: number): Promise<TreeUsage | null>;
   /** Everything below the root, then the root; a root that is a link is an error. `gid`: the root's before. */
   setOwnership(path: string, ownership: TreeOwnership): Promise<{ readonly walked: boolean; readonly gid: number; readonly failures: number }>;
+  /** How many files a call of `setOwnership` with this path, which is not over, has dealt with; null: there is none. */
+  ownershipProgress(path: string): number | null;
 }

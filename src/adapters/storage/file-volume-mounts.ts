@@ -128,6 +128,10 @@ export class FileVolumeMounts implements PortOf<VolumeMountOperations> {
     return carryOut('volumeMounts.setOwnership', subjectOf(place), call, () => this.trees.setOwnership(this.pathOf(place), ownership));
   }
 
+  ownershipProgress({ place }: VolumeMountOperations['ownershipProgress']['request'], call: Call): Promise<number | null> {
+    return carryOut('volumeMounts.ownershipProgress', subjectOf(place), call, () => this.trees.ownershipProgress(this.pathOf(place)));
+  }
+
   references({ place }: VolumeMountOperations['references']['request'], call: Call): Promise<VolumeMountOperations['references']['reply']> {
     return carryOut('volumeMounts.references', subjectOf(place), call, async () => {
       const path = this.pathOf(place);

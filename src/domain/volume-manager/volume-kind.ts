@@ -95,6 +95,8 @@ export interface VolumeScene {
   readonly context: VolumeContext;
   /** `late` is called then, if the command that is being asked for is not answered by that time. */
   remindAt(at: Micros): void;
+  /** Asks something beside the command that is being asked for; the answer comes to `seen`, if that command isn't answered before. One at a time. */
+  look<Name extends keyof AgentOperations>(op: Name, request: CommandFor<AgentOperations, Name>['request']): void;
   /** Sends a command; its answer comes to `replied`. */
   ask<Name extends keyof AgentOperations>(op: Name, request: CommandFor<AgentOperations, Name>['request'], timeout?: Micros | null): VolumeStep;
 }
@@ -104,6 +106,8 @@ export interface VolumeProcedure<Work = never> {
   readonly decide: (work: Work, scene: VolumeScene) => VolumeStep;
   /** The time of `remindAt` has come, and the command is not answered yet. */
   readonly late?: (work: Work, scene: VolumeScene) => void;
+  /** Takes what was looked at. */
+  readonly seen?: (work: Work, reply: Reply<AgentOperations>, scene: VolumeScene) => void;
   /** Takes an answer. A step: the procedure is over with it; null: `decide` goes on. */
   readonly replied: (work: Work, reply: Reply<AgentOperations>, scene: VolumeScene) => VolumeStep | null;
 }
@@ -172,6 +176,7 @@ export function byVolumeMode(fileSystem: VolumeProcedure<never>, block: VolumePr
     begin: (scene) => of(scene).begin(scene),
     decide: (work, scene) => of(scene).decide(work, scene),
     late: (work, scene) => of(scene).late?.(work, scene),
+    seen: (work, reply, scene) => of(scene).seen?.(work, reply, scene),
     replied: (work, reply, scene) => of(scene).replied(work, reply, scene),
   };
 }

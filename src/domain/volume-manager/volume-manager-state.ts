@@ -127,6 +127,8 @@ export interface VolumeOperation {
   again: boolean;
   /** See `ActualMount`. */
   hasLabels: boolean | null;
+  /** It has asked how far the command that is being asked for is. */
+  isLooking: boolean;
 }
 
 export interface VolumeBackoff {

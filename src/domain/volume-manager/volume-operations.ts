@@ -36,6 +36,7 @@ import {
 } from './volume-manager-state.js';
 
 const slot = 'step';
+const lookSlot = 'look';
 
 const prefixes: Readonly<Record<VolumeStage, string>> = {
   mountDevice: 'MountVolume.MountDevice failed',
@@ -87,7 +88,7 @@ export function beginOperation(manager: VolumeManager, volumeName: string, kind:
   if (mount !== undefined && kind === 'unmount') mount.state = 'uncertain';
   if (kind === 'mount') actual.label ??= manager.desired.get(volumeName)?.label?.mounted ?? '';
   const pod = isUp ? (manager.pods.get(uid)?.pod ?? null) : null;
-  const operation: VolumeOperation = { kind, volumeName, uid, pod, spec, isRemount, stages, work: null, waiting: false, again: false, hasLabels: null };
+  const operation: VolumeOperation = { kind, volumeName, uid, pod, spec, isRemount, stages, work: null, waiting: false, again: false, hasLabels: null, isLooking: false };
   manager.operations.set(volumeName, operation);
   if (kind === 'mount') holdVolume(manager, uid, volumeName);
   const refusal = kind === 'mount' ? mountRefusal(actual, operation, context) : null;
@@ -98,6 +99,10 @@ export function beginOperation(manager: VolumeManager, volumeName: string, kind:
 /** Takes an answer for `volume/<name>`. */
 export function volumeReplied(manager: VolumeManager, volumeName: string, reply: Reply<AgentOperations>, context: VolumeContext): void {
   const operation = manager.operations.get(volumeName);
+  if (reply.slot === lookSlot) {
+    if (operation !== undefined) looked(manager, operation, reply, context);
+    return;
+  }
   const stage = operation?.stages[0];
   assert(operation !== undefined && stage !== undefined && operation.work !== null, 'a volume got an answer that it does not wait for', volumeName);
   const procedure = procedureOf(manager, operation, stage) as VolumeProcedure<object> | null;
@@ -120,6 +125,15 @@ function remind(manager: VolumeManager, operation: VolumeOperation, context: Vol
   const [stage] = operation.stages;
   const procedure = stage === undefined ? null : (procedureOf(manager, operation, stage) as VolumeProcedure<object> | null);
   if (operation.work !== null) procedure?.late?.(operation.work, sceneOf(manager, operation, context));
+}
+
+/** What an operation looked at before this one is passed over. */
+function looked(manager: VolumeManager, operation: VolumeOperation, reply: Reply<AgentOperations>, context: VolumeContext): void {
+  const [stage] = operation.stages;
+  const procedure = stage === undefined ? null : (procedureOf(manager, operation, stage) as VolumeProcedure<object> | null);
+  const { isLooking } = operation;
+  operation.isLooking = false;
+  if (isLooking && operation.work !== null) procedure?.seen?.(operation.work, reply, sceneOf(manager, operation, context));
 }
 
 /** Data that volumes of the pod may wait for has come. Also of one that has ended: what is being mounted for it is taken down once it has come. */
@@ -217,6 +231,11 @@ function sceneOf(manager: VolumeManager, operation: VolumeOperation, context: Vo
     otherPods: [...(actual?.pods.keys() ?? [])].filter((other) => other !== uid),
     context,
     remindAt: (at) => context.turn.wakeAt(volumeAddressOf(volumeName), at),
+    look: (op, request) => {
+      if (context.turn.inFlight(volumeAddressOf(volumeName), lookSlot)) return;
+      operation.isLooking = true;
+      context.turn.ask(op, volumeAddressOf(volumeName), lookSlot, request);
+    },
     ask: (op, request, timeout = null) => {
       context.turn.ask(op, volumeAddressOf(volumeName), slot, request, timeout);
       return { kind: 'asked' };

@@ -13,7 +13,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   probing: { http: true, tcp: true, grpc: true },
   podDirectories: { prepare: true, prepareContainer: true, list: true, remove: true, writeHosts: true, writeUserNamespace: true, readUserNamespaces: true },
   podVolumes: { setUp: true, read: true, readFiles: true, write: true, tearDown: true, list: true },
-  volumeMounts: { mount: true, unmount: true, setOwnership: true, references: true, hasLabels: true, survey: true },
+  volumeMounts: { mount: true, unmount: true, setOwnership: true, ownershipProgress: true, references: true, hasLabels: true, survey: true },
   pluginSockets: { scan: true, info: true, notify: true },
   csiNode: { info: true, capabilities: true, stage: true, publish: true, unpublish: true, unstage: true, expand: true, stats: true },
   csiFiles: { prepare: true, read: true, staged: true, remove: true, prepareDevice: true, removeDevice: true },

@@ -52,6 +52,8 @@ export interface VolumeMountOperations {
     { readonly place: VolumePlace; readonly ownership: VolumeOwnership },
     { readonly walked: boolean; readonly gid: number; readonly failures: number }
   >;
+  /** How many files a `setOwnership` of the place has dealt with that is under way; null: none is. Answers at once, whatever the file system does. */
+  readonly ownershipProgress: Operation<{ readonly place: VolumePlace }, number | null>;
   /** Other mount points of pods that show the same as what is mounted at the place, sorted; and the group of what is mounted, null when it can't be told. */
   readonly references: Operation<{ readonly place: VolumePlace }, { readonly mountPoints: readonly string[]; readonly gid: number | null }>;
   /** Whether files of what is mounted at the place have SELinux labels of their own that can be changed (`seclabel`). Errors: not-found. */

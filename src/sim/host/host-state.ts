@@ -99,6 +99,8 @@ export interface SimHostState {
   readonly hostPaths: Map<string, HostPathKind>;
   /** By mount point. */
   readonly volumeMounts: Map<string, SimVolumeMount>;
+  /** How many files a walk that is under way has dealt with, by where it is mounted. */
+  readonly ownershipWalks: Map<string, number>;
   /** By registration socket. */
   readonly plugins: Map<string, SimPlugin>;
   pluginStarts: number;
@@ -146,6 +148,7 @@ export function emptyHostState(): SimHostState {
     podDirectories: new Map(),
     hostPaths: new Map(),
     volumeMounts: new Map(),
+    ownershipWalks: new Map(),
     plugins: new Map(),
     pluginStarts: 0,
     draClaims: new Map(),

@@ -213,6 +213,8 @@ export class SimHost {
         return this.volumeMounts.unmount(asked.request);
       case 'volumeMounts.setOwnership':
         return this.volumeMounts.setOwnership(asked.request);
+      case 'volumeMounts.ownershipProgress':
+        return this.volumeMounts.ownershipProgress(asked.request);
       case 'volumeMounts.references':
         return this.volumeMounts.references(asked.request);
       case 'volumeMounts.hasLabels':

@@ -44,6 +44,11 @@ export class SimVolumeMounts {
     return { walked: true, gid, failures: 0 };
   }
 
+  /** A walk is over at once in a model: how far one is, whose answer a fault holds back, is said by the scenario. */
+  ownershipProgress({ place }: VolumeMountOperations['ownershipProgress']['request']): number | null {
+    return this.state.ownershipWalks.get(this.pathOf(place)) ?? null;
+  }
+
   references({ place }: VolumeMountOperations['references']['request']): VolumeMountOperations['references']['reply'] {
     const path = this.pathOf(place);
     const own = this.state.volumeMounts.get(path);

@@ -19,10 +19,10 @@ import { csiBlock } from './csi-block.js';
 import { csiExpand } from './csi-expansion.js';
 import { asItWas, type CsiCollected, collect, collected, csiTimeout, driverOf, newCollected } from './csi-facts.js';
 import { csiMountDevice, csiUnmountDevice } from './csi-staging.js';
-import { giveToGroup, tellLongWalk } from './group-walk.js';
+import { type GroupWalk, giveToGroup, tellLongWalk, tellProgress } from './group-walk.js';
 import { viewOf } from './own-directory.js';
 
-interface PublishWork extends CsiCollected {
+interface PublishWork extends CsiCollected, GroupWalk {
   phase: 'collect' | 'publish' | 'labels' | 'own' | 'clean' | 'over';
   facts: CsiMountFacts | null;
   failure: string;
@@ -135,9 +135,10 @@ export const csi: VolumeKind = {
   mountDevice: csiMountDevice,
   setUp: byVolumeMode(
     procedure<PublishWork>({
-      begin: ({ context }) => ({ ...newCollected(context.turn.now), phase: 'collect', facts: null, failure: '' }),
+      begin: ({ context }) => ({ ...newCollected(context.turn.now), phase: 'collect', facts: null, failure: '', isToldOf: false }),
       decide: decidePublish,
-      late: (work, scene) => (work.phase === 'own' ? tellLongWalk(scene, targetPlaceOf(scene.uid, scene.spec)) : undefined),
+      late: (work, scene) => (work.phase === 'own' ? tellLongWalk(work, scene, targetPlaceOf(scene.uid, scene.spec)) : undefined),
+      seen: (work, reply, scene) => (work.phase === 'own' ? tellProgress(reply, scene, targetPlaceOf(scene.uid, scene.spec)) : undefined),
       replied: repliedPublish,
     }),
     csiBlock.setUp,

@@ -1,14 +1,24 @@
-// Gives what is mounted to the pod's group, file by file. A walk that takes long is told of, once, with what would shorten it.
+// Gives what is mounted to the pod's group, file by file. A walk that takes long is told of: once with what would shorten it, and every minute with
+// how far it is.
 import type { Micros } from '../../../ports/micros.js';
+import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { VolumePlace } from '../../../ports/outbound/volume-mounts.js';
 import { assert } from '../../kernel/assert.js';
+import type { Reply } from '../../kernel/machine.js';
 import { microsPerSecond } from '../../values/time.js';
 import { fsGroupMode } from '../../volumes/volume-ownership.js';
 import type { VolumeScene, VolumeStep } from '../volume-kind.js';
 
 const longWalk: Micros = 30 * microsPerSecond;
+const progressPeriod: Micros = 60 * microsPerSecond;
+const reason = 'VolumePermissionChangeInProgress';
 const advice =
   'consider using OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods';
+
+export interface GroupWalk {
+  /** That it takes long has been told. */
+  isToldOf: boolean;
+}
 
 export function giveToGroup(scene: VolumeScene, place: VolumePlace): VolumeStep {
   const { fsGroup, fsGroupChangePolicy = null } = scene.pod?.spec.securityContext ?? {};
@@ -19,8 +29,23 @@ export function giveToGroup(scene: VolumeScene, place: VolumePlace): VolumeStep 
 }
 
 /** The walk is under way still. */
-export function tellLongWalk({ pod, context }: VolumeScene, place: VolumePlace): void {
+export function tellLongWalk(walk: GroupWalk, scene: VolumeScene, place: VolumePlace): void {
+  scene.remindAt(scene.context.turn.now + progressPeriod);
+  if (walk.isToldOf) {
+    scene.look('volumeMounts.ownershipProgress', { place });
+    return;
+  }
+  walk.isToldOf = true;
+  tell(scene, place, ` is taking longer than expected, ${advice}`);
+}
+
+export function tellProgress({ outcome }: Reply<AgentOperations>, scene: VolumeScene, place: VolumePlace): void {
+  const files = outcome.ok ? (outcome.value as AgentOperations['volumeMounts.ownershipProgress']['reply']) : null;
+  if (files !== null) tell(scene, place, `, processed ${files} files.`);
+}
+
+function tell({ pod, context }: VolumeScene, place: VolumePlace, what: string): void {
   if (pod === null || place.kind !== 'pod') return;
   const directory = [place.uid, 'volumes', place.plugin, place.volume, ...(place.inner === null ? [] : [place.inner])].join('/');
-  context.event(pod, null, 'Warning', 'VolumePermissionChangeInProgress', `Setting volume ownership for ${directory} is taking longer than expected, ${advice}`);
+  context.event(pod, null, 'Warning', reason, `Setting volume ownership for ${directory}${what}`);
 }

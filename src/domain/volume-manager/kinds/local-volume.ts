@@ -10,14 +10,14 @@ import { goQuote } from '../../values/go-text.js';
 import type { VolumeSpec } from '../../volumes/volume-spec.js';
 import { byVolumeMode, done, failed, procedure, type VolumeKind, type VolumeScene, type VolumeStep } from '../volume-kind.js';
 import { blockDeviceOf } from './block-mapping.js';
-import { giveToGroup, tellLongWalk } from './group-walk.js';
+import { type GroupWalk, giveToGroup, tellLongWalk, tellProgress } from './group-walk.js';
 import { localDevice } from './local-device.js';
 import { optionsOf, placeOf, unmountOf } from './mounted-directory.js';
 import { viewOf } from './own-directory.js';
 
 const plugin = 'kubernetes.io/local-volume';
 
-interface LocalWork {
+interface LocalWork extends GroupWalk {
   phase: 'inspect' | 'mount' | 'references' | 'own' | 'over';
 }
 
@@ -38,8 +38,12 @@ function decide(work: LocalWork, scene: VolumeScene): VolumeStep {
   }
 }
 
-function late({ phase }: LocalWork, scene: VolumeScene): void {
-  if (phase === 'own') tellLongWalk(scene, placeOf(plugin, scene.uid, scene.spec));
+function late(work: LocalWork, scene: VolumeScene): void {
+  if (work.phase === 'own') tellLongWalk(work, scene, placeOf(plugin, scene.uid, scene.spec));
+}
+
+function seen({ phase }: LocalWork, reply: Reply<AgentOperations>, scene: VolumeScene): void {
+  if (phase === 'own') tellProgress(reply, scene, placeOf(plugin, scene.uid, scene.spec));
 }
 
 function replied(work: LocalWork, { op, outcome }: Reply<AgentOperations>, scene: VolumeScene): VolumeStep | null {
@@ -92,7 +96,7 @@ function readOnlyOf(spec: VolumeSpec): boolean {
 export const localVolume: VolumeKind = {
   plugin,
   mountDevice: null,
-  setUp: byVolumeMode(procedure<LocalWork>({ begin: () => ({ phase: 'inspect' }), decide, late, replied }), localDevice.setUp),
+  setUp: byVolumeMode(procedure<LocalWork>({ begin: () => ({ phase: 'inspect', isToldOf: false }), decide, late, seen, replied }), localDevice.setUp),
   tearDown: byVolumeMode(unmountOf(plugin, null), localDevice.tearDown),
   unmountDevice: null,
   view: viewOf,
