@@ -1,20 +1,17 @@
 // Volumes of a CSI driver that really grow, on a node of a cluster with a real containerd: a file system on a loop device and a raw device, larger in the
 // running container once their claims are, what was written before still there, and grown with the next mount where no pod had them meanwhile.
-import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { PersistentVolumeClaim } from '../../src/ports/model/storage.js';
 import { idOf, manifest, nodeName, scripted } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';
-import { type ClusterNode, clusterNode } from './test-node.js';
+import { driver, type VolumeStand, volumeStand } from './volume-stand.js';
 
 t.setTimeout(400_000);
 const mebi = 2 ** 20;
-const driver = 'csi.example.com';
-const ctl = fileURLToPath(new URL('../../src/app/cli/kubelet-ctl.js', import.meta.url));
 const capSysResource = 24n;
 
 /** The type of a file system that this host lets be grown while it is mounted; null: none. */
@@ -35,52 +32,21 @@ const missing = !existsSync('/dev/loop-control')
     : false;
 const skip = skipWithoutContainerd() || missing;
 
-interface Stand extends ClusterNode {
-  readonly data: string;
-  readonly device: string;
-}
-
-async function standOf(t: Test): Promise<Stand> {
-  const node = await clusterNode(t);
-  const { kubelet, containerd, admin } = node;
-  const data = join(containerd.directory, 'csi-data');
-  mkdirSync(data);
-  const image = (name: string, mebibytes: number): string => {
-    writeFileSync(join(data, name), '');
-    truncateSync(join(data, name), mebibytes * mebi);
-    return join(data, name);
-  };
-  execFileSync(`mkfs.${fsType}`, ['-q', image('files.image', 320)], { env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` } });
-  const device = execFileSync('losetup', ['--find', '--show', image('raw', 1)], { encoding: 'utf8' }).trim();
-  symlinkSync(device, join(data, 'raw.device'));
-  // So that what nobody tells a node of is seen soon.
-  kubelet.configure({ syncFrequency: '2s' });
-  const child = spawn(process.execPath, [ctl, 'mock-csi', '--driver', driver, '--plugins', join(kubelet.root, 'plugins_registry'), '--data', data], { stdio: 'ignore' });
-  t.teardown(async () => {
-    await kubelet.kill();
-    child.kill('SIGKILL');
-    execFileSync('losetup', ['--detach', device]);
-  });
-  await kubelet.start();
-  await admin.create('csidrivers', null, { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', metadata: { name: driver }, spec: { attachRequired: false } } as never);
-  await claimed(node, 'files', '320Mi', {}, { csi: { driver, volumeHandle: 'files', fsType } });
-  await claimed(node, 'raw', '1Mi', { volumeMode: 'Block' }, { csi: { driver, volumeHandle: 'raw' } });
-  return { ...node, data, device };
-}
-
-async function claimed({ admin }: ClusterNode, name: string, storage: string, mode: object, source: object): Promise<void> {
-  const accessModes = ['ReadWriteOnce'];
-  const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'default' } };
-  const claimSpec = { accessModes, resources: { requests: { storage } }, volumeName: `pv-${name}`, ...mode };
-  const { metadata } = await admin.create('persistentvolumeclaims', 'default', { ...claim, spec: claimSpec } as never);
-  const claimRef = { namespace: 'default', name, uid: metadata?.uid };
-  const spec = { claimRef, capacity: { storage }, accessModes, persistentVolumeReclaimPolicy: 'Retain', ...mode, ...source };
-  await admin.create('persistentvolumes', null, { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name: `pv-${name}` }, spec } as never);
-  await admin.patch('persistentvolumeclaims', 'default', name, { status: { phase: 'Bound', capacity: { storage } } }, 'status');
+async function standOf(t: Test): Promise<VolumeStand> {
+  const stand = await volumeStand(t);
+  const { data, claim, device } = stand;
+  const image = join(data, 'files.image');
+  writeFileSync(image, '');
+  truncateSync(image, 320 * mebi);
+  execFileSync(`mkfs.${fsType}`, ['-q', image], { env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` } });
+  device('raw');
+  await claim('files', { csi: { driver, volumeHandle: 'files', fsType } }, { storage: '320Mi' });
+  await claim('raw', { csi: { driver, volumeHandle: 'raw' } }, { spec: { volumeMode: 'Block' }, storage: '1Mi' });
+  return stand;
 }
 
 /** What the resizer does once the disk is larger. */
-async function enlarge({ admin }: ClusterNode, name: string, storage: string): Promise<void> {
+async function enlarge({ admin }: VolumeStand, name: string, storage: string): Promise<void> {
   await admin.patch('persistentvolumeclaims', 'default', name, { spec: { resources: { requests: { storage } } } });
   const conditions = [{ type: 'FileSystemResizePending', status: 'True' }];
   const status = { allocatedResources: { storage }, allocatedResourceStatuses: { storage: 'NodeResizePending' }, conditions };
@@ -93,7 +59,7 @@ async function enlarge({ admin }: ClusterNode, name: string, storage: string): P
 const says = ['df -k /files | tail -n 1 | tr -s " " | cut -d " " -f 2 > /seen/t; mv /seen/t /seen/files', 'blockdev --getsize64 /dev/raw > /seen/t; mv /seen/t /seen/raw'];
 const script = `echo "kept by $HOSTNAME" >> /files/kept; trap "exit 0" TERM; while :; do ${says.join('; ')}; sleep 0.2; done`;
 
-async function make({ admin, containerd }: Stand, name: string): Promise<void> {
+async function make({ admin, containerd }: VolumeStand, name: string): Promise<void> {
   const volumes = [
     { name: 'files', persistentVolumeClaim: { claimName: 'files' } },
     { name: 'raw', persistentVolumeClaim: { claimName: 'raw' } },
@@ -104,19 +70,13 @@ async function make({ admin, containerd }: Stand, name: string): Promise<void> {
   await admin.create('pods', 'default', manifest(name, { nodeName, automountServiceAccountToken: false, containers, volumes }) as Pod);
 }
 
-async function running({ admin, kubelet }: Stand, name: string): Promise<Pod> {
-  const pod = async () => (await admin.get('pods', 'default', name)) as Pod;
-  await kubelet.until(`${name} runs`, async () => (await pod()).status?.containerStatuses?.[0]?.state?.running != null);
-  return await pod();
-}
-
 /** What the container says that it sees; 0: nothing yet. */
-function seen({ kubelet }: Stand, { metadata: { uid = '' } }: Pod, what: 'files' | 'raw'): number {
+function seen({ kubelet }: VolumeStand, { metadata: { uid = '' } }: Pod, what: 'files' | 'raw'): number {
   const file = join(kubelet.root, 'pods', uid, 'volumes/kubernetes.io~empty-dir/seen', what);
   return existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0;
 }
 
-async function finished({ admin, kubelet }: Stand, name: string, storage: string): Promise<void> {
+async function finished({ admin, kubelet }: VolumeStand, name: string, storage: string): Promise<void> {
   const status = async () => ((await admin.get('persistentvolumeclaims', 'default', name)) as unknown as PersistentVolumeClaim).status;
   await kubelet.until(`the claim ${name} says that it has ${storage}`, async () => {
     const { capacity, allocatedResourceStatuses = {}, conditions = [] } = (await status()) ?? {};
@@ -126,9 +86,9 @@ async function finished({ admin, kubelet }: Stand, name: string, storage: string
 
 t.test('claims grow, and containers see it', { skip, timeout: 400_000 }, async (t) => {
   const stand = await standOf(t);
-  const { admin, kubelet, runtime, data } = stand;
+  const { admin, kubelet, runtime, data, running } = stand;
   await make(stand, 'first');
-  const first = await running(stand, 'first');
+  const first = await running('first');
   const id = idOf(first);
   await kubelet.until('it says what it sees', () => seen(stand, first, 'files') > 0 && seen(stand, first, 'raw') > 0);
   t.ok(seen(stand, first, 'files') <= 320 * 1024, 'at first it is as large as it was made');
@@ -157,7 +117,7 @@ t.test('claims grow, and containers see it', { skip, timeout: 400_000 }, async (
   await enlarge(stand, 'files', '700Mi');
   await enlarge(stand, 'raw', '4Mi');
   await make(stand, 'second');
-  const second = await running(stand, 'second');
+  const second = await running('second');
   await kubelet.until('grown with the mount', () => seen(stand, second, 'files') > 600 * 1024 && seen(stand, second, 'raw') === 4 * mebi);
   await finished(stand, 'files', '700Mi');
   await finished(stand, 'raw', '4Mi');

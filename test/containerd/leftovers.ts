@@ -11,6 +11,8 @@ const cniResults = '/var/lib/cni/results';
 export interface Leftovers {
   readonly processes: readonly number[];
   readonly mounts: readonly string[];
+  /** Loop devices that show a file of the run's. */
+  readonly loops: readonly string[];
   readonly bridge: boolean;
   readonly cgroups: readonly string[];
   readonly natRules: readonly string[];
@@ -28,6 +30,7 @@ export function leftoversOf(run: RunNames): Leftovers {
   return {
     processes: processesOf(run.path),
     mounts: mountsBelow(run.path),
+    loops: loopsBelow(run.path),
     bridge: existsSync(`/sys/class/net/${run.network}`),
     cgroups: cgroupsOf(run),
     natRules: natRulesOf(run.network),
@@ -40,6 +43,8 @@ export function removeEverythingOf(run: RunNames): void {
   const shimSockets = shimSocketsOf(bundles);
   const cgroups = cgroupsOf(run);
   endProcesses(run.path, cgroups);
+  // One that is still mounted goes with its mount.
+  for (const loop of loopsBelow(run.path)) spawnSync('losetup', ['--detach', loop]);
   for (const mount of mountsBelow(run.path).reverse()) spawnSync('umount', ['-l', mount]);
   if (existsSync(`/sys/class/net/${run.network}`)) spawnSync('ip', ['link', 'delete', run.network]);
   for (const rule of natRulesOf(run.network)) removeNatRule(rule);
@@ -141,6 +146,10 @@ function mountsBelow(path: string): string[] {
   return linesOf(read('/proc/self/mountinfo'))
     .map((line) => line.split(' ')[4] as string)
     .filter((mountpoint) => mountpoint.startsWith(`${path}/`));
+}
+
+export function loopsBelow(path: string): string[] {
+  return namesIn('/sys/block').flatMap((name) => (read(`/sys/block/${name}/loop/backing_file`).startsWith(`${path}/`) ? [`/dev/${name}`] : []));
 }
 
 /** The portmap plugin marks its rules with the network's name. */

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { PodSandboxConfig, RuntimeServiceService } from '../../src/adapters/cri/gen/cri-runtime-v1.js';
-import { leftoversOf, type RunNames } from './leftovers.js';
+import { leftoversOf, loopsBelow, type RunNames } from './leftovers.js';
 import { PrivateContainerd, skipWithoutContainerd } from './private-containerd.js';
 import { RuntimeClient } from './runtime-client.js';
 
 const skip = skipWithoutContainerd();
-const nothing = { processes: [], mounts: [], bridge: false, cgroups: [], natRules: [] };
+const hasLoops = existsSync('/dev/loop-control');
+const nothing = { processes: [], mounts: [], loops: [], bridge: false, cgroups: [], natRules: [] };
 
 /** One sandbox with a network and a published port, over the CRI: what leaves the most behind. */
 async function runSandbox(containerd: PrivateContainerd): Promise<string> {
@@ -64,10 +65,12 @@ t.test('what a killed test process left is cleaned by the next start', { skip },
   child.kill('SIGKILL');
   await exited;
   t.ok(leftoversOf(run).processes.length >= 4, 'daemon, shim, container and kubelet are still there');
+  if (hasLoops) t.equal(leftoversOf(run).loops.length, 1, 'and its loop device');
   const containerd = await PrivateContainerd.start();
   t.teardown(() => containerd.stop());
   const isTheSame = containerd.directory === run.path;
   t.ok(isTheSame || !existsSync(run.path), 'the directory was cleaned, or cleaned and taken');
   t.notMatch(containerd.ctr('containers', 'list', '--quiet'), /abandoned/);
+  t.strictSame(loopsBelow(run.path), [], 'its loop device is let go');
   if (!isTheSame) t.strictSame(leftoversOf(run), nothing);
 });

@@ -6,8 +6,9 @@ import t, { type Test } from 'tap';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { Volume } from '../../src/ports/model/volume.js';
 import { idOf, manifest, nodeName, scripted } from './kubelet-process.js';
+import { loopsBelow } from './leftovers.js';
 import { skipWithoutContainerd } from './private-containerd.js';
-import { driver, loopsBelow, mountsBelow, nodeAffinity, type VolumeStand, volumeStand } from './volume-stand.js';
+import { driver, mountsBelow, nodeAffinity, type VolumeStand, volumeStand } from './volume-stand.js';
 
 t.setTimeout(480_000);
 const skip = skipWithoutContainerd() || (existsSync('/dev/loop-control') ? false : 'the host has no loop devices');

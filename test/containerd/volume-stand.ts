@@ -19,14 +19,20 @@ export interface VolumeStand extends ClusterNode {
   readonly data: string;
   /** A directory there with a file `before` in it. */
   directory(name: string): string;
-  /** A loop device of the host whose first line is `from-outside`. */
+  /** A loop device of the host whose first line is `from-outside`; the driver has it as a volume of that name. */
   device(name: string): string;
-  /** A claim bound to a volume of this source. @param owner who controls the claim */
-  claim(name: string, source: object, more?: { readonly spec?: object; readonly owner?: Pod }): Promise<void>;
+  /** A claim bound to a volume of this source, of 1Gi unless `storage` says more. @param owner who controls the claim */
+  claim(name: string, source: object, more?: ClaimOptions): Promise<void>;
   pod(name: string): Promise<Pod | null>;
   running(name: string): Promise<Pod>;
   /** A path as its container sees it. */
   inside(pod: Pod, path: string): string;
+}
+
+interface ClaimOptions {
+  readonly spec?: object;
+  readonly owner?: Pod;
+  readonly storage?: string;
 }
 
 export async function volumeStand(t: Test, settings: object = {}): Promise<VolumeStand> {
@@ -83,8 +89,8 @@ function startDriver(plugins: string, data: string): ChildProcess {
   return spawn(process.execPath, [ctl, 'mock-csi', '--driver', driver, '--plugins', plugins, '--data', data], { stdio: 'ignore' });
 }
 
-async function bind({ admin }: ClusterNode, name: string, source: object, { spec = {}, owner }: { readonly spec?: object; readonly owner?: Pod }): Promise<void> {
-  const [accessModes, capacity] = [['ReadWriteOnce'], { storage: '1Gi' }];
+async function bind({ admin }: ClusterNode, name: string, source: object, { spec = {}, owner, storage = '1Gi' }: ClaimOptions): Promise<void> {
+  const [accessModes, capacity] = [['ReadWriteOnce'], { storage }];
   const claimSpec = { accessModes, resources: { requests: capacity }, volumeName: `pv-${name}`, ...spec };
   const { metadata: { name: podName, uid } = { name: '' } } = owner ?? {};
   const owned = owner === undefined ? {} : { ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: podName, uid, controller: true }] };
@@ -101,10 +107,4 @@ export function mountsBelow(path: string): string[] {
   return readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .flatMap((line) => (line.split(' ')[1]?.startsWith(`${path}/`) === true ? [line.split(' ')[1] as string] : []));
-}
-
-/** The node's loop devices that show something below a directory. */
-export function loopsBelow(path: string): string[] {
-  const listed = execFileSync('losetup', ['--list', '--noheadings', '--output', 'NAME,BACK-FILE'], { encoding: 'utf8' });
-  return listed.split('\n').filter((line) => line.includes(` ${path}/`));
 }
