@@ -6,7 +6,7 @@ import type { ApiWatchEvent, ApiWatchEvents } from '../../src/ports/outbound/api
 import { PortError } from '../../src/ports/port-error.js';
 import { calling } from '../adapters/api-peer.js';
 
-const groups: Readonly<Record<string, string>> = { leases: 'coordination.k8s.io', csidrivers: 'storage.k8s.io', csinodes: 'storage.k8s.io' };
+const groups: Readonly<Record<string, string>> = { leases: 'coordination.k8s.io', csidrivers: 'storage.k8s.io', csinodes: 'storage.k8s.io', resourceclaims: 'resource.k8s.io' };
 type Change = Extract<ApiWatchEvent, { readonly object: ApiObject }>;
 
 export class AdminClient {
