@@ -5,14 +5,17 @@ import { Container, ContainerModule } from 'inversify';
 import { NodeRegistryCredentials } from '../adapters/credentials/index.js';
 import { CriConnection, CriContainers, CriImages, CriRuntimeEvents, CriRuntimeState, CriSandboxes, CriStreaming } from '../adapters/cri/index.js';
 import { failingPort } from '../adapters/decorators/index.js';
-import { CgroupfsPodCgroups, HttpManifestUrl, LinuxMachine, LinuxManifestDirectory, SystemdPodCgroups } from '../adapters/linux/index.js';
+import { type CgroupFilesOf, CgroupfsPodCgroups, HttpManifestUrl, LinuxMachine, LinuxManifestDirectory, SystemdPodCgroups } from '../adapters/linux/index.js';
 import { LoggingEventSink } from '../adapters/logging/index.js';
 import { NetworkProbing } from '../adapters/probes/index.js';
 import { FileContainerLogs, FilePodDirectories, FilePodLogs, FilePullRecords, FileStateFiles } from '../adapters/storage/index.js';
 import { SystemdUnits } from '../adapters/systemd/index.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
+import { cgroupFiles } from '../domain/cgroups/cgroup-files.js';
 import { sliceNaming } from '../domain/cgroups/cgroup-name.js';
 import { nodeAllocatableCgroup } from '../domain/cgroups/pod-cgroup-name.js';
+import { reservedCgroupNames } from '../domain/cgroups/reserved-cgroups.js';
+import { sliceSettings } from '../domain/cgroups/systemd-properties.js';
 import { featureEnabled } from '../domain/configuration/feature-gates.js';
 import { Kernel } from '../domain/kernel/kernel.js';
 import type { Pod } from '../ports/model/pod.js';
@@ -127,15 +130,14 @@ const hostModule = module((bind) => {
     return logs;
   });
   bind.to(tokens.systemdUnits, [tokens.systemBus], (bus) => new SystemdUnits({ bus }));
-  bind.to(
-    tokens.podCgroups,
-    [tokens.configuration, tokens.native, tokens.cgroupDriving, tokens.systemdUnits],
-    ({ configuration: { cgroupsPerQOS, cgroupRoot } }, { fileSteps }, { driver }, units) => {
-      if (!cgroupsPerQOS) return failingPort('podCgroups', 'failed-precondition', 'pods have no cgroups of their own (cgroupsPerQOS is false)');
-      const options = { podsCgroup: nodeAllocatableCgroup(cgroupRoot, true), steps: fileSteps };
-      return driver === 'systemd' ? new SystemdPodCgroups({ ...options, units, naming: sliceNaming }) : new CgroupfsPodCgroups(options);
-    },
-  );
+  bind.to(tokens.podCgroups, [tokens.configuration, tokens.native, tokens.cgroupDriving, tokens.systemdUnits], ({ configuration }, { fileSteps }, { driver }, units) => {
+    const { cgroupsPerQOS, cgroupRoot } = configuration;
+    if (!cgroupsPerQOS) return failingPort('podCgroups', 'failed-precondition', 'pods have no cgroups of their own (cgroupsPerQOS is false)');
+    const files: CgroupFilesOf = (values, version) => cgroupFiles(values, version, []);
+    const reservedCgroups = reservedCgroupNames(configuration, driver);
+    const options = { podsCgroup: nodeAllocatableCgroup(cgroupRoot, true), reservedCgroups, files, steps: fileSteps };
+    return driver === 'systemd' ? new SystemdPodCgroups({ ...options, units, naming: sliceNaming, settings: sliceSettings }) : new CgroupfsPodCgroups(options);
+  });
   bind.to(tokens.machine, [tokens.configuration], ({ options }) => new LinuxMachine({ rootDirectory: options.rootDir }));
   bind.to(tokens.stateFiles, [tokens.configuration, tokens.teardown], ({ options }, teardown) => {
     const files = FileStateFiles.open(options.rootDir);

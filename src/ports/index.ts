@@ -138,7 +138,7 @@ export type { NodeStatsOperations, NodeStatsReading } from './outbound/node-stat
 export type { AgentOperations, OutboundOperations, OutboundPorts } from './outbound/outbound-ports.js';
 export type { PluginInfo, PluginSocket, PluginSocketOperations, PluginSocketsChanged } from './outbound/plugin-sockets.js';
 export type { PodCertificateKey, PodCertificateKeyOperations, PodCertificateKeyType } from './outbound/pod-certificate-keys.js';
-export type { ContainerFiles, PodCgroupOperations, PodDirectoryOperations, PodLogOperations, UserNamespaceFile } from './outbound/pod-files.js';
+export type { ContainerFiles, EnsuredCgroup, PodCgroupOperations, PodDirectoryOperations, PodLogOperations, UserNamespaceFile } from './outbound/pod-files.js';
 export type {
   HostPathKind,
   HostPathOperations,

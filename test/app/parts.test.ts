@@ -81,7 +81,7 @@ t.test('a pod is marked before anything of it is made, and forgotten when nothin
   t.ok(first !== null && first === second, 'whoever comes while the mark is made waits, too');
   await first;
   t.equal(owned.note(prepare), null);
-  await owned.note({ ...command, op: 'podCgroups.ensure', request: { name: ['kubepods', 'besteffort', 'podu2'] } });
+  await owned.note({ ...command, op: 'podCgroups.ensure', request: { name: ['kubepods', 'besteffort', 'podu2'], values: null, rewrite: false } });
   t.equal(owned.note({ ...command, op: 'podCgroups.destroy', request: { name: ['kubepods', 'podu3'] } }), null);
   t.equal(owned.note({ ...command, op: 'podDirectories.prepare', request: { uid: '../escaped' } }), null);
   t.same(readdirSync(join(root, 'owned-pods')).sort(), ['u1', 'u2']);

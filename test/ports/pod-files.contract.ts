@@ -1,5 +1,6 @@
 // What every implementation of the pod files' ports must do: the model, and the real ones on a file system and on the kernel's cgroups.
 import type { Test } from 'tap';
+import { emptyCgroupConfig } from '../../src/domain/cgroups/cgroup-config.js';
 import type { Call, PortOf } from '../../src/ports/operation.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../src/ports/outbound/pod-files.js';
 import { PortError, type PortErrorKind } from '../../src/ports/port-error.js';
@@ -165,21 +166,25 @@ async function escapesOfLogs(t: Test, { logs, podLogsDirectory, linksDirectory }
 export interface PodCgroupsUnderTest {
   readonly cgroups: PortOf<PodCgroupOperations>;
   readonly podsCgroup: readonly string[];
+  /** What a cgroup is set to now; null: this tree keeps no such value. */
+  readonly readValue: (name: readonly string[], value: 'shares' | 'memory' | 'quota') => number | null;
+  /** Values are kept; a tree without controllers has none to keep. */
+  readonly hasControllers: boolean;
 }
 
-export async function podCgroupsContract(t: Test, { cgroups, podsCgroup }: PodCgroupsUnderTest): Promise<void> {
+export async function podCgroupsContract(t: Test, { cgroups, podsCgroup, readValue, hasControllers }: PodCgroupsUnderTest): Promise<void> {
   const guaranteed = [...podsCgroup, 'pod1111-aaaa'];
   const burstable = [...podsCgroup, 'burstable', 'pod2222-bbbb'];
   const bestEffort = [...podsCgroup, 'besteffort', 'pod3333'];
   t.strictSame(await cgroups.list(null, quietCall), [], 'none at first');
   t.equal(await cgroups.exists({ name: burstable }, quietCall), false);
-  t.strictSame(await cgroups.ensure({ name: burstable }, quietCall), { created: true }, 'made with its parents');
-  t.strictSame(await cgroups.ensure({ name: burstable }, quietCall), { created: false }, 'twice is once');
+  t.strictSame(await cgroups.ensure({ name: burstable, values: null, rewrite: false }, quietCall), { created: true, problem: '' }, 'made with its parents');
+  t.strictSame(await cgroups.ensure({ name: burstable, values: null, rewrite: false }, quietCall), { created: false, problem: '' }, 'twice is once');
   t.equal(await cgroups.exists({ name: burstable }, quietCall), true);
-  t.strictSame(await cgroups.ensure({ name: guaranteed }, quietCall), { created: true });
-  t.strictSame(await cgroups.ensure({ name: bestEffort }, quietCall), { created: true });
-  await cgroups.ensure({ name: [...guaranteed, 'sandbox'] }, quietCall);
-  await cgroups.ensure({ name: [...podsCgroup, 'podpod1'] }, quietCall);
+  t.strictSame(await cgroups.ensure({ name: guaranteed, values: null, rewrite: false }, quietCall), { created: true, problem: '' });
+  t.strictSame(await cgroups.ensure({ name: bestEffort, values: null, rewrite: false }, quietCall), { created: true, problem: '' });
+  await cgroups.ensure({ name: [...guaranteed, 'sandbox'], values: null, rewrite: false }, quietCall);
+  await cgroups.ensure({ name: [...podsCgroup, 'podpod1'], values: null, rewrite: false }, quietCall);
   t.strictSame(await cgroups.list(null, quietCall), [
     { uid: '1111-aaaa', name: guaranteed },
     { uid: '2222-bbbb', name: burstable },
@@ -192,7 +197,6 @@ export async function podCgroupsContract(t: Test, { cgroups, podsCgroup }: PodCg
 
   const outside: readonly (readonly [readonly string[], PortErrorKind])[] = [
     [[], 'invalid-argument'],
-    [podsCgroup, 'permission-denied'],
     [['elsewhere', 'pod1'], 'permission-denied'],
     [[...podsCgroup, '..', 'pod1'], 'invalid-argument'],
     [[...podsCgroup, '.'], 'invalid-argument'],
@@ -201,11 +205,55 @@ export async function podCgroupsContract(t: Test, { cgroups, podsCgroup }: PodCg
     [[...podsCgroup, 'a\0'], 'invalid-argument'],
   ];
   for (const [name, kind] of outside) {
-    for (const operation of ['ensure', 'destroy', 'exists'] as const)
-      t.equal(await kindOf(() => cgroups[operation]({ name }, quietCall)), kind, `${operation} ${JSON.stringify(name)}`);
+    for (const operation of ['ensure', 'set', 'destroy', 'exists'] as const)
+      t.equal(await kindOf(() => cgroups[operation]({ name, values: emptyCgroupConfig, rewrite: false }, quietCall)), kind, `${operation} ${JSON.stringify(name)}`);
   }
+  for (const operation of ['destroy', 'exists'] as const) t.equal(await kindOf(() => cgroups[operation]({ name: podsCgroup }, quietCall)), 'permission-denied');
+  await valuesContract(t, { cgroups, podsCgroup, readValue, hasControllers });
   t.equal(await kindOf(() => cgroups.destroy({ name: burstable }, abortedCall)), 'cancelled');
   t.equal(await cgroups.exists({ name: burstable }, quietCall), true);
   for (const name of [burstable, bestEffort, [...podsCgroup, 'podpod1']]) await cgroups.destroy({ name }, quietCall);
   t.strictSame(await cgroups.list(null, quietCall), []);
+}
+
+const mebibyte = 1024n * 1024n;
+
+/** Values come with the cgroup, change where it is set, and stay where it is only ensured. */
+async function valuesContract(t: Test, { cgroups, podsCgroup, readValue, hasControllers }: PodCgroupsUnderTest): Promise<void> {
+  const name = [...podsCgroup, 'burstable', 'pod4444'];
+  const values = { ...emptyCgroupConfig, cpuShares: 512, cpuQuotaMicros: 50_000, cpuPeriodMicros: 100_000, memoryBytes: 64n * mebibyte };
+  const missing = await kindOf(() => cgroups.set({ name, values }, quietCall));
+  t.equal(missing, 'failed-precondition', 'what is not there is not made by setting it');
+  const made = await cgroups.ensure({ name, values, rewrite: true }, quietCall);
+  t.equal(made.created, true);
+  t.equal(made.problem === '', hasControllers, made.problem);
+  if (!hasControllers) return cgroups.destroy({ name }, quietCall).then(() => {});
+  const shown = (of: readonly string[] = name) => (['shares', 'quota', 'memory'] as const).map((value) => readValue(of, value));
+  t.strictSame(shown(), [512, 50_000, Number(64n * mebibyte)], 'made with its values');
+  await cgroups.ensure({ name, values: { ...values, cpuShares: 100 }, rewrite: false }, quietCall);
+  t.equal(readValue(name, 'shares'), 512, 'one that is there keeps what it has');
+  await cgroups.ensure({ name, values: { ...values, cpuShares: 100 }, rewrite: true }, quietCall);
+  t.equal(readValue(name, 'shares'), 100, '... unless it is to be written');
+  t.equal(await cgroups.set({ name, values: { ...emptyCgroupConfig, memoryBytes: 32n * mebibyte } }, quietCall), null);
+  t.strictSame(shown(), [100, 50_000, Number(32n * mebibyte)], 'what is null stays');
+  // Longer than what the quota before allows by its own, and shorter than it takes.
+  for (const period of [1000, 1_000_000, 100_000]) {
+    await cgroups.set({ name, values: { ...emptyCgroupConfig, cpuQuotaMicros: period / 2 < 1000 ? 1000 : period / 2, cpuPeriodMicros: period } }, quietCall);
+    t.equal(readValue(name, 'quota'), Math.max(1000, period / 2), `a period of ${period} us`);
+  }
+  await cgroups.set({ name, values: { ...emptyCgroupConfig, cpuQuotaMicros: -1, memoryBytes: -1n } }, quietCall);
+  t.equal(readValue(name, 'quota'), -1, 'lifted');
+  t.equal(await kindOf(() => cgroups.set({ name, values }, abortedCall)), 'cancelled');
+  t.strictSame(
+    await cgroups.ensure({ name: podsCgroup, values: { ...emptyCgroupConfig, cpuShares: 2048 }, rewrite: true }, quietCall),
+    { created: false, problem: '' },
+    'that of all pods, too',
+  );
+  t.equal(readValue(podsCgroup, 'shares'), 2048);
+  await cgroups.set({ name: podsCgroup, values: { ...emptyCgroupConfig, cpuShares: 1024 } }, quietCall);
+  t.equal(readValue(podsCgroup, 'shares'), 1024);
+  await cgroups.destroy({ name }, quietCall);
+  t.equal((await cgroups.ensure({ name, values: null, rewrite: true }, quietCall)).created, true, 'made anew');
+  t.equal(readValue(name, 'memory') === Number(32n * mebibyte), false, '... it has nothing of what it had before');
+  await cgroups.destroy({ name }, quietCall);
 }

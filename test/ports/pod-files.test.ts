@@ -5,14 +5,16 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { CgroupfsPodCgroups, type CgroupLayout, cgroupLayout, readCgroupLayout } from '../../src/adapters/linux/index.js';
+import { type CgroupFilesOf, CgroupfsPodCgroups, type CgroupLayout, cgroupLayout, readCgroupLayout } from '../../src/adapters/linux/index.js';
 import { addonNativeLinux, FallbackFileSteps, type FileStepRunner, serviceEnvironmentOf } from '../../src/adapters/native-linux/index.js';
 import { loadBinding } from '../../src/adapters/native-linux/loader.js';
 import { FilePodDirectories, FilePodLogs } from '../../src/adapters/storage/index.js';
+import { cgroupFiles } from '../../src/domain/cgroups/cgroup-files.js';
 import type { Call } from '../../src/ports/operation.js';
 import { PortError } from '../../src/ports/port-error.js';
 import type { HostOperationName } from '../../src/sim/host/host-ports.js';
 import { SimHost } from '../../src/sim/host/sim-host.js';
+import { hasControllers, kernelValue } from './kernel-cgroup-values.js';
 import { type PodFilesUnderTest, podCgroupsContract, podDirectoriesContract, podLogsContract, quietCall } from './pod-files.contract.js';
 
 const loaded = loadBinding(false);
@@ -103,7 +105,15 @@ const isRoot = process.getuid?.() === 0;
 t.test('the model', async (t) => {
   await t.test('directories', (t) => podDirectoriesContract(t, simulated()));
   await t.test('logs', (t) => podLogsContract(t, simulated()));
-  await t.test('cgroups', (t) => podCgroupsContract(t, { cgroups: portOf(new SimHost({ seed: 1 }), 'podCgroups'), podsCgroup: ['kubepods'] }));
+  await t.test('cgroups', (t) => {
+    const host = new SimHost({ seed: 1 });
+    const readValue = (name: readonly string[], value: 'shares' | 'memory' | 'quota') => {
+      const values = host.state.cgroupValues.get(name.join('/'));
+      const field = { shares: values?.cpuShares, memory: values?.memoryBytes, quota: values?.cpuQuotaMicros }[value];
+      return field === null || field === undefined ? null : Number(field);
+    };
+    return podCgroupsContract(t, { cgroups: portOf(host, 'podCgroups'), podsCgroup: ['kubepods'], readValue, hasControllers: true });
+  });
 });
 
 t.test('the model of a host: mounts, events, plain data', async (t) => {
@@ -270,6 +280,8 @@ function removeCgroups(directory: string): void {
 }
 
 const layout = readCgroupLayout('/proc/self/mountinfo');
+const files: CgroupFilesOf = (values, version) => cgroupFiles(values, version, []);
+
 /** On a hybrid host the empty v2 tree is a real one to try the v2 code on, without controllers. */
 const unifiedMount = /^\d+ \d+ \S+ \/ (\S+) .* - cgroup2 /m.exec(readFileSync('/proc/self/mountinfo', 'utf8'))?.[1];
 const kernels: readonly (readonly [string, CgroupLayout, string | false])[] = [
@@ -288,11 +300,11 @@ for (const [[what, layout, skip], [who, steps]] of kernels.flatMap((kernel) => r
       if (layout.hybrid !== null) removeCgroups(join(layout.hybrid, cgroupRoot));
     });
     const podsCgroup = [cgroupRoot, 'kubepods'];
-    const cgroups = new CgroupfsPodCgroups({ podsCgroup, layout, steps });
-    await podCgroupsContract(t, { cgroups, podsCgroup });
+    const cgroups = new CgroupfsPodCgroups({ podsCgroup, layout, steps, files });
+    await podCgroupsContract(t, { cgroups, podsCgroup, readValue: (name, value) => kernelValue(layout, name, value), hasControllers: hasControllers(layout) });
 
     const name = [...podsCgroup, 'besteffort', 'pod77'];
-    await cgroups.ensure({ name: [...name, 'sandbox'] }, quietCall);
+    await cgroups.ensure({ name: [...name, 'sandbox'], values: null, rewrite: false }, quietCall);
     const directories = [...layout.hierarchies.map(({ mountPoint }) => mountPoint), ...(layout.hybrid === null ? [] : [layout.hybrid])].map((mountPoint) =>
       join(mountPoint, ...name, 'sandbox'),
     );
@@ -333,7 +345,7 @@ t.test('a tree like a v2 host’s: controllers are passed on, a pod without a ne
     writeFileSync(join(mountPoint, path, 'cgroup.subtree_control'), enabled);
   };
   const enabledIn = (path: string) => readFileSync(join(mountPoint, path, 'cgroup.subtree_control'), 'utf8').trim();
-  const cgroups = new CgroupfsPodCgroups({ podsCgroup: ['kubepods'], layout: { version: 2, hierarchies: [{ mountPoint, controllers: [] }], hybrid: null } });
+  const cgroups = new CgroupfsPodCgroups({ podsCgroup: ['kubepods'], files, layout: { version: 2, hierarchies: [{ mountPoint, controllers: [] }], hybrid: null } });
   has('', 'cpuset cpu io memory pids', 'cpuset cpu io memory pids');
   has('kubepods', 'cpuset cpu io memory pids', '');
   has('kubepods/burstable', 'cpuset cpu io memory pids', 'cpu');
@@ -342,7 +354,7 @@ t.test('a tree like a v2 host’s: controllers are passed on, a pod without a ne
   t.equal(await cgroups.exists({ name: ['kubepods', 'burstable', 'podwhole'] }, quietCall), true, 'io is not needed');
   t.equal(await cgroups.exists({ name: ['kubepods', 'burstable', 'podpart'] }, quietCall), false);
   t.match(
-    await failure(cgroups.ensure({ name: ['kubepods', 'burstable', 'podpart'] }, quietCall)),
+    await failure(cgroups.ensure({ name: ['kubepods', 'burstable', 'podpart'], values: null, rewrite: false }, quietCall)),
     { kind: 'failed-precondition', message: 'cgroup ["kubepods" "burstable" "podpart"] has some missing controllers: cpuset, memory' },
     'a plain directory passes nothing on',
   );
@@ -354,7 +366,7 @@ t.test('a tree like a v2 host’s: controllers are passed on, a pod without a ne
     (await cgroups.list(null, quietCall)).map(({ uid }) => uid),
     ['part', 'whole'],
   );
-  t.match(await failure(cgroups.ensure({ name: ['kubepods', 'podnew'] }, quietCall)), { kind: 'failed-precondition' });
+  t.match(await failure(cgroups.ensure({ name: ['kubepods', 'podnew'], values: null, rewrite: false }, quietCall)), { kind: 'failed-precondition' });
   t.notOk(existsSync(join(mountPoint, 'kubepods/podnew')), 'a failed one is taken away again');
 });
 

@@ -40,7 +40,7 @@ function leave(node: SimClusterNode, now: number, name: string, uid: string, con
     ids[container] = containerId;
   }
   node.host.directories.prepare({ uid });
-  node.host.cgroups.ensure({ name: ['kubepods', 'besteffort', `pod${uid}`] });
+  node.host.cgroups.ensure({ name: ['kubepods', 'besteffort', `pod${uid}`], values: null, rewrite: false });
   return { sandboxId, containers: ids };
 }
 

@@ -6,8 +6,11 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type CgroupLayout, readCgroupLayout, SystemdPodCgroups } from '../../src/adapters/linux/index.js';
 import { SystemBus, SystemdUnits } from '../../src/adapters/systemd/index.js';
+import { cgroupFiles } from '../../src/domain/cgroups/cgroup-files.js';
 import { sliceNaming } from '../../src/domain/cgroups/cgroup-name.js';
+import { sliceSettings } from '../../src/domain/cgroups/systemd-properties.js';
 import { PortError } from '../../src/ports/port-error.js';
+import { hasControllers, kernelValue } from '../ports/kernel-cgroup-values.js';
 import { podCgroupsContract, quietCall } from '../ports/pod-files.contract.js';
 import { FakeBus } from './fake-bus.js';
 import { FakeSystemd } from './fake-systemd.js';
@@ -38,7 +41,11 @@ async function stage(t: Test, on: CgroupLayout, jobTimeoutMillis = 60_000): Prom
     if (on.hybrid !== null) removeCgroups(join(on.hybrid, `${prefix}.slice`));
   });
   const units = new SystemdUnits({ bus: systemBus, jobTimeoutMillis });
-  return { bus, systemd, cgroups: new SystemdPodCgroups({ podsCgroup, layout: on, units, naming: sliceNaming }) };
+  return {
+    bus,
+    systemd,
+    cgroups: new SystemdPodCgroups({ podsCgroup, layout: on, units, naming: sliceNaming, settings: sliceSettings, files: (values, version) => cgroupFiles(values, version, []) }),
+  };
 }
 
 function removeCgroups(directory: string): void {
@@ -68,7 +75,12 @@ async function failure(work: Promise<unknown>): Promise<PortError> {
 
 t.test(`the contract of pod cgroups, on cgroup v${layout.version} of this host`, { skip: hostSkip }, async (t) => {
   const { cgroups, systemd } = await stage(t, layout);
-  await podCgroupsContract(t, { cgroups, podsCgroup });
+  await podCgroupsContract(t, {
+    cgroups,
+    podsCgroup,
+    readValue: (name, value) => kernelValue(layout, sliceNaming.directories(name), value),
+    hasControllers: hasControllers(layout),
+  });
   const left = [...systemd.units.keys()].sort();
   t.strictSame(
     left,
@@ -84,7 +96,7 @@ t.test(`the contract of pod cgroups, on cgroup v${layout.version} of this host`,
 t.test('what systemd is told of a pod', { skip: hostSkip }, async (t) => {
   const { cgroups, systemd } = await stage(t, layout);
   const name = [...podsCgroup, 'burstable', 'pod0a-b'];
-  t.strictSame(await cgroups.ensure({ name }, quietCall), { created: true });
+  t.strictSame(await cgroups.ensure({ name, values: null, rewrite: false }, quietCall), { created: true, problem: '' });
   const unit = `${prefix}-kubepods-burstable-pod0a_b.slice`;
   t.strictSame(systemd.propertiesOf(unit), {
     Description: `libcontainer container ${unit}`,
@@ -101,7 +113,7 @@ t.test('what systemd is told of a pod', { skip: hostSkip }, async (t) => {
     'those above are begun first',
   );
   systemd.calls.splice(0);
-  t.strictSame(await cgroups.ensure({ name }, quietCall), { created: false }, 'one that systemd has is success');
+  t.strictSame(await cgroups.ensure({ name, values: null, rewrite: false }, quietCall), { created: false, problem: '' }, 'one that systemd has is success');
   t.strictSame(systemd.calls, [`StartTransientUnit ${unit}`], '... and those above are known by now');
   systemd.calls.splice(0);
   await cgroups.destroy({ name }, quietCall);
@@ -130,44 +142,50 @@ t.test('refusals, silence, and a bus that goes', async (t) => {
     const { cgroups, systemd } = await stage(t, plainTree(t));
     systemd.jobResult = 'failed';
     const top = `${prefix}-kubepods.slice`;
-    t.match(await failure(cgroups.ensure({ name }, quietCall)), {
+    t.match(await failure(cgroups.ensure({ name, values: null, rewrite: false }, quietCall)), {
       kind: 'failed-precondition',
       message: `error creating systemd unit \`${top}\`: got \`failed\``,
       operation: 'podCgroups.ensure',
     });
     t.strictSame(systemd.calls, [`StartTransientUnit ${top}`, `ResetFailedUnit ${top}`]);
     systemd.jobResult = 'done';
-    t.strictSame(await cgroups.ensure({ name }, quietCall), { created: true }, 'asked again, it is made');
+    t.strictSame(await cgroups.ensure({ name, values: null, rewrite: false }, quietCall), { created: true, problem: '' }, 'asked again, it is made');
   });
   await t.test('a job that never ends', async (t) => {
     const { cgroups, systemd } = await stage(t, plainTree(t), 20);
     systemd.jobResult = null;
-    t.match(await failure(cgroups.ensure({ name }, quietCall)), { kind: 'failed-precondition', message: `Timeout waiting for systemd to create ${prefix}-kubepods.slice` });
+    t.match(await failure(cgroups.ensure({ name, values: null, rewrite: false }, quietCall)), {
+      kind: 'failed-precondition',
+      message: `Timeout waiting for systemd to create ${prefix}-kubepods.slice`,
+    });
     systemd.units.set(unit, new Map());
     t.match(await failure(cgroups.destroy({ name }, quietCall)), { kind: 'failed-precondition', message: `Timed out while waiting for systemd to remove ${unit}` });
   });
   await t.test('what systemd refuses keeps its words', async (t) => {
     const { cgroups, systemd } = await stage(t, plainTree(t));
     systemd.refused.set('StartTransientUnit', { error: 'org.freedesktop.DBus.Error.AccessDenied', message: 'Permission denied' });
-    t.match(await failure(cgroups.ensure({ name }, quietCall)), { kind: 'permission-denied', message: 'Permission denied' });
+    t.match(await failure(cgroups.ensure({ name, values: null, rewrite: false }, quietCall)), { kind: 'permission-denied', message: 'Permission denied' });
   });
   await t.test('a bus that goes while a job runs: the job is asked about on a new one', async (t) => {
     const { bus, cgroups, systemd } = await stage(t, plainTree(t));
     systemd.jobResult = null;
-    const made = cgroups.ensure({ name }, quietCall);
+    const made = cgroups.ensure({ name, values: null, rewrite: false }, quietCall);
     while (systemd.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
     systemd.jobResult = 'done';
     // The unit is there by then, as it is with a systemd that went on meanwhile.
     systemd.units.set(`${prefix}-kubepods.slice`, new Map());
     bus.drop();
-    t.strictSame(await made, { created: true });
+    t.strictSame(await made, { created: true, problem: '' });
     t.ok(bus.connections >= 2);
   });
   await t.test('no bus at all', async (t) => {
     const { bus, cgroups } = await stage(t, plainTree(t));
     await bus.stop();
-    t.match(await failure(cgroups.ensure({ name }, quietCall)), { kind: 'unavailable', message: /^dial unix .*: connect: no such file or directory$/ });
+    t.match(await failure(cgroups.ensure({ name, values: null, rewrite: false }, quietCall)), {
+      kind: 'unavailable',
+      message: /^dial unix .*: connect: no such file or directory$/,
+    });
     await bus.start();
-    t.strictSame(await cgroups.ensure({ name }, quietCall), { created: true }, 'it is there again');
+    t.strictSame(await cgroups.ensure({ name, values: null, rewrite: false }, quietCall), { created: true, problem: '' }, 'it is there again');
   });
 });

@@ -1,7 +1,8 @@
 // The face of the Linux adapter: what the agent does with the kernel's own file systems.
 export { type CgroupHierarchy, type CgroupLayout, cgroupLayout, readCgroupLayout } from './cgroups/cgroup-layout.js';
+export type { CgroupFilesOf, CgroupValueFile } from './cgroups/cgroup-values.js';
 export { type CgroupfsOptions, CgroupfsPodCgroups } from './cgroups/cgroupfs-pod-cgroups.js';
-export { type SliceNaming, SystemdPodCgroups, type SystemdPodCgroupsOptions } from './cgroups/systemd-pod-cgroups.js';
+export { type SliceNaming, type SliceSettingsOf, SystemdPodCgroups, type SystemdPodCgroupsOptions } from './cgroups/systemd-pod-cgroups.js';
 export { LinuxHostPaths } from './host-paths.js';
 export { type HostReading, hostAddresses, readHost, readTunables } from './host-reading.js';
 export { LinuxMachine, type LinuxMachineOptions } from './linux-machine.js';

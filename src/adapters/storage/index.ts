@@ -12,5 +12,6 @@ export { FilePullRecords } from './file-pull-records.js';
 export { FileStateFiles } from './file-state-files.js';
 export { FileSubPaths } from './file-sub-paths.js';
 export { FileVolumeMounts, mountHelperDirectories, type VolumeMountPaths } from './file-volume-mounts.js';
+export { goFileText } from './go-file-text.js';
 export { StateDirectory } from './state-directory.js';
 export { carriedOut, stepError } from './step-errors.js';

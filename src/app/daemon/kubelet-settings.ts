@@ -5,6 +5,7 @@ import { parseSysctlAllowlist, safeSysctlNames } from '../../domain/admission/sy
 import type { AlignmentSettings } from '../../domain/agent/alignment-state.js';
 import type { KubeletSettings } from '../../domain/agent/kubelet.js';
 import type { AgentSettings } from '../../domain/agent/settings.js';
+import type { NodeCgroupSettings } from '../../domain/agent/node-cgroups-state.js';
 import type { ChangeDetection } from '../../domain/api-data/object-manager.js';
 import { featureEnabled } from '../../domain/configuration/feature-gates.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
@@ -39,7 +40,13 @@ export function kubeletSettings(
   runtimeTellsChanges: boolean,
   node: NodeSettings | null,
   credentialProviders: readonly CredentialProvider[],
-  host: { readonly userNamespaces: UserNamespaceSettings; readonly apparmorEnabled: boolean; readonly alignment: AlignmentSettings; readonly dra: AgentSettings['dra'] },
+  host: {
+    readonly userNamespaces: UserNamespaceSettings;
+    readonly apparmorEnabled: boolean;
+    readonly alignment: AlignmentSettings;
+    readonly dra: AgentSettings['dra'];
+    readonly nodeCgroups: NodeCgroupSettings;
+  },
 ): KubeletSettings {
   const { configuration: c, options, gates } = loaded;
   const manifests = { nodeName, preventApiReferences: featureEnabled(gates, 'PreventStaticPodAPIReferences') };
@@ -76,6 +83,7 @@ export function kubeletSettings(
       podCidr: c.podCIDR,
       userNamespaces: host.userNamespaces,
       cgroupsPerQos: c.cgroupsPerQOS,
+      nodeCgroups: host.nodeCgroups,
       takesPlugins: true,
       alignment: host.alignment,
       dra: host.dra,

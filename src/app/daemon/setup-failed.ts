@@ -1,5 +1,5 @@
-// The last event of a start that failed: told right away, since nobody is left who would tell it later.
-// Invariant: it delays the end of the process by its own time limit at most, and never replaces the failure.
+// Events of a start, before there is an agent that would tell them; also the last one of a start that failed, since nobody is left who would tell it later.
+// Invariant: an event delays the start or the end of the process by its own time limit at most, and never replaces a failure.
 import { eventOf } from '../../domain/events/event-object.js';
 import { microsPerSecond } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';
@@ -11,9 +11,14 @@ import type { Logger } from '../../ports/outbound/logger.js';
 
 const timeLimit: Micros = 3 * microsPerSecond;
 
-interface FailedSetup {
-  readonly nodeName: string;
+export interface EventAtStart {
+  readonly type: 'Normal' | 'Warning';
   readonly reason: string;
+  readonly message: string;
+}
+
+interface Teller {
+  readonly nodeName: string;
   readonly now: Micros;
   readonly log: PortOf<EventSinkOperations>;
   /** null: there is no apiserver. */
@@ -21,8 +26,10 @@ interface FailedSetup {
   readonly logger: Logger;
 }
 
-export async function tellSetupFailed({ nodeName, reason, now, log, writer, logger }: FailedSetup): Promise<void> {
-  const record = { involvedObject: { apiVersion: 'v1', kind: 'Node', name: nodeName }, type: 'Warning', reason: 'KubeletSetupFailed', message: reason } as const;
+export const setupFailed = (message: string): EventAtStart => ({ type: 'Warning', reason: 'KubeletSetupFailed', message });
+
+export async function tellAtStart(event: EventAtStart, { nodeName, now, log, writer, logger }: Teller): Promise<void> {
+  const record = { involvedObject: { apiVersion: 'v1', kind: 'Node', name: nodeName }, ...event } as const;
   const call = { signal: AbortSignal.timeout(timeLimit / 1000), timeoutMicros: timeLimit };
   await log.record(record, call);
   if (writer === null) return;

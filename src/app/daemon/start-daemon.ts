@@ -10,6 +10,7 @@
 // | host                                             | swap, kernel tunables                                       |
 // | resource managers                                | policies, machine and state files that don't go together    |
 // | pods on the host                                 | pods of somebody else, unless this agent owns the node      |
+// | reserved cgroups                                 | one that isn't there, or takes no limit                     |
 // | agent, notices, listener, service manager        | a record that can't be written, a port that is taken        |
 import { randomInt } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -37,6 +38,7 @@ import { podsOnHost, strangers, strangersRefusal, uidsOfManifests, uidsOnHost } 
 import { nodeFactsOf, readPassingFacts, type SteadyFacts } from './host-node-facts.js';
 import { kubeletSettings, nodeIpsOf, nodeNameOf } from './kubelet-settings.js';
 import { openListener } from './listener.js';
+import { enforceReserved, nodeCgroupSettings } from './node-cgroups-start.js';
 import { openOomWatch } from './open-oom-watch.js';
 import { openPodResources } from './open-pod-resources.js';
 import { settleProcess } from './own-process.js';
@@ -45,7 +47,7 @@ import { type LivePage, openLivePage } from './page/open-live-page.js';
 import { watchPassingFacts } from './passing-facts.js';
 import { holdLockFile, lockRootDirectory } from './process-locks.js';
 import { tellRootPropagation } from './root-propagation.js';
-import { tellSetupFailed } from './setup-failed.js';
+import { type EventAtStart, setupFailed, tellAtStart } from './setup-failed.js';
 import { checkConfiguration, checkHost, logNotes } from './start-checks.js';
 import { asRefusal, SetupFailure, StartRefusal } from './start-refusal.js';
 import { type NodeNumbers, openNodeStats } from './stats/open-node-stats.js';
@@ -91,7 +93,7 @@ export async function startDaemon(context: DaemonContext): Promise<Daemon> {
   try {
     return await start.run();
   } catch (error) {
-    if (error instanceof SetupFailure) await start.tellSetupFailed(error.reason);
+    if (error instanceof SetupFailure) await start.tell(setupFailed(error.reason));
     await teardown.run();
     throw asRefusal(error);
   }
@@ -151,7 +153,8 @@ class DaemonStart {
     const managerPorts = { machine: this.resolver.get(tokens.machine), stateFiles: this.resolver.get(tokens.stateFiles), runtime: this.resolver.get(tokens.runtime) };
     const alignment = await alignmentSettings(loaded, startup, managerPorts, calling());
     const dra = await draSettings(managerPorts.stateFiles, calling());
-    const managers = { userNamespaces, apparmorEnabled: host.apparmorEnabled, alignment, dra };
+    const nodeCgroups = nodeCgroupSettings(loaded, startup, await this.resolver.get(tokens.machine).read(null, calling()), host);
+    const managers = { userNamespaces, apparmorEnabled: host.apparmorEnabled, alignment, dra, nodeCgroups };
     const settings = kubeletSettings(loaded, profile, nodeName, tellsChanges, node, credentialProviders, managers);
     const steady: SteadyFacts = { loaded, host, startup, cgroupDriver, cpuCount: Math.max(1, onlineCount(host.onlineCpus)) };
     const passing = readPassingFacts(configuration.resolvConf, hostAddresses());
@@ -164,6 +167,8 @@ class DaemonStart {
     await labelPluginDirectories(pluginDirectories(options.rootDir), host.selinuxEnabled, logger);
     const owned = await this.admit();
     if (profile.ownsNode) settleProcess(configuration, tunables, native, logger);
+    const tell = (type: EventAtStart['type'], reason: string, message: string) => this.tell({ type, reason, message });
+    await enforceReserved(loaded, startup, cgroupDriver, host, this.resolver.get(tokens.podCgroups), tell, calling());
     this.container.add((bind) => {
       bind.toValue(tokens.ownership, { pods: owned });
       bind.toValue(tokens.recording, this.recording());
@@ -172,11 +177,11 @@ class DaemonStart {
   }
 
   /** Where nobody listens yet, or any more: the log alone. */
-  async tellSetupFailed(reason: string): Promise<void> {
+  async tell(event: EventAtStart): Promise<void> {
     const { loaded, logger, clock } = this.context;
     const nodeName = nodeNameOf(loaded.options.hostnameOverride, hostname());
     const { clients } = this.resolver.get(tokens.apiAccess);
-    await tellSetupFailed({ nodeName, reason, now: clock.now(), log: this.resolver.get(tokens.events), writer: clients?.writer ?? null, logger });
+    await tellAtStart(event, { nodeName, now: clock.now(), log: this.resolver.get(tokens.events), writer: clients?.writer ?? null, logger });
   }
 
   private async openApi(nodeName: string): Promise<ApiAccess> {

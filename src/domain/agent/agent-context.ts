@@ -29,6 +29,7 @@ import type { AgentState } from './agent-state.js';
 import { pinningOfPods } from './alignment.js';
 import { ownNode, servicesOf } from './api-state.js';
 import { claimsOfPods } from './claims.js';
+import { podCgroupValues } from './node-cgroups.js';
 import { uidOf } from './pod-index.js';
 import { setPrepared } from './prepared-pods.js';
 import { rangesOfPods } from './user-namespace-ranges.js';
@@ -78,6 +79,8 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
       podLogsDirectory,
       containerLogLinks,
       podCgroup: (pod) => (cgroupsPerQos ? podCgroupName(state.nodeFacts.cgroupRoot, podQosClass(pod), uidOf(pod)) : null),
+      podCgroupValues: (pod) => podCgroupValues(state, pod, false),
+      isPodCgroupSet: (uid) => state.nodeCgroups.podsWritten.has(uid),
     };
   }
 
@@ -214,8 +217,16 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   }
 
   nodeWarning(reason: string, message: string): void {
+    this.nodeEvent('Warning', reason, message);
+  }
+
+  nodeEvent(type: 'Normal' | 'Warning', reason: string, message: string): void {
     const { nodeName } = this.state.settings;
-    this.turn.tell('events.record', { involvedObject: { kind: 'Node', name: nodeName, uid: nodeName }, type: 'Warning', reason, message });
+    this.turn.tell('events.record', { involvedObject: { kind: 'Node', name: nodeName, uid: nodeName }, type, reason, message });
+  }
+
+  podCgroupSet({ uid }: SyncRun): void {
+    this.state.nodeCgroups.podsWritten.add(uid);
   }
 
   startResult(uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void {

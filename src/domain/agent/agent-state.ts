@@ -49,6 +49,7 @@ import { type ApiState, newApiState } from './api-state.js';
 import { type EvictionState, newEviction } from './eviction-state.js';
 import { type ImageCollectionState, newImageCollection, type PressedRound } from './image-collection-state.js';
 import { type LogRotationState, newLogRotation } from './log-rotation-state.js';
+import { type NodeCgroupsState, newNodeCgroups } from './node-cgroups-state.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
 import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
 import type { AgentSettings } from './settings.js';
@@ -149,6 +150,7 @@ export interface AgentState {
   readonly cache: PodCache;
   readonly relist: RelistState;
   readonly prepared: PreparedState;
+  readonly nodeCgroups: NodeCgroupsState;
   /** Pods that lived when the runtime was first looked at, until they are found dead: UID -> full name. */
   readonly inherited: Map<string, string>;
   readonly adoption: AdoptionState;
@@ -203,6 +205,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     cache: newPodCache(),
     relist: { listing: false, due: false, looks: new Map(), requests: new Map(), newest: null },
     prepared: { pods: new Map(), lookPlanned: false, lookAskedAt: null },
+    nodeCgroups: newNodeCgroups(),
     inherited: new Map(),
     adoption: newAdoption(),
     readiness: newRuntimeReadiness(),

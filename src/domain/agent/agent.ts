@@ -43,6 +43,7 @@ import { beginImageCollection, imageCollectionAddress, imageCollectionReplied, p
 import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotation } from './log-rotation.js';
 import { beginRelist, podRelistDue, podRelistMachine, requestPodRelist } from './looks.js';
 import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
+import { nodeCgroupMachine, nodeCgroupReplied, nodeCgroupsWoken, planNodeCgroups } from './node-cgroups.js';
 import { tellOomKill, warnOfNode } from './node-warnings.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
 import { endOverdue, overdueKillMachine } from './overdue-kills.js';
@@ -83,6 +84,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       planEviction(context);
       planLogRotation(context);
       planCgroupLook(context);
+      planNodeCgroups(context);
       tellConnected(context);
       planStatusWrites(context);
       planCpuReconcile(context);
@@ -242,6 +244,9 @@ function upkeepReplied(context: AgentContext, reply: Reply<AgentOperations>): vo
     case 'cgroups':
       cgroupLookReplied(context, reply);
       return;
+    case nodeCgroupMachine:
+      nodeCgroupReplied(context, reply.address.key, reply);
+      return;
     case 'deletor':
       deletorReplied(context, reply);
       return;
@@ -327,6 +332,9 @@ function wokenForAll(context: AgentContext, machine: string): boolean {
       return true;
     case 'cgroups':
       beginCgroupLook(context);
+      return true;
+    case nodeCgroupMachine:
+      nodeCgroupsWoken(context.state);
       return true;
     // Looked at by the end of each step.
     case stateFileMachine:

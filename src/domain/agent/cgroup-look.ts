@@ -1,8 +1,9 @@
 // Looks for the cgroups of all prepared pods at once, as often as pods would be synced. A pod whose cgroup has vanished is synced: what
-// runs outside of it is killed and started inside a new one.
+// runs outside of it is killed and started inside a new one. The cgroups above the pods' are set again at the same time.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
+import { refreshNodeCgroups } from './node-cgroups.js';
 import { setUnprepared, vanishedPods } from './prepared-pods.js';
 import { syncPods } from './sync-loop.js';
 
@@ -21,6 +22,7 @@ export function beginCgroupLook(context: AgentContext): void {
   prepared.lookPlanned = false;
   if (prepared.pods.size === 0) return;
   prepared.lookAskedAt = context.turn.now;
+  refreshNodeCgroups(context.state);
   context.turn.ask('podCgroups.list', cgroupLookAddress, 'list', null);
 }
 

@@ -14,10 +14,13 @@ import { isMirrorPod, isStaticPod } from '../values/pod-kind.js';
 import { podFullNameOf } from '../values/pod-references.js';
 import type { AgentContext } from './agent-context.js';
 import { noteAlignmentChange } from './cpu-reconcile.js';
+import { noteNodeCgroups } from './node-cgroups.js';
 import { uidOf } from './pod-index.js';
 
 /** A pod was handed to its worker. */
-export function noteDelivered({ state: { housekeeping, workers, pods } }: AgentContext, op: DeliveryOp, pod: Pod): void {
+export function noteDelivered({ state }: AgentContext, op: DeliveryOp, pod: Pod): void {
+  const { housekeeping, workers, pods } = state;
+  noteNodeCgroups(state, uidOf(pod));
   if (isMirrorPod(pod)) {
     if (op === 'REMOVE' || !pods.podsByFullName.has(podFullNameOf(pod))) housekeeping.dirty = true;
     return;
@@ -33,6 +36,7 @@ export function noteDelivered({ state: { housekeeping, workers, pods } }: AgentC
 export function noteRunEnded({ state }: AgentContext, uid: string): void {
   const { housekeeping, workers, pods } = state;
   noteAlignmentChange(state);
+  noteNodeCgroups(state, uid);
   const record = workers.records.get(uid);
   if (record === undefined || record.restartRequested || !pods.pods.has(uid)) housekeeping.dirty = true;
 }

@@ -3,6 +3,7 @@
 import type { Micros } from '../../ports/micros.js';
 import { forget } from '../pod-workers/run-pod.js';
 import type { AgentContext } from './agent-context.js';
+import { noteNodeCgroups } from './node-cgroups.js';
 import { removeOrphanDirectory } from './orphan-directories.js';
 import { forgetPod } from './pod-statuses.js';
 import { removeProbes } from './probe-workers.js';
@@ -34,6 +35,8 @@ export function letEndedGo(context: AgentContext): void {
 /** The pod has no worker any more: nothing more will happen to it in the runtime, and only now may its containers go. */
 export function letGo(context: AgentContext, uid: string): void {
   context.state.collection.dirty = true;
+  context.state.nodeCgroups.podsWritten.delete(uid);
+  noteNodeCgroups(context.state, uid);
   context.turn.end(syncAddress(uid));
   context.state.awaitingStatus.delete(uid);
   removeProbes(context, uid);

@@ -25,6 +25,7 @@ import type { AgentContext } from './agent-context.js';
 import { alignPod } from './alignment.js';
 import { ownNode } from './api-state.js';
 import { noteAlignmentChange } from './cpu-reconcile.js';
+import { noteNodeCgroups } from './node-cgroups.js';
 import { expectEnd } from './overdue-kills.js';
 import { uidOf } from './pod-index.js';
 import { setStatus } from './pod-statuses.js';
@@ -118,6 +119,7 @@ function reject(context: AgentContext, pod: Pod, rejection: Rejection): false {
   const { reason, message } = rejection;
   noteAlignmentChange(context.state);
   context.state.admission.rejected.add(uidOf(pod));
+  noteNodeCgroups(context.state, uidOf(pod));
   context.turn.log('info', 'Pod rejected', { podUID: uidOf(pod), reason: rejectionMetricLabel(reason), message });
   context.event(pod, null, 'Warning', reason, message);
   setStatus(context, pod, { phase: 'Failed', reason, message: rejectionStatusMessage(rejection), qosClass: podQosClass(pod), ...containersOf(pod) });

@@ -19,6 +19,7 @@ import { apiPodStatus } from '../status/pod-status.js';
 import { applyStatusChange, illegalTransition, type StatusChange } from '../status/status-manager.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
+import { noteNodeCgroups } from './node-cgroups.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { setUnprepared } from './prepared-pods.js';
 import { planProbes } from './probe-workers.js';
@@ -172,6 +173,7 @@ function changeStatus(context: AgentContext, pod: Pod, change: StatusChange): vo
   const next = applyStatusChange(known, change, { pod, mirrorStatus: known === null && beginsAnew(pod, mirror?.status, change) ? null : (mirror?.status ?? null), now: turn.now });
   if (next === null || next === known) return;
   state.statuses.set(uid, next);
+  if (isTerminalPhase(next.status.phase)) noteNodeCgroups(state, uid);
   queueStatusWrite(state, uid);
   planProbes(context, uid);
 }

@@ -11,6 +11,7 @@ import { doneFeatures } from '../node-status/declared-features.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
 import { defaultUserNamespaces, type UserNamespaceSettings } from '../user-namespaces/id-range.js';
 import type { AlignmentSettings } from './alignment-state.js';
+import { defaultNodeCgroups, type NodeCgroupSettings } from './node-cgroups-state.js';
 
 export interface AgentSettings {
   readonly nodeName: string;
@@ -63,6 +64,8 @@ export interface AgentSettings {
   readonly cgroupsPerQos: boolean;
   /** The node's claims for devices, from the state file of the agent before (null: there was none). null: pods that use claims can't run here. */
   readonly dra: { readonly checkpoint: string | null } | null;
+  /** What those of all pods are set to. */
+  readonly nodeCgroups: NodeCgroupSettings;
   /** Plugins may register at the node. */
   readonly takesPlugins: boolean;
   /** How CPUs and memory are given to containers for themselves; null: they aren't. The settings are such that `startAlignment` takes them. */
@@ -98,6 +101,7 @@ export const defaultSettings: AgentSettings = {
   userNamespaces: defaultUserNamespaces,
   cgroupsPerQos: true,
   dra: null,
+  nodeCgroups: defaultNodeCgroups,
   takesPlugins: false,
   alignment: null,
 };

@@ -7,6 +7,7 @@ import { podQosClass, type QosClass } from '../qos/qos-class.js';
 import { isRestartableInit } from '../status/restart-rules.js';
 import { isZeroQuantity, mustParseQuantity, quantityMilliValue, quantityValue } from '../values/quantity.js';
 import { type CgroupConfig, emptyCgroupConfig } from './cgroup-config.js';
+import { classCgroupConfigs, countPod, newClassSums } from './class-cgroups.js';
 import { milliCpuToQuota, milliCpuToShares, minShares, unlimitedQuota } from './cpu-conversions.js';
 import { hugePageBytes } from './huge-page-sizes.js';
 import { reservationFile, tieredReservation } from './memory-qos.js';
@@ -94,27 +95,13 @@ function hugePageLimits(requests: Quantities): ReadonlyMap<bigint, bigint> {
 }
 
 /**
- * What the classes' own cgroups are set to, from all pods on the node. Guaranteed pods lie directly in `kubepods`, so that class's
- * settings are those of the whole.
+ * What the classes' own cgroups are set to, from all pods on the node.
  * @param memoryReservationPolicy of KEP-2570; null where that is off
  */
 export function qosCgroupConfigs(pods: readonly Pod[], memoryReservationPolicy: string | null): Readonly<Record<QosClass, CgroupConfig>> {
-  let burstableCpu = 0n;
-  const memory: Record<QosClass, bigint> = { Guaranteed: 0n, Burstable: 0n, BestEffort: 0n };
-  for (const pod of pods) {
-    const qosClass = podQosClass(pod);
-    const requests = podRequests(pod);
-    const cpu = requests.get('cpu');
-    if (qosClass === 'Burstable' && cpu !== undefined) burstableCpu += quantityMilliValue(cpu);
-    memory[qosClass] += bytesOf(requests, 'memory');
-  }
-  const reserved = (bytes: bigint): string => (memoryReservationPolicy === tieredReservation ? String(bytes) : '0');
-  const isOn = memoryReservationPolicy !== null;
-  return {
-    Guaranteed: { ...emptyCgroupConfig, unified: isOn ? { 'memory.min': reserved(memory.Guaranteed + memory.Burstable) } : {} },
-    Burstable: { ...emptyCgroupConfig, cpuShares: milliCpuToShares(Number(burstableCpu)), unified: isOn ? { 'memory.low': reserved(memory.Burstable) } : {} },
-    BestEffort: { ...emptyCgroupConfig, cpuShares: minShares },
-  };
+  const sums = newClassSums();
+  for (const pod of pods) countPod(sums, pod, 1n);
+  return classCgroupConfigs(sums, { memoryReservationPolicy, reservedMemoryPercent: null, allocatableMemoryBytes: 0n, hugePageBytes: [] });
 }
 
 function milliOf(list: Quantities, name: Limited): number {

@@ -19,7 +19,24 @@ import * as manifests from '../pod-sources/manifest-pods.js';
 import { alignmentShape } from './alignment-shape.js';
 import { resourceListShape } from './api-object-shapes.js';
 import { draShape } from './dra-shape.js';
-import { checkArgument, dictionaryOf, expected, flag, integer, isRecord, listOf, measured, nullable, oneOf, recordOf, type Shape, someMap, text, wholeNumber } from './shape.js';
+import {
+  bigInteger,
+  checkArgument,
+  dictionaryOf,
+  expected,
+  flag,
+  integer,
+  isRecord,
+  listOf,
+  measured,
+  nullable,
+  oneOf,
+  recordOf,
+  type Shape,
+  someMap,
+  text,
+  wholeNumber,
+} from './shape.js';
 
 const duration = wholeNumber(1, Number.MAX_SAFE_INTEGER);
 const rotationShape = recordOf({ maxSizeBytes: measured, maxFiles: wholeNumber(2, 1_000_000), maxWorkers: wholeNumber(1, 1_000_000), monitorInterval: duration });
@@ -46,6 +63,7 @@ const settingsFields = {
   ...{ runtimeRequestTimeout: duration, relistPeriod: duration, runtimeTellsChanges: flag, syncFrequency: duration, maxContainerRestartPeriod: nullable(duration) },
   containerGc: recordOf({ minAge: integer, maxPerPodContainer: integer, maxContainers: integer }),
   ...{ logRotation: nullable(rotationShape), images: imagesShape, imageGc: imageGcShape, podCidr: text, userNamespaces: userNamespacesShape, cgroupsPerQos: flag },
+  nodeCgroups: recordOf({ pods: recordOf({}), hugePageBytes: listOf(bigInteger), reservedMemoryPercent: nullable(integer), allocatableMemoryBytes: bigInteger }),
   ...{ alignment: nullable(alignmentShape), dra: nullable(draShape), takesPlugins: flag, appArmorProblem: nullable(text), podLevelResources: flag },
   declaredFeatures: nullable(listOf(text)),
 };

@@ -1,5 +1,6 @@
 // What a run of a pod operation needs of the agent around it. The agent implements it; tests may give less.
 import type { Micros } from '../../ports/micros.js';
+import type { CgroupValues } from '../../ports/model/cgroup-values.js';
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
@@ -31,6 +32,10 @@ export interface SyncSettings {
   readonly containerLogLinks: string | null;
   /** The pod cgroup's name, or null when pods get no cgroups of their own. */
   podCgroup(pod: Pod): readonly string[] | null;
+  /** What that cgroup is set to. */
+  podCgroupValues(pod: Pod): CgroupValues;
+  /** Whether this agent has set it. An earlier one may have been killed between making and setting it. */
+  isPodCgroupSet(uid: string): boolean;
 }
 
 /** The volumes of the pod that a run is about. */
@@ -142,6 +147,8 @@ export interface SyncContext {
   startResult(uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void;
   /** What variables of the pod's containers may come from. */
   envSources(run: SyncRun): ContainerEnvSources;
+  /** The pod's cgroup is there, and was set. */
+  podCgroupSet(run: SyncRun): void;
   /** The pod's cgroup, directories and volumes are there. */
   podPrepared(run: SyncRun): void;
   /** The sandbox and its network are up: before images are pulled. */

@@ -125,7 +125,9 @@ function decideCgroup(step: CgroupStep, run: SyncRun, context: SyncContext): Ste
     run.status = { ...run.status, containers: run.status.containers.map((status) => (status.state === 'running' ? { ...status, state: 'exited' as const } : status)) };
     step.phase = 'ensure';
   }
-  return run.failure !== null ? 'ended' : asked(run, () => context.turn.ask('podCgroups.ensure', podAddress(run.uid), 'cgroup', { name }));
+  if (run.failure !== null) return 'ended';
+  const request = { name, values: context.settings.podCgroupValues(run.pod), rewrite: !context.settings.isPodCgroupSet(run.uid) };
+  return asked(run, () => context.turn.ask('podCgroups.ensure', podAddress(run.uid), 'cgroup', request));
 }
 
 function applyCgroup(step: CgroupStep, run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): void {
@@ -140,6 +142,9 @@ function applyCgroup(step: CgroupStep, run: SyncRun, reply: Reply<AgentOperation
     return;
   }
   if (reply.outcome.ok) {
+    const problem = reply.op === 'podCgroups.ensure' ? reply.outcome.value.problem : '';
+    if (problem !== '') context.turn.log('error', 'cgroup manager.Set failed', { podUID: run.uid, err: problem });
+    context.podCgroupSet(run);
     run.steps.shift();
     return;
   }

@@ -1,4 +1,5 @@
 // What the agent keeps on the node's disks and in its cgroups for a pod.
+import type { CgroupValues } from '../model/cgroup-values.js';
 import type { Operation } from '../operation.js';
 
 /** The pod's directories under the kubelet's root. Paths come from the domain; the adapter refuses any that leave the root. */
@@ -51,13 +52,32 @@ export interface PodLogOperations {
   readonly removeDeadLinks: Operation<null, number>;
 }
 
-/** The pods' cgroups. Names are the domain's, one element a level from the root of the tree; the adapter refuses any that is not below the cgroup of all pods. */
+/**
+ * The cgroups of the node's pods, and what they and the node's own are set to. Names are the domain's, one element a level from the root of the tree; the
+ * adapter makes, empties and removes only what is below the cgroup of all pods, and sets only that, what is below it, and what it was told is reserved.
+ */
 export interface PodCgroupOperations {
-  /** Makes the cgroup (and its parents) in every controller in use. Idempotent. Answers with whether it was made now. */
-  readonly ensure: Operation<{ readonly name: readonly string[] }, { readonly created: boolean }>;
+  /**
+   * Makes the cgroup (and its parents) in every controller in use. Idempotent. Also the cgroup of all pods itself. Answers with whether it was made now,
+   * and with what kept values from being written: the cgroup is there all the same, as with the Go kubelet. '': nothing did.
+   */
+  readonly ensure: Operation<EnsuredCgroup, { readonly created: boolean; readonly problem: string }>;
+  /**
+   * Sets a cgroup that is there, in the order of the values' fields, all of them whichever fails. Idempotent. `failed-precondition` when it isn't there
+   * whole; another failure is that of the first value that couldn't be written.
+   */
+  readonly set: Operation<{ readonly name: readonly string[]; readonly values: CgroupValues }, null>;
   /** Kills what is left inside and removes the cgroup with its children. Absent: succeeds. */
   readonly destroy: Operation<{ readonly name: readonly string[] }, null>;
   readonly exists: Operation<{ readonly name: readonly string[] }, boolean>;
   /** Pods that own a cgroup: uid and name. */
   readonly list: Operation<null, readonly { readonly uid: string; readonly name: readonly string[] }[]>;
+}
+
+export interface EnsuredCgroup {
+  readonly name: readonly string[];
+  /** null: it is not set to anything. */
+  readonly values: CgroupValues | null;
+  /** The values are written though the cgroup was there: an agent that was killed may not have come to it. */
+  readonly rewrite: boolean;
 }

@@ -1,5 +1,6 @@
 // What a simulated host keeps for the agent, as plain data: it can be cloned, hashed and written down.
 import type { Micros } from '../../ports/micros.js';
+import type { CgroupValues } from '../../ports/model/cgroup-values.js';
 import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
 import type { DraClaimName, DraDevice, DraPluginOperations } from '../../ports/outbound/dra-plugin.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
@@ -122,6 +123,8 @@ export interface SimHostState {
   readonly links: Map<string, string>;
   /** Cgroups that exist, names joined by `/`, parents too. */
   readonly cgroups: Set<string>;
+  /** What they were set to last, by the same names. */
+  readonly cgroupValues: Map<string, CgroupValues>;
   readonly machine: SimMachineState;
   /** By name: their text. */
   readonly stateFiles: Map<string, string>;
@@ -160,6 +163,7 @@ export function emptyHostState(): SimHostState {
     logWriters: new Map(),
     links: new Map(),
     cgroups: new Set(),
+    cgroupValues: new Map(),
     machine: newSimMachine(),
     stateFiles: new Map(),
     events: [],

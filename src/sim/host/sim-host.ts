@@ -223,6 +223,8 @@ export class SimHost {
         return this.volumeMounts.survey();
       case 'podCgroups.ensure':
         return this.cgroups.ensure(asked.request);
+      case 'podCgroups.set':
+        return this.cgroups.set(asked.request);
       case 'podCgroups.destroy':
         return this.cgroups.destroy(asked.request);
       case 'podCgroups.exists':

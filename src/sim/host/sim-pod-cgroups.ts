@@ -1,5 +1,6 @@
-// The pods' cgroups as a model: which exist. What runs in them is the simulated runtime's matter.
+// The pods' cgroups as a model: which exist, and what they are set to. What runs in them is the simulated runtime's matter.
 // Invariant: a cgroup's parents exist, and nothing outside the pods' cgroup is made or removed.
+import type { CgroupValues } from '../../ports/model/cgroup-values.js';
 import type { PodCgroupOperations } from '../../ports/outbound/pod-files.js';
 import type { SimHostSettings } from './host-options.js';
 import type { SimHostState } from './host-state.js';
@@ -14,19 +15,35 @@ export class SimPodCgroups {
     private readonly settings: SimHostSettings,
   ) {}
 
-  ensure({ name }: PodCgroupOperations['ensure']['request']): { readonly created: boolean } {
-    this.check(name);
-    const created = !this.state.cgroups.has(name.join('/'));
+  ensure({ name, values, rewrite }: PodCgroupOperations['ensure']['request']): PodCgroupOperations['ensure']['reply'] {
+    this.checkMine(name);
+    const path = name.join('/');
+    const created = !this.state.cgroups.has(path);
     name.forEach((_, i) => {
       this.state.cgroups.add(name.slice(0, i + 1).join('/'));
     });
-    return { created };
+    if (values !== null && (created || rewrite)) this.write(path, values);
+    return { created, problem: '' };
+  }
+
+  set({ name, values }: PodCgroupOperations['set']['request']): null {
+    this.checkMine(name);
+    const path = name.join('/');
+    if (!this.state.cgroups.has(path)) {
+      throw new HostRefusal('failed-precondition', `cgroup [${name.map((element) => JSON.stringify(element)).join(' ')}] has some missing paths: /${path}`);
+    }
+    this.write(path, values);
+    return null;
   }
 
   destroy({ name }: PodCgroupOperations['destroy']['request']): null {
     this.check(name);
     const path = name.join('/');
-    for (const other of this.state.cgroups) if (other === path || other.startsWith(`${path}/`)) this.state.cgroups.delete(other);
+    for (const other of this.state.cgroups) {
+      if (other !== path && !other.startsWith(`${path}/`)) continue;
+      this.state.cgroups.delete(other);
+      this.state.cgroupValues.delete(other);
+    }
     return null;
   }
 
@@ -44,6 +61,24 @@ export class SimPodCgroups {
       });
     });
     return found.sort((a, b) => (a.uid < b.uid ? -1 : 1));
+  }
+
+  /** What is left out stays as it was. */
+  private write(path: string, values: CgroupValues): void {
+    const before = this.state.cgroupValues.get(path);
+    if (before === undefined) {
+      this.state.cgroupValues.set(path, values);
+      return;
+    }
+    const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
+    const hugePageLimits = new Map([...before.hugePageLimits, ...values.hugePageLimits]);
+    this.state.cgroupValues.set(path, { ...before, ...given, hugePageLimits, unified: { ...before.unified, ...values.unified } });
+  }
+
+  /** The cgroup of all pods, or one below it. */
+  private checkMine(name: readonly string[]): void {
+    const root = this.settings.podsCgroup;
+    if (name.length !== root.length || root.some((element, i) => name[i] !== element)) this.check(name);
   }
 
   private check(name: readonly string[]): void {

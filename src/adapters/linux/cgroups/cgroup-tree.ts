@@ -1,13 +1,14 @@
 // Making and removing cgroups in every tree of the host. A name is a list of elements from the root of the trees.
-// Resource values are written into the directories that `directories` names, by who knows the values. What is done at each pod's start and end are
-// lists of steps that don't hold up the event loop: the kernel takes a lock of all cgroups for each, and others wait for it, too.
+// What is done at each pod's start and end are lists of steps that don't hold up the event loop: the kernel takes a lock of all cgroups for each, and
+// others wait for it, too. The values of a cgroup that is made go into the list that makes it.
 // Invariant: what a failed `make` made is removed again; removal goes children first and never outside the cgroup it was asked for.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { byPath, type FileStepRunner, FileSteps, listedEntries, type StepIndex, tolerated } from '../../native-linux/index.js';
+import { byPath, type FileStepOutcomes, type FileStepRunner, FileSteps, listedEntries, type StepIndex, tolerated } from '../../native-linux/index.js';
 import { carriedOut, errnoName, FileRefusal, stepError } from '../../storage/index.js';
 import type { CgroupLayout } from './cgroup-layout.js';
 import { cgroupLevelsMax } from './cgroup-processes.js';
+import { addValueSteps, type CgroupValueFile, type CgroupWrite, type ValueSteps, valueProblem, valueWrites } from './cgroup-values.js';
 
 const directoryMode = 0o755;
 const absent = -constants.errno.ENOENT;
@@ -18,6 +19,22 @@ const neededUnified = ['cpu', 'cpuset', 'memory', 'hugetlb', 'pids'];
 const neededSeparate: ReadonlySet<string> = new Set(['cpu', 'cpuacct', 'cpuset', 'memory', 'systemd', 'pids', 'hugetlb']);
 /** A fresh v1 cpuset has no CPU and no memory node, and takes no process before it has. */
 const inheritedFiles = ['cpuset.cpus', 'cpuset.mems'];
+
+export interface MadeCgroup {
+  /** Whether any directory was made for it. */
+  readonly created: boolean;
+  /** As `missing` answers it. */
+  readonly missing: readonly string[];
+  /** What kept values from being written; null: nothing. */
+  readonly problem: Error | null;
+}
+
+/** Values that were written in the list that made the directories. */
+interface WrittenValues {
+  readonly list: FileSteps;
+  readonly outcomes: FileStepOutcomes;
+  readonly values: ValueSteps;
+}
 
 export class CgroupTree {
   constructor(
@@ -47,18 +64,49 @@ export class CgroupTree {
     return directories.filter((_, index) => outcomes.status(looks[index]!) < 0);
   }
 
-  /** Makes it with its parents in each tree. Answers with whether any directory was made for it. */
-  async make(name: readonly string[]): Promise<boolean> {
+  /**
+   * Makes it with its parents in each tree, and writes its values.
+   * @param rewrite the values are written also where it was there
+   */
+  async make(name: readonly string[], files: readonly CgroupValueFile[], rewrite: boolean): Promise<MadeCgroup> {
     const made: string[] = [];
+    const writes = this.writesOf(name, files);
+    // A fresh v1 cpuset is given its parent's CPUs first.
+    const isEarly = rewrite && !writes.some(({ name: file }) => inheritedFiles.includes(file));
+    let written: WrittenValues | null;
+    let missing: readonly string[] = [];
     try {
-      await this.makeDirectories(name, made);
-      if (this.layout.version === 2 && (await this.missingControllers(name))?.length !== 0) this.enableControllers(name);
+      written = await this.makeDirectories(name, made, isEarly ? writes : []);
+      if (this.layout.version === 2) missing = (await this.missingControllers(name)) ?? ['cgroup.controllers'];
+      if (missing.length > 0) {
+        this.enableControllers(name);
+        missing = (await this.missingControllers(name)) ?? ['cgroup.controllers'];
+        written = null;
+      }
     } catch (error) {
       await this.unmake(made);
       throw error;
     }
     const own = new Set(this.directories(name));
-    return made.some((directory) => own.has(directory));
+    const created = made.some((directory) => own.has(directory));
+    if (missing.length > 0 || writes.length === 0 || (!created && !rewrite)) return { created, missing, problem: null };
+    if (written === null) return { created, missing, problem: await this.write(writes) };
+    return { created, missing, problem: await valueProblem(this.steps, written.list, written.outcomes, written.values) };
+  }
+
+  /** Writes values of a cgroup that is there. Answers with what kept one from being written; null: nothing. */
+  async setValues(name: readonly string[], files: readonly CgroupValueFile[]): Promise<Error | null> {
+    return this.write(this.writesOf(name, files));
+  }
+
+  private writesOf(name: readonly string[], files: readonly CgroupValueFile[]): CgroupWrite[] {
+    return valueWrites(files, this.layout, (mountPoint) => directoryOf(mountPoint, name));
+  }
+
+  private async write(writes: readonly CgroupWrite[]): Promise<Error | null> {
+    const list = new FileSteps([]);
+    const values = addValueSteps(list, writes);
+    return valueProblem(this.steps, list, await this.steps.run(list), values);
   }
 
   /** One try. False when something in it is busy: a process that has not ended, a child that was just made. Absent: true. */
@@ -89,22 +137,24 @@ export class CgroupTree {
   }
 
   /** The last level is tried first: at a pod's start its parents are there. */
-  private async makeDirectories(name: readonly string[], made: string[]): Promise<void> {
-    const first = await this.makeLevel(name, made);
-    if (first === 'made') return;
+  private async makeDirectories(name: readonly string[], made: string[], writes: readonly CgroupWrite[]): Promise<WrittenValues> {
+    const first = await this.makeLevel(name, made, writes);
+    if (!('error' in first)) return first;
     // Nothing can be made at the root of a tree.
     if (name.length <= 1) throw first.error;
-    await this.makeDirectories(name.slice(0, -1), made);
-    const second = await this.makeLevel(name, made);
-    if (second !== 'made') throw second.error;
+    await this.makeDirectories(name.slice(0, -1), made, []);
+    const second = await this.makeLevel(name, made, writes);
+    if ('error' in second) throw second.error;
+    return second;
   }
 
-  /** One directory in each tree, and what it inherits. Parents may lack, or be there without what is to be inherited. */
-  private async makeLevel(name: readonly string[], made: string[]): Promise<'made' | { readonly error: Error }> {
+  /** One directory in each tree, what it inherits, and its values. Parents may lack, or be there without what is to be inherited. */
+  private async makeLevel(name: readonly string[], made: string[], writes: readonly CgroupWrite[]): Promise<WrittenValues | { readonly error: Error }> {
     const list = new FileSteps([]);
     const directories = this.directories(name);
     const makings = directories.map((directory) => list.makeDirectory(byPath, directory, directoryMode, tolerated.both));
     const inherited = this.inheritedValues(list, name);
+    const values = addValueSteps(list, writes);
     const outcomes = await this.steps.run(list);
     directories.forEach((directory, index) => {
       if (outcomes.status(makings[index]!) >= 0) made.push(directory);
@@ -115,10 +165,10 @@ export class CgroupTree {
     const lacking = inherited.filter(({ own }) => outcomes.text(own).trim() === '');
     const empty = lacking.find(({ above }) => outcomes.text(above).trim() === '');
     if (empty !== undefined) return { error: new FileRefusal('failed-precondition', `nothing to inherit for ${empty.path}`) };
-    const writes = new FileSteps([]);
-    for (const { path, above } of lacking) writes.write(byPath, path, outcomes.text(above).trim());
-    if (lacking.length > 0) await carriedOut(this.steps, writes);
-    return 'made';
+    const copies = new FileSteps([]);
+    for (const { path, above } of lacking) copies.write(byPath, path, outcomes.text(above).trim());
+    if (lacking.length > 0) await carriedOut(this.steps, copies);
+    return { list, outcomes, values };
   }
 
   /** Also of a directory that was there: a kill may have come between making it and writing into it. */

@@ -1,5 +1,6 @@
 // The pods' cgroups by plain directories (the `cgroupfs` driver), on cgroup v1 and v2.
-// Invariant: only cgroups below the pods' cgroup are made, emptied, removed or listed. (On v2 those above it are made to pass controllers on.)
+// Invariant: only cgroups below the pods' cgroup are emptied, removed or listed, and only those and it itself are made and set, besides those that are
+// reserved by name, which are only set. (On v2 those above the pods' are made to pass controllers on.)
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Call, PortOf } from '../../../ports/operation.js';
 import type { PodCgroupOperations } from '../../../ports/outbound/pod-files.js';
@@ -9,6 +10,7 @@ import { carryOut, checkName, FileRefusal } from '../../storage/index.js';
 import { type CgroupLayout, readCgroupLayout } from './cgroup-layout.js';
 import { countProcesses, killProcesses, killUnified, thaw } from './cgroup-processes.js';
 import { CgroupTree } from './cgroup-tree.js';
+import type { CgroupFilesOf } from './cgroup-values.js';
 
 /** Waits double from 1 ms: about a second in all, in which a killed process has ended unless the kernel holds it. */
 const removalTriesMax = 10;
@@ -19,6 +21,10 @@ const podPrefix = 'pod';
 export interface CgroupfsOptions {
   /** The cgroup of all pods, from the root of the trees: the configured cgroup root and `kubepods`. Nothing outside of it is touched. */
   readonly podsCgroup: readonly string[];
+  /** Cgroups of the node's own elsewhere, which are set but never made. */
+  readonly reservedCgroups?: readonly (readonly string[])[];
+  /** How values become files. */
+  readonly files: CgroupFilesOf;
   /** How cgroups are mounted; read from the host when not given. */
   readonly layout?: CgroupLayout;
   /** Who carries lists of steps out; plain Node when not given. */
@@ -29,9 +35,12 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
   private readonly tree: CgroupTree;
   private readonly root: readonly string[];
 
-  constructor(options: CgroupfsOptions) {
+  private readonly reserved: ReadonlySet<string>;
+
+  constructor(private readonly options: CgroupfsOptions) {
     this.root = options.podsCgroup.map(checkName);
     if (this.root.length === 0) throw new FileRefusal('invalid-argument', 'the pods need a cgroup of their own');
+    this.reserved = new Set((options.reservedCgroups ?? []).map((name) => name.map(checkName).join('/')).filter((path) => path !== ''));
     this.tree = new CgroupTree(options.layout ?? readCgroupLayout('/proc/self/mountinfo'), options.steps ?? new FallbackFileSteps());
   }
 
@@ -39,15 +48,25 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
     return this.tree.layout.version;
   }
 
-  ensure({ name }: PodCgroupOperations['ensure']['request'], call: Call): Promise<{ readonly created: boolean }> {
+  ensure({ name, values, rewrite }: PodCgroupOperations['ensure']['request'], call: Call): Promise<PodCgroupOperations['ensure']['reply']> {
     return carryOut('podCgroups.ensure', `/${name.join('/')}`, call, async () => {
-      this.check(name);
-      const created = await this.tree.make(name);
-      const missing = await this.tree.missing(name);
-      if (missing.length === 0) return { created };
+      this.checkMine(name);
+      const files = values === null ? [] : this.options.files(values, this.version);
+      const { created, missing, problem } = await this.tree.make(name, files, rewrite);
+      if (missing.length === 0) return { created, problem: problem?.message ?? '' };
       if (created) await this.tree.remove(name);
-      const what = this.version === 2 ? 'controllers' : 'paths';
-      throw new FileRefusal('failed-precondition', `cgroup [${name.map((element) => JSON.stringify(element)).join(' ')}] has some missing ${what}: ${missing.join(', ')}`);
+      throw this.notWhole(name, missing);
+    });
+  }
+
+  set({ name, values }: PodCgroupOperations['set']['request'], call: Call): Promise<null> {
+    return carryOut('podCgroups.set', `/${name.join('/')}`, call, async () => {
+      if (!this.reserved.has(name.join('/'))) this.checkMine(name);
+      const missing = await this.tree.missing(name);
+      if (missing.length > 0) throw this.notWhole(name, missing);
+      const problem = await this.tree.setValues(name, this.options.files(values, this.version));
+      if (problem !== null) throw problem;
+      return null;
     });
   }
 
@@ -92,6 +111,16 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
     if (this.version === 2 && directories.every(killUnified)) return;
     killProcesses(directories);
     for (const directory of directories) thaw(directory);
+  }
+
+  private notWhole(name: readonly string[], missing: readonly string[]): FileRefusal {
+    const what = this.version === 2 ? 'controllers' : 'paths';
+    return new FileRefusal('failed-precondition', `cgroup [${name.map((element) => JSON.stringify(element)).join(' ')}] has some missing ${what}: ${missing.join(', ')}`);
+  }
+
+  /** The cgroup of all pods, or one below it. */
+  private checkMine(name: readonly string[]): void {
+    if (name.length !== this.root.length || this.root.some((element, i) => name[i] !== element)) this.check(name);
   }
 
   private check(name: readonly string[]): void {

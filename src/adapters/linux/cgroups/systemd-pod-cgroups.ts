@@ -2,6 +2,7 @@
 // it doesn't do (controllers of v2 that nobody accounts, trees of v1 that it doesn't know) is done to the directories as with plain ones.
 // Invariants: as of the plain ones; and a slice's unit is begun before its directories are made, and stopped before they are removed, so that
 // systemd doesn't take away what it doesn't know.
+import type { CgroupValues } from '../../../ports/model/cgroup-values.js';
 import type { Call, PortOf } from '../../../ports/operation.js';
 import type { PodCgroupOperations } from '../../../ports/outbound/pod-files.js';
 import { PortError, type PortErrorKind } from '../../../ports/port-error.js';
@@ -23,9 +24,17 @@ export interface SliceNaming {
   parse(unit: string): readonly string[];
 }
 
+/** What of a cgroup's values systemd is told, and what is written to files afterwards; the domain's rules. */
+export type SliceSettingsOf = (
+  values: CgroupValues,
+  cgroupVersion: 1 | 2,
+  systemdVersion: number,
+) => { readonly properties: readonly { readonly name: string; readonly value: bigint | Uint8Array }[]; readonly config: CgroupValues };
+
 export interface SystemdPodCgroupsOptions extends CgroupfsOptions {
   readonly units: SystemdUnits;
   readonly naming: SliceNaming;
+  readonly settings: SliceSettingsOf;
 }
 
 const qosParents: readonly (readonly string[])[] = [[], ['burstable'], ['besteffort']];
@@ -36,6 +45,7 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
   private readonly plain: CgroupfsPodCgroups;
   private readonly tree: CgroupTree;
   private readonly root: readonly string[];
+  private readonly reserved: ReadonlySet<string>;
   /** Units above the pods' that were begun: those of the classes and of the root. */
   private readonly begun = new Set<string>();
 
@@ -43,7 +53,10 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
     this.root = options.podsCgroup.map(checkName);
     const layout = options.layout ?? readCgroupLayout('/proc/self/mountinfo');
     const steps = options.steps ?? new FallbackFileSteps();
-    this.plain = new CgroupfsPodCgroups({ podsCgroup: options.naming.directories(this.root), layout, steps });
+    const reserved = options.reservedCgroups ?? [];
+    this.reserved = new Set(reserved.map((name) => name.join('/')));
+    const directories = { podsCgroup: options.naming.directories(this.root), reservedCgroups: reserved.map((name) => options.naming.directories(name)) };
+    this.plain = new CgroupfsPodCgroups({ ...directories, files: options.files, layout, steps });
     this.tree = new CgroupTree(layout, steps);
   }
 
@@ -51,13 +64,39 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
     return this.tree.layout.version;
   }
 
-  async ensure({ name }: PodCgroupOperations['ensure']['request'], call: Call): Promise<{ readonly created: boolean }> {
+  async ensure({ name, values, rewrite }: PodCgroupOperations['ensure']['request'], call: Call): Promise<PodCgroupOperations['ensure']['reply']> {
     const started = await this.work('podCgroups.ensure', name, call, async () => {
       for (let length = this.root.length; length < name.length; length++) await this.begin(name.slice(0, length));
       return this.start(name);
     });
-    const { created } = await this.plain.ensure({ name: this.options.naming.directories(name) }, call);
-    return { created: started || created };
+    // A slice that was begun now has its directories already: its values are as fresh as it is.
+    const writes = rewrite || started;
+    const told = values === null || !writes ? { values, problem: '' } : await this.tellTolerantly(name, values, call);
+    const made = await this.plain.ensure({ name: this.options.naming.directories(name), values: told.values, rewrite: writes }, call);
+    return { created: started || made.created, problem: told.problem === '' ? made.problem : told.problem };
+  }
+
+  async set({ name, values }: PodCgroupOperations['set']['request'], call: Call): Promise<null> {
+    const told = await this.work('podCgroups.set', name, call, () => this.tell(name, values));
+    return this.plain.set({ name: this.options.naming.directories(name), values: told }, call);
+  }
+
+  /** Answers with the values as systemd keeps them. */
+  private async tell(name: readonly string[], values: CgroupValues): Promise<CgroupValues> {
+    const { properties, config } = this.options.settings(values, this.version, await this.options.units.version());
+    const withSignatures = properties.map(({ name: property, value }) => ({ name: property, signature: typeof value === 'bigint' ? 't' : 'ay', value }));
+    await this.options.units.setProperties(this.unitsOf(name).unit, withSignatures);
+    return config;
+  }
+
+  /** What systemd doesn't take is written to files all the same. */
+  private async tellTolerantly(name: readonly string[], values: CgroupValues, call: Call): Promise<{ readonly values: CgroupValues; readonly problem: string }> {
+    try {
+      return { values: await this.work('podCgroups.ensure', name, call, () => this.tell(name, values)), problem: '' };
+    } catch (error) {
+      if (!(error instanceof PortError)) throw error;
+      return { values, problem: error.message };
+    }
   }
 
   async destroy({ name }: PodCgroupOperations['destroy']['request'], call: Call): Promise<null> {
@@ -118,7 +157,9 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
 
   private work<T>(operation: string, name: readonly string[], call: Call, work: () => Promise<T>): Promise<T> {
     return carryOut(operation, `/${name.join('/')}`, call, async () => {
-      this.check(name);
+      const isRoot = name.length === this.root.length && this.root.every((element, i) => name[i] === element);
+      const isTold = operation === 'podCgroups.ensure' || operation === 'podCgroups.set';
+      if (!isTold || !(isRoot || (operation === 'podCgroups.set' && this.reserved.has(name.join('/'))))) this.check(name);
       try {
         return await work();
       } catch (error) {

@@ -10,7 +10,7 @@ import type { SandboxConfig } from '../../../../ports/model/sandbox-config.js';
 import type { EventRecord } from '../../../../ports/outbound/event-sink.js';
 import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 
-const cgroupOperations: Readonly<Record<string, string>> = { 'podCgroups.ensure': 'create', 'podCgroups.destroy': 'destroy' };
+const cgroupOperations: Readonly<Record<string, string>> = { 'podCgroups.ensure': 'create', 'podCgroups.set': 'update', 'podCgroups.destroy': 'destroy' };
 
 export class ObservedOperations implements ObservedPart {
   private relistedAt: Micros | null = null;

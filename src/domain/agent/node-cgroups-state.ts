@@ -1,0 +1,63 @@
+// What the cgroups above the pods' are set to, and how far that is done.
+import type { Micros } from '../../ports/micros.js';
+import type { CgroupValues } from '../../ports/model/cgroup-values.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { emptyCgroupConfig } from '../cgroups/cgroup-config.js';
+import { type ClassSums, newClassSums } from '../cgroups/class-cgroups.js';
+import type { QosClass } from '../qos/qos-class.js';
+
+export interface NodeCgroupSettings {
+  /** What the cgroup of all pods is set to: what is left of the machine, or all of it. */
+  readonly pods: CgroupValues;
+  /** Sizes of huge pages that the host has. Pods are limited in each, also to none. */
+  readonly hugePageBytes: readonly bigint[];
+  /** How much of the memory that a class of pods requests is kept from the classes below it, in percent; null: nothing. */
+  readonly reservedMemoryPercent: number | null;
+  /** What all pods may have together, without what is reserved. */
+  readonly allocatableMemoryBytes: bigint;
+}
+
+export const defaultNodeCgroups: NodeCgroupSettings = { pods: emptyCgroupConfig, hugePageBytes: [], reservedMemoryPercent: null, allocatableMemoryBytes: 0n };
+
+/** One of the three. Guaranteed pods lie in the cgroup of all pods. */
+export interface NodeCgroup {
+  /** It was made, by this agent or an earlier one. */
+  made: boolean;
+  /** The values written last; null: none, or they are to be written again whatever they are. */
+  written: string | null;
+  /** Those that are being written; null: none are. */
+  writing: string | null;
+  /** After a failure; null: there was none. */
+  retryAt: Micros | null;
+}
+
+export interface NodeCgroupsState {
+  /** Pods that the sums count, by uid. */
+  readonly counted: Map<string, Pod>;
+  readonly sums: ClassSums;
+  /** Pods that may count for more, less or nothing now. */
+  readonly changed: Set<string>;
+  /** What the sums are may have changed since it was last compared with what is written. */
+  stale: boolean;
+  readonly cgroups: Readonly<Record<QosClass, NodeCgroup>>;
+  /** Nothing is written before. */
+  nextAt: Micros;
+  /** That the limits of all pods are enforced is said once. */
+  toldEnforced: boolean;
+  /** Pods whose cgroups this agent has set. */
+  readonly podsWritten: Set<string>;
+}
+
+export function newNodeCgroups(): NodeCgroupsState {
+  const cgroup = (): NodeCgroup => ({ made: false, written: null, writing: null, retryAt: null });
+  return {
+    counted: new Map(),
+    sums: newClassSums(),
+    changed: new Set(),
+    stale: true,
+    cgroups: { Guaranteed: cgroup(), Burstable: cgroup(), BestEffort: cgroup() },
+    nextAt: 0,
+    toldEnforced: false,
+    podsWritten: new Set(),
+  };
+}

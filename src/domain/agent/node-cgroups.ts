@@ -1,0 +1,144 @@
+// Keeps the cgroups of all pods and of the QoS classes set to what the node's settings and its pods' requests make of them. Level-triggered: what is
+// wanted is compared with what was written last.
+//
+//   start, a pod that comes, goes or changes, a minute over -> the sums differ -> made and set at once, later only set
+//                                                        -> failed: told, and again a minute later
+//
+// Invariants: one write a cgroup at a time; a burst of pods costs some writes, not one each; nothing is written while nothing differs, but for
+// once a minute while there are pods, since others may have written, too.
+import type { Micros } from '../../ports/micros.js';
+import type { CgroupValues } from '../../ports/model/cgroup-values.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { classCgroupConfigs, countPod } from '../cgroups/class-cgroups.js';
+import { podCgroupConfig, podCgroupOptions } from '../cgroups/pod-cgroup-config.js';
+import { nodeAllocatableCgroup, qosClassCgroup } from '../cgroups/pod-cgroup-name.js';
+import { canonicalJson } from '../kernel/canonical.js';
+import type { Reply } from '../kernel/machine.js';
+import type { QosClass } from '../qos/qos-class.js';
+import { goQuote } from '../values/go-text.js';
+import { isActive } from './active-pods.js';
+import type { AgentContext } from './agent-context.js';
+import type { AgentState } from './agent-state.js';
+
+export const nodeCgroupMachine = 'node-cgroups';
+const wakeAddress = { machine: nodeCgroupMachine, key: '' } as const;
+const retryAddress = { machine: nodeCgroupMachine, key: 'retry' } as const;
+const classes: readonly QosClass[] = ['Guaranteed', 'Burstable', 'BestEffort'];
+const retryPause: Micros = 60_000_000;
+/** Between writes: a kernel's lock of all cgroups is taken for each. */
+const writePause: Micros = 100_000;
+
+/** Something happened to the pod that may change whether it counts. */
+export function noteNodeCgroups({ nodeCgroups }: AgentState, uid: string): void {
+  nodeCgroups.changed.add(uid);
+}
+
+/** All of it is looked at anew, and written again: once a minute while there are pods. */
+export function refreshNodeCgroups({ nodeCgroups, pods }: AgentState): void {
+  for (const uid of nodeCgroups.counted.keys()) nodeCgroups.changed.add(uid);
+  for (const uid of pods.pods.keys()) nodeCgroups.changed.add(uid);
+  for (const name of classes) nodeCgroups.cgroups[name].written = null;
+  nodeCgroups.stale = true;
+}
+
+/** What a pod's cgroup is set to when it is made. */
+export function podCgroupValues({ settings, nodeFacts }: AgentState, pod: Pod, exclusiveCpus: boolean): CgroupValues {
+  const config = podCgroupConfig(pod, podCgroupOptions(nodeFacts, exclusiveCpus));
+  const { hugePageBytes } = settings.nodeCgroups;
+  if (hugePageBytes.length === 0) return config;
+  return { ...config, hugePageLimits: new Map([...hugePageBytes.map((pageBytes) => [pageBytes, 0n] as const), ...config.hugePageLimits]) };
+}
+
+/** At the end of a step. */
+export function planNodeCgroups(context: AgentContext): void {
+  const { state, turn } = context;
+  const { nodeCgroups, settings } = state;
+  if (!settings.cgroupsPerQos || (nodeCgroups.changed.size === 0 && !nodeCgroups.stale)) return;
+  count(state);
+  if (turn.now < nodeCgroups.nextAt) {
+    turn.wakeAt(wakeAddress, nodeCgroups.nextAt);
+    return;
+  }
+  nodeCgroups.stale = false;
+  const wanted = wantedValues(state);
+  for (const name of classes) write(context, name, wanted[name]);
+}
+
+function count(state: AgentState): void {
+  const { nodeCgroups, pods } = state;
+  for (const uid of nodeCgroups.changed) {
+    const pod = pods.pods.get(uid) ?? null;
+    const counts = pod !== null && isActive(state, pod) ? pod : null;
+    const counted = nodeCgroups.counted.get(uid) ?? null;
+    if (counts === counted) continue;
+    if (counted !== null) countPod(nodeCgroups.sums, counted, -1n);
+    if (counts !== null) countPod(nodeCgroups.sums, counts, 1n);
+    if (counts === null) nodeCgroups.counted.delete(uid);
+    else nodeCgroups.counted.set(uid, counts);
+    nodeCgroups.stale = true;
+  }
+  nodeCgroups.changed.clear();
+}
+
+function wantedValues({ nodeCgroups, nodeFacts, settings }: AgentState): Readonly<Record<QosClass, CgroupValues>> {
+  const { pods, reservedMemoryPercent, allocatableMemoryBytes, hugePageBytes } = settings.nodeCgroups;
+  const { memoryReservationPolicy } = podCgroupOptions(nodeFacts, false);
+  const configs = classCgroupConfigs(nodeCgroups.sums, { memoryReservationPolicy, reservedMemoryPercent, allocatableMemoryBytes, hugePageBytes });
+  const { hugePageLimits, unified } = configs.Guaranteed;
+  return { ...configs, Guaranteed: { ...pods, hugePageLimits, unified: { ...pods.unified, ...unified } } };
+}
+
+function write({ state, turn }: AgentContext, name: QosClass, values: CgroupValues): void {
+  const { nodeCgroups, nodeFacts } = state;
+  const cgroup = nodeCgroups.cgroups[name];
+  const text = canonicalJson(values);
+  if (cgroup.writing !== null || text === cgroup.written || (cgroup.retryAt !== null && turn.now < cgroup.retryAt)) return;
+  cgroup.writing = text;
+  cgroup.retryAt = null;
+  nodeCgroups.nextAt = turn.now + writePause;
+  const address = { machine: nodeCgroupMachine, key: name };
+  const path = name === 'Guaranteed' ? nodeAllocatableCgroup(nodeFacts.cgroupRoot, true) : qosClassCgroup(nodeFacts.cgroupRoot, name);
+  if (cgroup.made) turn.ask('podCgroups.set', address, 'values', { name: path, values });
+  else turn.ask('podCgroups.ensure', address, 'values', { name: path, values, rewrite: true });
+}
+
+export function nodeCgroupReplied(context: AgentContext, key: string, reply: Reply<AgentOperations>): void {
+  const { state, turn } = context;
+  const { nodeCgroups } = state;
+  const name = key as QosClass;
+  const cgroup = nodeCgroups.cgroups[name];
+  const problem = problemOf(reply);
+  // Values that didn't come into a cgroup that is there are only set again; one that is gone is made again.
+  cgroup.made = reply.outcome.ok;
+  cgroup.written = problem === null ? cgroup.writing : null;
+  cgroup.writing = null;
+  nodeCgroups.stale = true;
+  if (problem === null) {
+    if (name === 'Guaranteed') tellEnforced(context);
+    return;
+  }
+  cgroup.retryAt = turn.now + retryPause;
+  turn.wakeAt(retryAddress, cgroup.retryAt);
+  const path = name === 'Guaranteed' ? nodeAllocatableCgroup(state.nodeFacts.cgroupRoot, true) : qosClassCgroup(state.nodeFacts.cgroupRoot, name);
+  const message = `Failed to update Node Allocatable Limits [${path.map(goQuote).join(' ')}]: ${problem}`;
+  if (name === 'Guaranteed' && !nodeCgroups.toldEnforced) context.nodeEvent('Warning', 'FailedNodeAllocatableEnforcement', message);
+  else turn.log('error', '[ContainerManager]: Failed to update QoS cgroup configuration', { cgroup: path.join('/'), err: problem });
+}
+
+function problemOf(reply: Reply<AgentOperations>): string | null {
+  if (!reply.outcome.ok) return reply.outcome.error.message;
+  return reply.op === 'podCgroups.ensure' && reply.outcome.value.problem !== '' ? reply.outcome.value.problem : null;
+}
+
+function tellEnforced(context: AgentContext): void {
+  const { nodeCgroups } = context.state;
+  if (nodeCgroups.toldEnforced) return;
+  nodeCgroups.toldEnforced = true;
+  context.nodeEvent('Normal', 'NodeAllocatableEnforced', 'Updated Node Allocatable limit across pods');
+}
+
+/** Time has come for what waits. */
+export function nodeCgroupsWoken({ nodeCgroups }: AgentState): void {
+  nodeCgroups.stale = true;
+}

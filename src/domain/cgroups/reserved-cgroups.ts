@@ -1,0 +1,60 @@
+// What the cgroups of the system and of Kubernetes itself are set to, where they are held to what is reserved for them.
+// Invariant: only what is enforced is named, and a name counts in the form of the driver that is used.
+import type { KubeletConfiguration } from '../configuration/schema.js';
+import type { NodeReservations, Reservation } from '../configuration/startup-checks.js';
+import { quantityMilliValue, quantityValue } from '../values/quantity.js';
+import { type CgroupConfig, emptyCgroupConfig } from './cgroup-config.js';
+import { type CgroupDriver, type CgroupName, parseCgroupPath } from './cgroup-name.js';
+import { milliCpuToShares } from './cpu-conversions.js';
+
+type Configured = Pick<KubeletConfiguration, 'enforceNodeAllocatable' | 'systemReservedCgroup' | 'kubeReservedCgroup'>;
+
+export interface ReservedCgroup {
+  readonly kind: 'system' | 'kube';
+  /** CPU alone: of the other resources a process may be killed. */
+  readonly compressible: boolean;
+  /** As configured. */
+  readonly path: string;
+  readonly name: CgroupName;
+}
+
+export interface ReservedCgroupFacts {
+  /** Of a node whose CPUs nobody assigns: all that are online; null: the cpuset is somebody's. */
+  readonly cpus: string | null;
+  readonly hugePageBytes: readonly bigint[];
+  /** What is reserved is kept from being reclaimed, too (KEP-2570). */
+  readonly keepsMemory: boolean;
+}
+
+/** Those that are enforced, the system's first. */
+export function reservedCgroups(configuration: Configured, driver: CgroupDriver): ReservedCgroup[] {
+  const { enforceNodeAllocatable: enforced } = configuration;
+  return (['system', 'kube'] as const).flatMap((kind) => {
+    const compressible = enforced.includes(`${kind}-reserved-compressible`);
+    if (!compressible && !enforced.includes(`${kind}-reserved`)) return [];
+    const path = kind === 'system' ? configuration.systemReservedCgroup : configuration.kubeReservedCgroup;
+    return [{ kind, compressible, path, name: parseCgroupPath(driver, path) }];
+  });
+}
+
+export function reservedCgroupNames(configuration: Configured, driver: CgroupDriver): CgroupName[] {
+  return reservedCgroups(configuration, driver).map(({ name }) => name);
+}
+
+/** null: nothing is reserved, so there is nothing to hold it to. */
+export function reservedCgroupValues({ kind, compressible }: ReservedCgroup, reservations: NodeReservations, facts: ReservedCgroupFacts): CgroupConfig | null {
+  const reserved: Reservation = kind === 'system' ? reservations.systemReserved : reservations.kubeReserved;
+  if (reserved === null) return null;
+  const { cpu, memory, pid } = reserved;
+  const shares = { cpuShares: cpu === undefined ? null : milliCpuToShares(Number(quantityMilliValue(cpu))), cpusetCpus: facts.cpus };
+  if (compressible) return { ...emptyCgroupConfig, ...shares };
+  const memoryBytes = memory === undefined ? null : quantityValue(memory);
+  return {
+    ...emptyCgroupConfig,
+    ...shares,
+    memoryBytes,
+    pidsLimit: pid === undefined ? null : Number(quantityValue(pid)),
+    hugePageLimits: new Map(facts.hugePageBytes.map((pageBytes) => [pageBytes, 0n])),
+    unified: facts.keepsMemory && memoryBytes !== null ? { 'memory.min': String(memoryBytes) } : {},
+  };
+}

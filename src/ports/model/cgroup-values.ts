@@ -1,0 +1,17 @@
+// What a cgroup of the kubelet's own (pod, QoS class, node) is set to.
+// Invariant: null is "leave as it is"; a memory limit or quota of 0 is never written, since 0 means "not set" to the kubelet.
+
+export interface CgroupValues {
+  readonly cpuShares: number | null;
+  /** Microseconds; 0 sets none but keeps the period, -1 lifts it. */
+  readonly cpuQuotaMicros: number | null;
+  readonly cpuPeriodMicros: number | null;
+  readonly cpusetCpus: string | null;
+  /** -1 lifts the limit. */
+  readonly memoryBytes: bigint | null;
+  readonly pidsLimit: number | null;
+  /** Page size to limit, both in bytes; sizes that aren't named are left as they are. */
+  readonly hugePageLimits: ReadonlyMap<bigint, bigint>;
+  /** cgroup v2 files to write as they are. */
+  readonly unified: Readonly<Record<string, string>>;
+}
