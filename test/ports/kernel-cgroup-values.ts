@@ -1,8 +1,20 @@
-// What this host's kernel says that a cgroup is set to.
+// What this host's kernel, or a simulated host, says that a cgroup is set to.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CgroupLayout } from '../../src/adapters/linux/index.js';
+import type { CgroupFilesOf, CgroupLayout } from '../../src/adapters/linux/index.js';
+import { cgroupFiles } from '../../src/domain/cgroups/cgroup-files.js';
 import { podWeightToShares } from '../../src/domain/cgroups/cpu-conversions.js';
+import type { CgroupValues } from '../../src/ports/model/cgroup-values.js';
+
+/** As the daemon has them written. */
+export const files: CgroupFilesOf = (values, version) => cgroupFiles(values, version, []);
+
+export type CgroupValueName = 'shares' | 'memory' | 'quota';
+
+export function simValue(values: CgroupValues | undefined, value: CgroupValueName): number | null {
+  const field = { shares: values?.cpuShares, memory: values?.memoryBytes, quota: values?.cpuQuotaMicros }[value];
+  return field === null || field === undefined ? null : Number(field);
+}
 
 /** Whether values can be kept at all. */
 export function hasControllers({ version, hierarchies }: CgroupLayout): boolean {
@@ -14,7 +26,7 @@ export function hasControllers({ version, hierarchies }: CgroupLayout): boolean 
 }
 
 /** What the kernel says that a cgroup is set to, as on v1. */
-export function kernelValue({ version, hierarchies }: CgroupLayout, name: readonly string[], value: 'shares' | 'memory' | 'quota'): number | null {
+export function kernelValue({ version, hierarchies }: CgroupLayout, name: readonly string[], value: CgroupValueName): number | null {
   const read = (controller: string, file: string) => {
     const tree = hierarchies.find(({ controllers }) => version === 2 || controllers.includes(controller));
     return readFileSync(join(tree?.mountPoint ?? '', ...name, file), 'utf8').trim();

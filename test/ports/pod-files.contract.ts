@@ -4,6 +4,7 @@ import { emptyCgroupConfig } from '../../src/domain/cgroups/cgroup-config.js';
 import type { Call, PortOf } from '../../src/ports/operation.js';
 import type { PodCgroupOperations, PodDirectoryOperations, PodLogOperations } from '../../src/ports/outbound/pod-files.js';
 import { PortError, type PortErrorKind } from '../../src/ports/port-error.js';
+import type { CgroupValueName } from './kernel-cgroup-values.js';
 
 export const quietCall: Call = { signal: { aborted: false, reason: undefined, addEventListener() {}, removeEventListener() {} }, timeoutMicros: null };
 const abortedCall: Call = { ...quietCall, signal: { ...quietCall.signal, aborted: true } };
@@ -167,7 +168,7 @@ export interface PodCgroupsUnderTest {
   readonly cgroups: PortOf<PodCgroupOperations>;
   readonly podsCgroup: readonly string[];
   /** What a cgroup is set to now; null: this tree keeps no such value. */
-  readonly readValue: (name: readonly string[], value: 'shares' | 'memory' | 'quota') => number | null;
+  readonly readValue: (name: readonly string[], value: CgroupValueName) => number | null;
   /** Values are kept; a tree without controllers has none to keep. */
   readonly hasControllers: boolean;
 }
@@ -234,8 +235,10 @@ async function valuesContract(t: Test, { cgroups, podsCgroup, readValue, hasCont
   t.equal(readValue(name, 'shares'), 512, 'one that is there keeps what it has');
   await cgroups.ensure({ name, values: { ...values, cpuShares: 100 }, rewrite: true }, quietCall);
   t.equal(readValue(name, 'shares'), 100, '... unless it is to be written');
+  await cgroups.ensure({ name, values: { ...emptyCgroupConfig, cpuShares: 300, cpusetCpus: '0' }, rewrite: true }, quietCall);
+  t.equal(readValue(name, 'shares'), 300, 'beside CPUs of its own, too');
   t.equal(await cgroups.set({ name, values: { ...emptyCgroupConfig, memoryBytes: 32n * mebibyte } }, quietCall), null);
-  t.strictSame(shown(), [100, 50_000, Number(32n * mebibyte)], 'what is null stays');
+  t.strictSame(shown(), [300, 50_000, Number(32n * mebibyte)], 'what is null stays');
   // Longer than what the quota before allows by its own, and shorter than it takes.
   for (const period of [1000, 1_000_000, 100_000]) {
     await cgroups.set({ name, values: { ...emptyCgroupConfig, cpuQuotaMicros: period / 2 < 1000 ? 1000 : period / 2, cpuPeriodMicros: period } }, quietCall);

@@ -5,16 +5,15 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type CgroupFilesOf, CgroupfsPodCgroups, type CgroupLayout, cgroupLayout, readCgroupLayout } from '../../src/adapters/linux/index.js';
+import { CgroupfsPodCgroups, type CgroupLayout, cgroupLayout, readCgroupLayout } from '../../src/adapters/linux/index.js';
 import { addonNativeLinux, FallbackFileSteps, type FileStepRunner, serviceEnvironmentOf } from '../../src/adapters/native-linux/index.js';
 import { loadBinding } from '../../src/adapters/native-linux/loader.js';
 import { FilePodDirectories, FilePodLogs } from '../../src/adapters/storage/index.js';
-import { cgroupFiles } from '../../src/domain/cgroups/cgroup-files.js';
 import type { Call } from '../../src/ports/operation.js';
 import { PortError } from '../../src/ports/port-error.js';
 import type { HostOperationName } from '../../src/sim/host/host-ports.js';
 import { SimHost } from '../../src/sim/host/sim-host.js';
-import { hasControllers, kernelValue } from './kernel-cgroup-values.js';
+import { type CgroupValueName, files, hasControllers, kernelValue, simValue } from './kernel-cgroup-values.js';
 import { type PodFilesUnderTest, podCgroupsContract, podDirectoriesContract, podLogsContract, quietCall } from './pod-files.contract.js';
 
 const loaded = loadBinding(false);
@@ -107,11 +106,7 @@ t.test('the model', async (t) => {
   await t.test('logs', (t) => podLogsContract(t, simulated()));
   await t.test('cgroups', (t) => {
     const host = new SimHost({ seed: 1 });
-    const readValue = (name: readonly string[], value: 'shares' | 'memory' | 'quota') => {
-      const values = host.state.cgroupValues.get(name.join('/'));
-      const field = { shares: values?.cpuShares, memory: values?.memoryBytes, quota: values?.cpuQuotaMicros }[value];
-      return field === null || field === undefined ? null : Number(field);
-    };
+    const readValue = (name: readonly string[], value: CgroupValueName) => simValue(host.state.cgroupValues.get(name.join('/')), value);
     return podCgroupsContract(t, { cgroups: portOf(host, 'podCgroups'), podsCgroup: ['kubepods'], readValue, hasControllers: true });
   });
 });
@@ -280,7 +275,6 @@ function removeCgroups(directory: string): void {
 }
 
 const layout = readCgroupLayout('/proc/self/mountinfo');
-const files: CgroupFilesOf = (values, version) => cgroupFiles(values, version, []);
 
 /** On a hybrid host the empty v2 tree is a real one to try the v2 code on, without controllers. */
 const unifiedMount = /^\d+ \d+ \S+ \/ (\S+) .* - cgroup2 /m.exec(readFileSync('/proc/self/mountinfo', 'utf8'))?.[1];

@@ -3,6 +3,8 @@ import { scenario } from './scenario.js';
 import { minute, podOf, second } from './sim-pods.js';
 
 type When = 'starting' | 'ending';
+/** The cgroup of all pods and those of the classes come before a pod's. */
+const cgroupsAbove = 3;
 /** The words are those of the failed call; a container's are its own, a pod's the pod's. */
 const rows: readonly (readonly [sentence: string, operation: string, when: When, told: string])[] = [
   ['directories of the pod', 'podDirectories.prepare', 'starting', 'Warning Failed error making pod data directories: disk on fire'],
@@ -13,8 +15,9 @@ const rows: readonly (readonly [sentence: string, operation: string, when: When,
   ['stopping the container', 'containers.stop', 'ending', 'Warning FailedKillPod error killing pod: failed to "KillContainer" for "c" with KillContainerError: "disk on fire"'],
   ['stopping the sandbox', 'sandboxes.stop', 'ending', 'Warning FailedKillPod error killing pod: failed to "KillPodSandbox" for "p" with KillPodSandboxError: "disk on fire"'],
 ];
+const onFire = { kind: 'error', moment: 'before', error: 'unknown', message: 'disk on fire' } as const;
 for (const [sentence, operation, when, told] of rows) {
-  const fault = { operation, trigger: { nth: 1, times: 1 }, action: { kind: 'error', moment: 'before', error: 'unknown', message: 'disk on fire' } } as const;
+  const fault = { operation, trigger: { nth: operation === 'podCgroups.ensure' ? cgroupsAbove + 1 : 1, times: 1 }, action: onFire } as const;
   scenario(`${sentence}: a failure is told, and made up for`, { faults: [fault] }, (stage) => {
     const { t, node } = stage;
     node.put('p.yaml', podOf('p', { uid: 'p', grace: 1 }));

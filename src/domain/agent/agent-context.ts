@@ -79,7 +79,7 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
       podLogsDirectory,
       containerLogLinks,
       podCgroup: (pod) => (cgroupsPerQos ? podCgroupName(state.nodeFacts.cgroupRoot, podQosClass(pod), uidOf(pod)) : null),
-      podCgroupValues: (pod) => podCgroupValues(state, pod, false),
+      podCgroupValues: (pod) => podCgroupValues(state, pod),
       isPodCgroupSet: (uid) => state.nodeCgroups.podsWritten.has(uid),
     };
   }

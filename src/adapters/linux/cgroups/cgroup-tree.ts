@@ -76,7 +76,8 @@ export class CgroupTree {
     let written: WrittenValues | null;
     let missing: readonly string[] = [];
     try {
-      written = await this.makeDirectories(name, made, isEarly ? writes : []);
+      const last = await this.makeDirectories(name, made, isEarly ? writes : []);
+      written = isEarly ? last : null;
       if (this.layout.version === 2) missing = (await this.missingControllers(name)) ?? ['cgroup.controllers'];
       if (missing.length > 0) {
         this.enableControllers(name);
