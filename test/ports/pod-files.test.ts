@@ -299,9 +299,8 @@ for (const [[what, layout, skip], [who, steps]] of kernels.flatMap((kernel) => r
 
     const name = [...podsCgroup, 'besteffort', 'pod77'];
     await cgroups.ensure({ name: [...name, 'sandbox'], values: null, rewrite: false }, quietCall);
-    const directories = [...layout.hierarchies.map(({ mountPoint }) => mountPoint), ...(layout.hybrid === null ? [] : [layout.hybrid])].map((mountPoint) =>
-      join(mountPoint, ...name, 'sandbox'),
-    );
+    const trees = [...layout.hierarchies.map(({ mountPoint }) => mountPoint), ...(layout.hybrid === null ? [] : [layout.hybrid])];
+    const directories = trees.map((mountPoint) => join(mountPoint, ...name, 'sandbox'));
     // As runc does it on a hybrid host, whoever set the pod up.
     if (layout.hybrid !== null) mkdirSync(join(layout.hybrid, ...name, 'sandbox'), { recursive: true });
     const child = spawn('sh', ['-c', 'trap "" TERM; read line; sleep 60 & echo up; wait'], { stdio: ['pipe', 'pipe', 'ignore'] });

@@ -29,7 +29,7 @@ import type { AgentState } from './agent-state.js';
 import { pinningOfPods } from './alignment.js';
 import { ownNode, servicesOf } from './api-state.js';
 import { claimsOfPods } from './claims.js';
-import { podCgroupValues } from './node-cgroups.js';
+import { podCgroupValues } from './pod-cgroup-values.js';
 import { uidOf } from './pod-index.js';
 import { setPrepared } from './prepared-pods.js';
 import { rangesOfPods } from './user-namespace-ranges.js';

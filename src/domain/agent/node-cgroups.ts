@@ -8,12 +8,10 @@
 // once a minute while there are pods, since others may have written, too.
 import type { Micros } from '../../ports/micros.js';
 import type { CgroupValues } from '../../ports/model/cgroup-values.js';
-import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { classCgroupConfigs, countPod } from '../cgroups/class-cgroups.js';
-import { podCgroupConfig, podCgroupOptions } from '../cgroups/pod-cgroup-config.js';
+import { podCgroupOptions } from '../cgroups/pod-cgroup-config.js';
 import { nodeAllocatableCgroup, qosClassCgroup } from '../cgroups/pod-cgroup-name.js';
-import { hasExclusiveCpus } from '../cpu-manager/cpu-manager.js';
 import { canonicalJson } from '../kernel/canonical.js';
 import type { Reply } from '../kernel/machine.js';
 import type { QosClass } from '../qos/qos-class.js';
@@ -21,7 +19,6 @@ import { goQuote } from '../values/go-text.js';
 import { isActive } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
-import { uidOf } from './pod-index.js';
 
 export const nodeCgroupMachine = 'node-cgroups';
 const wakeAddress = { machine: nodeCgroupMachine, key: '' } as const;
@@ -42,16 +39,6 @@ export function refreshNodeCgroups({ nodeCgroups, pods }: AgentState): void {
   for (const uid of pods.pods.keys()) nodeCgroups.changed.add(uid);
   for (const name of classes) nodeCgroups.cgroups[name].written = null;
   nodeCgroups.stale = true;
-}
-
-/** What a pod's cgroup is set to when it is made. */
-export function podCgroupValues({ settings, nodeFacts, alignment }: AgentState, pod: Pod): CgroupValues {
-  // A quota would throttle a pod on CPUs that are its own.
-  const ownCpus = settings.alignment?.liftsQuota === true && alignment !== null && hasExclusiveCpus(alignment.cpu, uidOf(pod));
-  const config = podCgroupConfig(pod, podCgroupOptions(nodeFacts, ownCpus));
-  const { hugePageBytes } = settings.nodeCgroups;
-  if (hugePageBytes.length === 0) return config;
-  return { ...config, hugePageLimits: new Map([...hugePageBytes.map((pageBytes) => [pageBytes, 0n] as const), ...config.hugePageLimits]) };
 }
 
 /** At the end of a step. */
