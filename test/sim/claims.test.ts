@@ -159,12 +159,20 @@ const failures: readonly (readonly [sentence: string, source: object, more: obje
   ],
   ['a path that isn’t there', { ...local, local: { path: '/mnt/none' } }, {}, {}, 'MountVolume.SetUp failed for volume "pv" : path "/mnt/none" does not exist'],
   ['a path that is a file', { ...local, local: { path: '/mnt/file' } }, {}, {}, 'MountVolume.SetUp failed for volume "pv" : only directory and block device are supported'],
+  [
+    'a block device with a file system to be mounted: nothing is ever formatted',
+    { ...local, local: { path: '/mnt/block' } },
+    {},
+    {},
+    'MountVolume.SetUp failed for volume "pv" : this kubelet mounts local volumes of directories only, and /mnt/block is a block device',
+  ],
 ];
 for (const [sentence, source, more, annotations, message] of failures) {
   t.test(`told, and tried again: ${sentence}`, async (t) => {
     const run = new VolumeRun();
     run.host.volumes.putHostPath('/mnt/disk', 'directory');
     run.host.volumes.putHostPath('/mnt/file', 'file');
+    run.host.volumes.putHostPath('/mnt/block', 'block-device');
     run.volume('pv', source, bound(run), more, annotations);
     const uid = run.pod('a', claimed());
     run.until('it says so', () => run.said('a').length > 0);
