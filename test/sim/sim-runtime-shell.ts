@@ -23,7 +23,7 @@ export class SimRuntimeShell {
         listPods: op('runtime.listPods'),
         inspectPod: op('runtime.inspectPod'),
       },
-      sandboxes: { run: op('sandboxes.run'), stop: op('sandboxes.stop'), remove: op('sandboxes.remove') },
+      sandboxes: { run: op('sandboxes.run'), stop: op('sandboxes.stop'), remove: op('sandboxes.remove'), updateResources: op('sandboxes.updateResources') },
       containers: {
         create: op('containers.create'),
         start: op('containers.start'),

@@ -7,6 +7,7 @@ import { absentIsSuccess } from './absent-is-success.js';
 import { sandboxConfigToCri } from './config-to-cri.js';
 import { brokenAnswer, type CriConnection } from './connection.js';
 import { RuntimeServiceService } from './gen/cri-runtime-v1.js';
+import { resourcesToCri } from './linux-to-cri.js';
 
 export class CriSandboxes implements PortOf<SandboxOperations> {
   constructor(private readonly connection: CriConnection) {}
@@ -31,5 +32,12 @@ export class CriSandboxes implements PortOf<SandboxOperations> {
   async remove({ sandboxId }: { readonly sandboxId: string }, call: Call): Promise<null> {
     const target = { operation: 'sandboxes.remove', subject: sandboxId, deadlineMicros: this.connection.requestTimeoutMicros };
     return absentIsSuccess(this.connection.unary(RuntimeServiceService.removePodSandbox, { podSandboxId: sandboxId }, call, target));
+  }
+
+  async updateResources({ sandboxId, resources, overhead }: SandboxOperations['updateResources']['request'], call: Call): Promise<null> {
+    const target = { operation: 'sandboxes.updateResources', subject: sandboxId, deadlineMicros: this.connection.requestTimeoutMicros };
+    const message = { podSandboxId: sandboxId, overhead: resourcesToCri(overhead), resources: resourcesToCri(resources) };
+    await this.connection.unary(RuntimeServiceService.updatePodSandboxResources, message, call, target);
+    return null;
   }
 }

@@ -71,8 +71,15 @@ function sandboxMethods(mock: MockRuntime): Service {
       if (sandbox === undefined) return refusal('not-found', `an error occurred when try to find sandbox: not found`);
       return ready({ status: sandboxStatus(sandbox), info: {}, containersStatuses: [], timestamp: nanosOf(now) }, runtime.latencies.look);
     }),
-    updatePodSandboxResources: unary(time, ({ podSandboxId }) =>
-      sandboxes.has(fullId(sandboxes, podSandboxId)) ? ready({}, runtime.latencies.look) : refusal('not-found', `failed to find sandbox "${podSandboxId}": not found`),
+    updatePodSandboxResources: unary(time, ({ podSandboxId, resources, overhead }) =>
+      mapped(
+        mock.ask('sandboxes.updateResources', {
+          sandboxId: fullId(sandboxes, podSandboxId),
+          resources: resources === undefined ? {} : resourcesFromCri(resources),
+          overhead: overhead === undefined ? {} : resourcesFromCri(overhead),
+        }),
+        () => ({}),
+      ),
     ),
   };
 }

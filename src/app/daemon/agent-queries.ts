@@ -9,11 +9,11 @@ import type { LoopHealth } from './loop-health.js';
 export function agentQueries(state: AgentState, health: LoopHealth, logFailure: () => string | null): AgentQueries {
   return {
     pods() {
-      return podList([...state.pods.pods.values()].map((pod) => withStatus(state, pod)));
+      return podList([...state.pods.pods.values()].map((pod) => withStatus(state, asAsked(state, pod))));
     },
     pod(namespace, name) {
       const pod = state.pods.podsByFullName.get(podFullName(name, namespace));
-      return pod === undefined ? null : withStatus(state, pod);
+      return pod === undefined ? null : withStatus(state, asAsked(state, pod));
     },
     isContainerRunning(podUid, containerId) {
       const cached = state.cache.entries.get(podUid)?.cached;
@@ -25,6 +25,11 @@ export function agentQueries(state: AgentState, health: LoopHealth, logFailure: 
 
 /** It fails when the socket that device plugins register at can't be served; none is served, so nothing has failed: who asks for this check still gets it. */
 const deviceRegistration: HealthCheck = { name: 'device-plugin', failure: null };
+
+/** What pods ask for is shown, not what they were granted of it. */
+function asAsked({ allocation }: AgentState, pod: Pod): Pod {
+  return allocation.desired.get(pod.metadata.uid ?? '') ?? pod;
+}
 
 function withStatus(state: AgentState, pod: Pod): Pod {
   const status = state.statuses.get(pod.metadata.uid ?? '')?.status ?? pod.status;

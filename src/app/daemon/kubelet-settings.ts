@@ -75,6 +75,10 @@ export function kubeletSettings(
       allowedSysctls: allowedSysctls(c.allowedUnsafeSysctls ?? []),
       appArmorProblem: (profile.apparmorEnabled ?? host.apparmorEnabled) ? null : appArmorDisabled,
       podLevelResources: featureEnabled(gates, 'PodLevelResources'),
+      resizeGates: {
+        podLevel: featureEnabled(gates, 'InPlacePodLevelResourcesVerticalScaling'),
+        initContainers: featureEnabled(gates, 'InPlacePodVerticalScalingInitContainers'),
+      },
       declaredFeatures: featureEnabled(gates, 'NodeDeclaredFeatures') ? declaredFeatures(gates) : null,
       images: imageSettings(loaded, credentialProviders),
       imageGc: profile.ownsImages ? imageGcOf(c) : noImageGc,

@@ -24,6 +24,7 @@ import type { Resolver } from '../bind-to.js';
 import { daemonContainer } from '../modules.js';
 import { type Recording, tokens } from '../tokens.js';
 import { alignmentSettings } from './alignment-start.js';
+import { checkAllocationFiles } from './allocation-start.js';
 import { openKubeletApi } from './api/kubelet-api.js';
 import { type ApiAccess, openApiAccess } from './api-access.js';
 import { certificateDirectory } from './certificate-directory.js';
@@ -151,6 +152,7 @@ class DaemonStart {
     const node = access.clients === null ? null : clusterNode(loaded, nodeName, startup);
     const userNamespaces = await userNamespaceRange(configuration, environment);
     const managerPorts = { machine: this.resolver.get(tokens.machine), stateFiles: this.resolver.get(tokens.stateFiles), runtime: this.resolver.get(tokens.runtime) };
+    await checkAllocationFiles(loaded.options.rootDir, managerPorts.stateFiles, calling());
     const alignment = await alignmentSettings(loaded, startup, managerPorts, calling());
     const dra = await draSettings(managerPorts.stateFiles, calling());
     const nodeCgroups = nodeCgroupSettings(loaded, startup, await this.resolver.get(tokens.machine).read(null, calling()), host);

@@ -1,11 +1,9 @@
 // Which features of a node a pod needs, of those that a node declares because older ones don't have them: to run at all, and for a change of
 // its spec. Every other feature a kubelet of this version either has or refuses by itself.
 // Invariant: names are Kubernetes' own, those of `status.declaredFeatures`.
-import type { ResourceRequirements } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
-import { parsedList } from '../qos/pod-resources.js';
+import { isSameRequirements } from '../allocation/same-resources.js';
 import { isRestartableInit, podHasRestartAllRule } from '../status/restart-rules.js';
-import { compareQuantities, type Quantity } from '../values/quantity.js';
 
 /** To be started on a node. */
 export function featuresNeeded(pod: Pod): readonly string[] {
@@ -32,17 +30,4 @@ function isAnyInitContainerResized(before: Pod, after: Pod): boolean {
     const now = later[i];
     return now !== undefined && !isRestartableInit(container) && !isSameRequirements(container.resources, now.resources);
   });
-}
-
-/** By amount, not by how it is written. */
-function isSameRequirements(a: ResourceRequirements | undefined, b: ResourceRequirements | undefined): boolean {
-  return a === b || (isSameList(parsedList(a?.limits), parsedList(b?.limits)) && isSameList(parsedList(a?.requests), parsedList(b?.requests)));
-}
-
-function isSameList(a: ReadonlyMap<string, Quantity>, b: ReadonlyMap<string, Quantity>): boolean {
-  return a.size === b.size && [...a].every(([name, amount]) => isSameAmount(amount, b.get(name)));
-}
-
-function isSameAmount(a: Quantity, b: Quantity | undefined): boolean {
-  return b !== undefined && compareQuantities(a, b) === 0;
 }

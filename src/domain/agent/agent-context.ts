@@ -18,7 +18,7 @@ import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.j
 import type { Turn } from '../kernel/machine.js';
 import type { CsiView } from '../plugins/csi-view.js';
 import type { ActuatedResources } from '../pod-sync/container-resize.js';
-import type { ClaimsOfPods, PinningOfPods, RangesOfPods, SyncContext, SyncSettings, VolumesOfPods } from '../pod-sync/sync-context.js';
+import type { AllocationOfPods, ClaimsOfPods, PinningOfPods, RangesOfPods, SyncContext, SyncSettings, VolumesOfPods } from '../pod-sync/sync-context.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 import { isPodTerminationRequested } from '../pod-workers/queries.js';
 import { podQosClass } from '../qos/qos-class.js';
@@ -27,6 +27,7 @@ import { containerFieldPath } from '../values/pod-references.js';
 import type { VolumeContext } from '../volume-manager/volume-kind.js';
 import type { AgentState } from './agent-state.js';
 import { pinningOfPods } from './alignment.js';
+import { actuatedOf, allocationOfPods } from './allocation.js';
 import { ownNode, servicesOf } from './api-state.js';
 import { claimsOfPods } from './claims.js';
 import { podCgroupValues } from './pod-cgroup-values.js';
@@ -64,6 +65,7 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
   private podVolumes: VolumesOfPods | null = null;
   private csiDrivers: CsiView | null = null;
   private ranges: RangesOfPods | null = null;
+  private granted: AllocationOfPods | null = null;
   private pinned: PinningOfPods | null = null;
   private built: { readonly facts: unknown; readonly configs: RuntimeConfigs } | null = null;
   private current: Turn<AgentOperations> | null = null;
@@ -128,6 +130,11 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
     return this.ranges;
   }
 
+  get allocation(): AllocationOfPods {
+    this.granted ??= allocationOfPods(this.state);
+    return this.granted;
+  }
+
   get pinning(): PinningOfPods {
     this.pinned ??= pinningOfPods(this.state);
     return this.pinned;
@@ -187,8 +194,8 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
     return this.state.pullSecrets.get(`${namespace}/${name}`) ?? null;
   }
 
-  actuatedResources(run: SyncRun): ActuatedResources {
-    return actuatedAsSpecified(run.pod);
+  actuatedResources({ uid }: SyncRun): ActuatedResources {
+    return actuatedOf(this.state, uid);
   }
 
   previousStatus(run: SyncRun): PodStatus {
@@ -261,12 +268,6 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
     if (this.state.api !== null) this.state.api.connected.set(run.uid, run.pod);
   }
 }
-
-/** Nothing is resized in place yet: what a container was given is what its spec says. */
-const actuatedAsSpecified = derived((pod: Pod): ActuatedResources => {
-  const { containers, initContainers = [], resources } = pod.spec;
-  return { containers: new Map([...initContainers, ...containers].map((container) => [container.name, container.resources ?? {}])), pod: resources ?? null };
-});
 
 /** How an event names its pod, or one of its containers. */
 const podReference = derived((pod: Pod) => {

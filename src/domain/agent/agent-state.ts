@@ -15,6 +15,7 @@
 // | userNamespaces | pod operations, orphans   | pod operations                         |
 // | images         | the image manager         | container starts, image collection     |
 // | eviction       | the eviction loop         | admission, the Node's conditions       |
+// | allocation     | admission, resizes, syncs | the index, admission, status, files    |
 // | alignment      | admission, the managers   | container starts, CPU sets, state files |
 // | dra            | claim tasks               | pod operations, container starts       |
 import type { Micros } from '../../ports/micros.js';
@@ -24,6 +25,8 @@ import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { PluginSocketsChanged } from '../../ports/outbound/plugin-sockets.js';
+import { type AllocationState, newAllocation } from '../allocation/allocation-state.js';
+import type { ResizeConditions } from '../allocation/resize-conditions.js';
 import { newCrashLoopBackoff } from '../backoff/crash-loop-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
 import type { NodeFacts } from '../containers/node-facts.js';
@@ -35,6 +38,7 @@ import { eventedHealthThreshold, healthThreshold, newPleg, type Pleg, plegEventQ
 import { newPluginManager, type PluginManager } from '../plugins/plugin-manager-state.js';
 import { newPodCache, type PodCache } from '../pod-cache/pod-cache.js';
 import { newPodConfig, type PodConfigState, type PodDelivery, type PodSource } from '../pod-sources/pod-config.js';
+import type { ActuatedResources } from '../pod-sync/container-resize.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
 import { newPodWorkers, type PodWorkers } from '../pod-workers/pod-worker-record.js';
 import { newProbeRegistry, type ProbeRegistry } from '../probes/probe-registry.js';
@@ -135,6 +139,8 @@ export interface ComputedFrom {
   readonly nodeFacts: NodeFacts;
   readonly runtimeName: string;
   readonly probes: number;
+  readonly resize: ResizeConditions;
+  readonly actuated: ActuatedResources;
 }
 
 export interface AgentState {
@@ -164,6 +170,7 @@ export interface AgentState {
   /** null: standalone. */
   readonly api: ApiState | null;
   readonly admission: AdmissionState;
+  readonly allocation: AllocationState;
   readonly crashLoop: KeyedBackoff;
   readonly images: ImageManagerState;
   /** Pull secrets as last told, by `<namespace>/<name>`; none without an apiserver. */
@@ -215,6 +222,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     probes: newProbeRegistry(),
     api: settings.apiserver ? newApiState(settings.nodeName, settings.objectChangeDetection, settings.syncFrequency) : null,
     admission: newAdmissionState(),
+    allocation: newAllocation(settings.resizeGates),
     crashLoop: newCrashLoopBackoff(settings.maxContainerRestartPeriod),
     images: newImageManagerState(settings.images),
     pullSecrets: new Map(),

@@ -15,6 +15,7 @@ import { volumeWoken } from '../volume-manager/volume-operations.js';
 import { adopted, releasedSets } from './adopted-pods.js';
 import { AgentContext } from './agent-context.js';
 import type { AgentEvent, AgentState } from './agent-state.js';
+import { allocationMachine, allocationReplied, planAllocationFiles, readAllocation } from './allocation-files.js';
 import {
   idleObjects,
   objectMachine,
@@ -55,6 +56,7 @@ import { syncLoopAddress } from './pod-pace.js';
 import { tellConnected } from './pod-statuses.js';
 import { probeReplied, probeWoken } from './probing.js';
 import { relistReplied } from './relist.js';
+import { allocationWoken, beginResizes, planResizes } from './resizes.js';
 import { withRuntimeFacts } from './runtime-facts.js';
 import { pollStatus, runtimeReplied } from './runtime-poll.js';
 import { planStateFiles, stateFileMachine, stateFileReplied } from './state-files.js';
@@ -90,6 +92,8 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       planCpuReconcile(context);
       planStateFiles(context);
       planClaimFile(context);
+      planResizes(context);
+      planAllocationFiles(context);
     },
   };
 }
@@ -112,6 +116,8 @@ function take(context: AgentContext, input: AgentInput): void {
       beginSurvey(context.state.volumes, context);
       beginApiObjects(context);
       beginPlugins(context);
+      readAllocation(context);
+      beginResizes(context);
       return;
     case 'api-watch':
       apiSaw(context, input);
@@ -253,6 +259,9 @@ function upkeepReplied(context: AgentContext, reply: Reply<AgentOperations>): vo
     case stateFileMachine:
       stateFileReplied(context, reply.address.key, reply);
       return;
+    case allocationMachine:
+      if (allocationReplied(context, reply.address.key, reply)) drain(context);
+      return;
     case cpuUpdateMachine:
       cpuUpdateReplied(context, reply.address.key, reply);
       return;
@@ -312,6 +321,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case podRelistMachine:
       podRelistDue(context, address.key);
+      return;
+    case allocationMachine:
+      allocationWoken(context, address.key);
       return;
     case podCertificateMachine:
       certificateWoken(context, address.key);

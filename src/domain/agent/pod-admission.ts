@@ -12,9 +12,10 @@ import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type Admission, admitted, type Rejection, rejected, rejectionMetricLabel, rejectionStatusMessage } from '../admission/admission-result.js';
 import { admitAppArmor, admitDeclaredFeatures, admitPodLevelResources } from '../admission/node-support.js';
-import { admitByPredicates } from '../admission/predicates.js';
+import { admitByPredicates, type PredicateResult } from '../admission/predicates.js';
 import { admitUnderPressure } from '../admission/pressure-gate.js';
 import { admitSysctls, parseSysctlAllowlist, type SysctlAllowlist } from '../admission/sysctl-gate.js';
+import { assert } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
 import { preemptedConditionMessage, preemptingMessage, preemptingReason } from '../preemption/preemption.js';
 import { podQosClass } from '../qos/qos-class.js';
@@ -72,10 +73,23 @@ export function isAlignedAnew(context: AgentContext, pod: Pod): boolean {
 
 /** What the node has or hasn't, however much room there is. */
 function isSupported(context: AgentContext, pod: Pod): boolean {
-  const { appArmorProblem, podLevelResources, declaredFeatures } = context.state.settings;
-  const results: readonly Admission[] = [admitAppArmor(pod, appArmorProblem), admitPodLevelResources(pod, podLevelResources), admitDeclaredFeatures(pod, declaredFeatures)];
-  const refused = results.find((result) => result.kind === 'rejected');
+  const refused = nodeSupport(context, pod).find((result) => result.kind === 'rejected');
   return refused === undefined || reject(context, pod, refused);
+}
+
+function nodeSupport({ state }: AgentContext, pod: Pod): readonly Admission[] {
+  const { appArmorProblem, podLevelResources, declaredFeatures } = state.settings;
+  return [admitAppArmor(pod, appArmorProblem), admitPodLevelResources(pod, podLevelResources), admitDeclaredFeatures(pod, declaredFeatures)];
+}
+
+/** What admission says of a pod that is here and asks for other resources. Nobody is killed, and nothing is refused, by asking. */
+export function admitResize(context: AgentContext, pod: Pod): Exclude<PredicateResult, { readonly kind: 'read-node' }> {
+  const { state } = context;
+  const refused = [admitUnderPressure(pod, state.eviction.loop.pressure.conditions), admitSysctls(pod, allowlistOf(state.settings)), ...nodeSupport(context, pod)];
+  for (const answer of refused) if (answer.kind === 'rejected') return answer;
+  const result = admitByPredicates({ pod, otherPods: activePods(state, uidOf(pod)), node: admissionNode(context), freshNode: null });
+  assert(result.kind !== 'read-node', 'a node is to be read that was given');
+  return result;
 }
 
 /** A pod changed or went that may wait for its admission. Returns whether it still waits. */
@@ -159,15 +173,20 @@ function readNode({ state, turn }: AgentContext, uid: string): void {
 }
 
 function preempt(context: AgentContext, pod: Pod, victims: readonly Pod[], lacking: string | null): void {
-  const { state, turn } = context;
   const uid = uidOf(pod);
-  state.admission.pending.set(uid, { victims: victims.length, freshNode: undefined });
+  context.state.admission.pending.set(uid, { victims: victims.length, freshNode: undefined });
+  killForRoom(context, victims, lacking, `${machine}/${uid}`);
+}
+
+/** @param completion what is told once each of them has ended; null: nobody is */
+export function killForRoom(context: AgentContext, victims: readonly Pod[], lacking: string | null, completion: string | null): void {
+  const { state, turn } = context;
   const statusChange = { reason: preemptingReason, message: preemptingMessage, disruptionReason: 'TerminationByKubelet', disruptionMessage: preemptedConditionMessage };
   for (const victim of victims) {
     state.admission.pending.delete(uidOf(victim));
     state.admission.preempted.set(uidOf(victim), lacking ?? '');
     context.event(victim, null, 'Warning', preemptingReason, preemptingMessage);
-    const killOptions = { evict: true, gracePeriodOverride: null, statusChange, completion: `${machine}/${uid}` };
+    const killOptions = { evict: true, gracePeriodOverride: null, statusChange, completion };
     dispatchUpdate(context, { type: 'kill', pod: victim, mirrorPod: null, runningPod: null, killOptions, startTime: turn.now });
     expectEnd(context, victim, null);
   }

@@ -27,6 +27,7 @@ import { reconcileMirror } from './mirror-pods.js';
 import { computeStatus, refreshStatus, setStatus, showEnded, showStartFailures, terminateStatus, withTermination } from './pod-statuses.js';
 import { isPrepared, setUnprepared } from './prepared-pods.js';
 import { addProbes, removeProbes, stopRestartingProbes } from './probe-workers.js';
+import { clearResize, noteResized, showProgress } from './resize-progress.js';
 import { queueStatusWrite } from './status-writes.js';
 import { missingFeature } from './unsupported.js';
 
@@ -118,6 +119,7 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
   const { pod } = run;
   // Before the status: a container with a readiness probe isn't ready because nobody has asked it yet.
   if (!context.isTerminationRequested(run.uid)) addProbes(context, pod);
+  showProgress(context, pod, run.status);
   const status = refreshStatus(context, pod, run.status);
   if (isTerminalPhase(status.phase)) {
     run.podIsTerminal = true;
@@ -150,9 +152,15 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
   if (isPrepared(context.state, pod)) {
     // What is shown follows beside; nobody waits for it.
     if (context.apiData?.takeChanged(run.uid) === true) context.volumes.refresh(run.uid);
-    return [{ kind: 'plan' }];
+    return [{ kind: 'allocation' }, { kind: 'plan' }];
   }
-  return [{ kind: 'cgroup', phase: 'check', kill: null }, { kind: 'directories', phase: 'ask' }, { kind: 'volumes', wait: newVolumeWait() }, { kind: 'plan' }];
+  return [
+    { kind: 'allocation' },
+    { kind: 'cgroup', phase: 'check', kill: null },
+    { kind: 'directories', phase: 'ask' },
+    { kind: 'volumes', wait: newVolumeWait() },
+    { kind: 'plan' },
+  ];
 }
 
 function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[]): void {
@@ -170,6 +178,7 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
     const pod = state.pods.pods.get(run.uid);
     if (pod !== undefined && isStaticPod(pod)) reconcileMirror(context, pod);
   }
+  noteResized(context, run, effects);
   const record = state.workers.records.get(run.uid);
   if (record?.finished !== true) return;
   // Why a start failed is said of this life of the pod only: another one under the same UID would otherwise be said to wait, having ended.
@@ -200,6 +209,7 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
     }
     case 'syncTerminatedPod':
       if (error === null) {
+        clearResize(context, run.uid);
         terminateStatus(context, run.pod);
         forgetRelease(context.state.volumes, run.uid, context);
         context.apiParts.podReleased(context, run.uid);

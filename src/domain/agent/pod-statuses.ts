@@ -2,6 +2,9 @@
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import { withActuatedMemory } from '../allocation/actuated-memory.js';
+import { forgetAllocation } from '../allocation/allocation-state.js';
+import { noResize } from '../allocation/resize-conditions.js';
 import { podCgroupConfig, podCgroupOptions } from '../cgroups/pod-cgroup-config.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import { deleteFromPodCache } from '../pod-cache/pod-cache.js';
@@ -19,6 +22,7 @@ import { apiPodStatus } from '../status/pod-status.js';
 import { applyStatusChange, illegalTransition, type StatusChange } from '../status/status-manager.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
+import { actuatedOf, actuatedPod } from './allocation.js';
 import { noteNodeCgroups } from './node-cgroups.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { setUnprepared } from './prepared-pods.js';
@@ -48,8 +52,8 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
   const previous = cached ?? pod.status ?? {};
   const computed = apiPodStatus({
     pod,
-    cachedStatus: cached,
-    runtime: withKnownAddresses(withKnownEnds(runtime, previous), previous),
+    cachedStatus: cached === null || !state.allocation.resized.has(uid) ? cached : withoutMemoryRequest(cached),
+    runtime: withActuatedMemory(withKnownAddresses(withKnownEnds(runtime, previous), previous), actuatedOf(state, uid)),
     runtimeType: state.readiness.name,
     runtimeSupportsRecursiveReadOnly: state.readiness.handlers.some(({ name, recursiveReadOnlyMounts }) => name === '' && recursiveReadOnlyMounts),
     containerStopSignals: state.nodeFacts.containerStopSignals,
@@ -57,13 +61,23 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
     startFailures,
     probes: probeViewOf(state.probes, uid, state.startedAt),
     node: { addresses: state.nodeFacts.nodeAddresses, configuredIps: state.settings.nodeIps },
-    resizeConditions: [],
-    podCgroup: cached?.phase === 'Running' ? noReading : asSpecified(pod, state.nodeFacts),
+    resizeConditions: (state.allocation.conditions.get(uid) ?? noResize).list,
+    podCgroup: cached?.phase === 'Running' && !state.allocation.resized.has(uid) ? noReading : asSpecified(actuatedPod(state, pod), state.nodeFacts),
     now: turn.now,
   });
   const status = keepingEnd(cached, computed);
   if (status.reason === deadlineExceeded.reason && status.phase === 'Failed') context.event(pod, null, 'Normal', deadlineExceeded.reason, deadlineExceeded.message);
   return status;
+}
+
+function resizeOf(state: AgentState, uid: string) {
+  return { resize: state.allocation.conditions.get(uid) ?? noResize, actuated: actuatedOf(state, uid) };
+}
+
+/** Of a pod that was resized: what it was shown to ask for before is not so any more, and the kernel can't be asked. */
+function withoutMemoryRequest(status: PodStatus): PodStatus {
+  const { memory: _, ...requests } = status.resources?.requests ?? {};
+  return { ...status, resources: { ...status.resources, requests } };
 }
 
 /** A pod that has ended has ended: the deadline that passes afterwards says nothing about it any more. */
@@ -108,6 +122,8 @@ export function refreshStatus(context: AgentContext, pod: Pod, runtime: PodRunti
     last.nodeFacts === state.nodeFacts &&
     last.runtimeName === state.readiness.name &&
     last.probes === probes &&
+    last.resize === (state.allocation.conditions.get(uid) ?? noResize) &&
+    last.actuated === actuatedOf(state, uid) &&
     pod.spec.activeDeadlineSeconds === undefined
   ) {
     return record.status;
@@ -115,7 +131,8 @@ export function refreshStatus(context: AgentContext, pod: Pod, runtime: PodRunti
   const status = computeStatus(context, pod, runtime, false);
   setStatus(context, pod, status);
   const now = state.statuses.get(uid);
-  if (now !== undefined) state.computed.set(uid, { record: now, pod, runtime, failures, nodeFacts: state.nodeFacts, runtimeName: state.readiness.name, probes });
+  if (now !== undefined)
+    state.computed.set(uid, { record: now, pod, runtime, failures, nodeFacts: state.nodeFacts, runtimeName: state.readiness.name, probes, ...resizeOf(state, uid) });
   return status;
 }
 
@@ -185,6 +202,7 @@ function beginsAnew(pod: Pod, mirrored: PodStatus | undefined, change: StatusCha
 
 /** Drops what is kept for a pod that nobody has heard of any more. */
 export function forgetPod(state: AgentState, uid: string): void {
+  forgetAllocation(state.allocation, uid);
   state.statuses.delete(uid);
   setUnprepared(state, uid);
   state.computed.delete(uid);
@@ -195,6 +213,15 @@ export function forgetPod(state: AgentState, uid: string): void {
 
 /** The same for all of them. */
 export function forgetUnknown(state: AgentState, isKnown: (uid: string) => boolean): void {
-  for (const kept of [state.statuses, state.prepared.pods, state.computed, state.startFailures, state.toldMissing, state.cache.entries])
+  for (const kept of [
+    state.statuses,
+    state.prepared.pods,
+    state.computed,
+    state.startFailures,
+    state.toldMissing,
+    state.cache.entries,
+    state.allocation.allocated,
+    state.allocation.actuated,
+  ])
     for (const uid of kept.keys()) if (!isKnown(uid)) forgetPod(state, uid);
 }

@@ -1,6 +1,7 @@
 // What an agent is told once, at its start; from the KubeletConfiguration and the flags, in the domain's units.
 import type { Micros } from '../../ports/micros.js';
 import { safeSysctlNames } from '../admission/sysctl-gate.js';
+import type { ResizeGates } from '../allocation/allocated-pod.js';
 import type { ChangeDetection } from '../api-data/object-manager.js';
 import type { EvictionSettings } from '../eviction/eviction-loop.js';
 import type { ContainerGcPolicy } from '../gc/container-gc.js';
@@ -48,6 +49,8 @@ export interface AgentSettings {
   readonly appArmorProblem: string | null;
   /** Pods may have resources of their own beside those of their containers (`PodLevelResources`). */
   readonly podLevelResources: boolean;
+  /** What of a pod that runs may be given other resources, beside its containers. */
+  readonly resizeGates: ResizeGates;
   /** Features that a pod may need of its node; pods that need another one are refused. null: nobody asks (`NodeDeclaredFeatures` is off). */
   readonly declaredFeatures: readonly string[] | null;
   readonly images: ImageSettings;
@@ -92,6 +95,7 @@ export const defaultSettings: AgentSettings = {
   allowedSysctls: safeSysctlNames(''),
   appArmorProblem: null,
   podLevelResources: true,
+  resizeGates: { podLevel: true, initContainers: true },
   declaredFeatures: doneFeatures,
   images: defaultImageSettings,
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAge: 120_000_000, maxAge: 0 },

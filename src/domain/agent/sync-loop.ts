@@ -3,6 +3,7 @@
 import type { Pod } from '../../ports/model/pod.js';
 import { featuresNeededByUpdate } from '../admission/needed-features.js';
 import { missingFeatures } from '../admission/node-support.js';
+import { isAllocationKnown } from '../allocation/allocation-state.js';
 import { evictedReason } from '../eviction/eviction.js';
 import { plegProblem } from '../pleg/pleg.js';
 import { areAllSourcesReady, type DeliveryOp, markHandled, type PodDelivery } from '../pod-sources/pod-config.js';
@@ -15,12 +16,14 @@ import { byCodeUnits } from '../values/text-order.js';
 import { volumeDataArrived } from '../volume-manager/volume-operations.js';
 import type { AgentContext } from './agent-context.js';
 import type { WaitingDelivery } from './agent-state.js';
+import { desiredPod, putAllocated, recordAdmitted } from './allocation.js';
 import { noteDelivered } from './clean-up-needs.js';
 import { removeDeadContainers } from './dead-containers.js';
 import { forgetAdmission, isAdmitted, isWaiting } from './pod-admission.js';
-import { podAndMirror, putPod, removePod, uidOf } from './pod-index.js';
+import { podAndMirror, removePod, uidOf } from './pod-index.js';
 import { operationWoken } from './pod-operations.js';
 import { mayWorkOn, workOnNoMore } from './pod-pace.js';
+import { noteStatus, noteUpdate, restoreResize, retryResizes } from './resizes.js';
 import { runtimeProblems } from './runtime-readiness.js';
 import { dispatchUpdate, resumeAwaiting, withEffects } from './worker-effects.js';
 
@@ -54,6 +57,8 @@ export function drain(context: AgentContext): void {
   goOn(context);
   const { backlog } = context.state;
   if (backlog.deliveries.length === 0 && backlog.syncs.size === 0) return;
+  // What pods were granted is read from disk at the start.
+  if (!isAllocationKnown(context.state.allocation)) return;
   const problem = loopProblem(context);
   if (problem !== null) {
     context.turn.log('info', 'Skipping pod synchronization', { err: problem });
@@ -68,6 +73,8 @@ export function drain(context: AgentContext): void {
     }
     // Only now: before its pods are known to the workers, a source that counts as seen would let housekeeping kill them.
     markHandled(context.state.config, delivery.source);
+    if (delivery.op === 'ADD') retryResizes(context, 'pods_added');
+    if (delivery.op === 'REMOVE') retryResizes(context, 'pods_removed');
   }
   for (const uid of backlog.syncs) {
     const pod = context.state.pods.pods.get(uid);
@@ -122,15 +129,19 @@ function handleOne(context: AgentContext, op: DeliveryOp, pod: Pod): void {
   }
 }
 
-function add(context: AgentContext, pod: Pod): void {
-  putPod(context.state.pods, pod);
+function add(context: AgentContext, given: Pod): void {
+  const pod = putAllocated(context.state, given);
   if (isMirrorPod(pod)) update(context, 'update', pod);
-  else if (isOver(context, pod) || isAdmitted(context, pod)) update(context, 'create', pod);
+  else if (isOver(context, pod)) update(context, 'create', pod);
+  else admitAgain(context, pod);
 }
 
 /** What made its admission wait is over: others have made room, or the node was read. */
 export function admitAgain(context: AgentContext, pod: Pod): void {
-  if (isAdmitted(context, pod)) update(context, 'create', pod);
+  if (!isAdmitted(context, pod)) return;
+  recordAdmitted(context.state, pod);
+  restoreResize(context, pod);
+  update(context, 'create', pod);
 }
 
 function isOver(context: AgentContext, pod: Pod): boolean {
@@ -139,17 +150,20 @@ function isOver(context: AgentContext, pod: Pod): boolean {
 
 function change(context: AgentContext, pod: Pod): void {
   const { pods, settings } = context.state;
-  const before = pods.pods.get(uidOf(pod));
-  putPod(pods, pod);
+  const before = desiredPod(context.state, uidOf(pod));
+  putAllocated(context.state, pod);
   const missing = before === undefined || isMirrorPod(pod) ? null : missingFeatures(featuresNeededByUpdate(before, pod), settings.declaredFeatures);
   if (missing !== null) context.event(pod, null, 'Warning', 'FailedNodeDeclaredFeaturesCheck', missing);
-  if (!isWaiting(context, pod)) update(context, 'update', pod);
+  noteUpdate(context, before, pod);
+  if (!isWaiting(context, pod)) update(context, 'update', isMirrorPod(pod) ? pod : (pods.pods.get(uidOf(pod)) ?? pod));
 }
 
 /** Only its status changed, by us or by others. */
-function reconcile(context: AgentContext, pod: Pod): void {
-  putPod(context.state.pods, pod);
+function reconcile(context: AgentContext, given: Pod): void {
+  const before = context.state.pods.pods.get(uidOf(given));
+  const pod = putAllocated(context.state, given);
   if (isMirrorPod(pod)) return;
+  noteStatus(context, before, pod);
   if (needsReadinessReconcile(pod)) update(context, 'sync', pod);
   if (pod.status?.phase === 'Failed' && pod.status.reason === evictedReason) removeDeadContainers(context, uidOf(pod));
 }

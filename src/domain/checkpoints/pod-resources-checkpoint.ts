@@ -2,6 +2,7 @@
 // Invariants: the checksum covers the exact bytes of `data`; quantities are written in their canonical form and keys in order, so that
 // the same allocation is the same file.
 import type { ResourceList, ResourceRequirements } from '../../ports/model/container.js';
+import { derived } from '../values/derived.js';
 import { mustParseQuantity, parseQuantityJson, quantityText } from '../values/quantity.js';
 import { field, fieldsOf, listField, mapField, numberField, type Read, readJson, textField, unreadable } from './checkpoint-fields.js';
 import { type CheckpointText, corruptCheckpoint, fnvChecksum, jsonList, jsonMap, jsonRecord, jsonText } from './checkpoint-text.js';
@@ -40,14 +41,16 @@ export function readPodResourcesCheckpoint(text: string): Read<ReadonlyMap<strin
   return readJson(read.value.data, (value) => mapField(fieldsOf(value, 'PodResourceCheckpointInfo'), 'entries', new Map(), entryOf) ?? new Map());
 }
 
-function entryJson(entry: PodResourceEntry): string {
-  return jsonRecord([
+/** The file is written whole whenever one entry changes; the others are the same objects as before. */
+const entryJson = derived((entry: PodResourceEntry): string =>
+  jsonRecord([
     ['ContainerResources', jsonMap(entry.containers, requirementsJson)],
     ['PodLevelResources', entry.podLevel === null ? 'null' : requirementsJson(entry.podLevel)],
-  ]);
-}
+  ]),
+);
 
-function requirementsJson({ limits, requests, claims }: ResourceRequirements): string {
+/** As the API's own JSON has them: amounts in their canonical form, names in order. */
+export function requirementsJson({ limits, requests, claims }: ResourceRequirements): string {
   return jsonRecord([
     ['limits', listJson(limits)],
     ['requests', listJson(requests)],

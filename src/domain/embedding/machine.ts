@@ -66,6 +66,7 @@ const settingsFields = {
   nodeCgroups: recordOf({ pods: recordOf({}), hugePageBytes: listOf(bigInteger), reservedMemoryPercent: nullable(integer), allocatableMemoryBytes: bigInteger }),
   ...{ alignment: nullable(alignmentShape), dra: nullable(draShape), takesPlugins: flag, appArmorProblem: nullable(text), podLevelResources: flag },
   declaredFeatures: nullable(listOf(text)),
+  resizeGates: recordOf({ podLevel: flag, initContainers: flag }),
 };
 const settingsShape = recordOf({ ...settingsFields, sources: listOf(oneOf(['api', 'file', 'http'])) });
 const factsFields: Readonly<Record<Exclude<keyof NodeFacts, 'memoryQos' | 'swap'>, Shape>> = {

@@ -5,7 +5,7 @@ import { type FeatureGates, featureEnabled } from '../configuration/feature-gate
 
 /**
  * A whole pod starts again by the rule of one container. Of the others that a kubelet of this version may declare, ExtendWebSocketsToKubelet isn't
- * needed where SPDY is passed through, and pods are neither resized in place nor given user namespaces beside the host's network.
+ * needed where SPDY is passed through, and pods' own cgroups are neither resized nor are pods given user namespaces beside the host's network.
  */
 export const doneFeatures: readonly string[] = ['RestartAllContainersOnContainerExits'];
 

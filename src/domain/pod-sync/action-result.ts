@@ -1,7 +1,7 @@
 // What each action of a sync came to, and the one error text that a failed sync is reported by.
 import type { Micros } from '../../ports/micros.js';
 
-export type SyncAction = 'StartContainer' | 'KillContainer' | 'CreatePodSandbox' | 'KillPodSandbox' | 'RemoveContainer';
+export type SyncAction = 'StartContainer' | 'KillContainer' | 'CreatePodSandbox' | 'KillPodSandbox' | 'RemoveContainer' | 'ResizePodInPlace';
 
 export interface ActionResult {
   readonly action: SyncAction;

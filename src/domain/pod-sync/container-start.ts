@@ -177,6 +177,7 @@ function begin(start: ContainerStart, run: SyncRun, context: SyncContext): void 
     imageProblem(start, run, volumeFailure, volumeFailure.retryAt, context);
     return;
   }
+  if (start.group !== 'ephemeral') context.allocation.containerActuated(run.uid, container.name, container.resources ?? {});
   start.phase = 'secrets';
 }
 
@@ -260,7 +261,9 @@ function requestOf(start: ContainerStart, run: SyncRun, context: SyncContext): C
 
 function create(start: ContainerStart, run: SyncRun, context: SyncContext): number {
   const pinning = context.pinning.ofContainer(run.uid, start.container.name);
-  if (pinning.kind === 'waiting') return 0;
+  // Without a record of what it was given, a later agent would start a container anew that has to restart for other resources.
+  const isRecordKept = start.container.resizePolicy?.some(({ restartPolicy }) => restartPolicy === 'RestartContainer') !== true || context.allocation.areActuatedSaved(run.uid);
+  if (pinning.kind === 'waiting' || !isRecordKept) return 0;
   if (pinning.kind === 'failed') {
     context.event(run.pod, start.container.name, 'Warning', 'Failed', pinning.message);
     end(start, run, 'PreCreateHookError', pinning.message, context);

@@ -2,6 +2,7 @@
 // ephemeral containers, init containers, regular containers.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
+import { podCgroupConfig, podCgroupOptions } from '../cgroups/pod-cgroup-config.js';
 import { usesClaims } from '../dra-manager/pod-claims.js';
 import { isRestartingAll } from '../status/restart-all.js';
 import { newContainerStart } from './container-start-state.js';
@@ -9,6 +10,8 @@ import { newImageVolumePulls } from './image-volumes.js';
 import { computePodActions, mayStartContainers } from './pod-actions.js';
 import type { PodActions } from './pod-actions-types.js';
 import { beginContainerKills, beginPodKill } from './pod-kill.js';
+import { isResizing, planResize } from './resize-plan.js';
+import type { ResizeActuation } from './resize-state.js';
 import type { SyncContext } from './sync-context.js';
 import type { ContainerToRemove, SyncRun, SyncStep } from './sync-run.js';
 
@@ -34,6 +37,7 @@ export function planSync(run: SyncRun, context: SyncContext): SyncStep[] {
   if (pod.spec.hostUsers === false) steps.push({ kind: 'userNamespace', fresh: actions.createSandbox });
   if (actions.createSandbox) steps.push({ kind: 'sandbox', attempt: actions.attempt, phase: 'run', sandboxId: '' });
   const starts = startSteps(pod, actions);
+  if (isResizing(actions)) starts.splice(regularAt(starts), 0, { kind: 'resize', resize: resizeOf(run, actions, context) });
   const pulls = newImageVolumePulls(pod, starts);
   if (pulls !== null) steps.push({ kind: 'imageVolumes', pulls });
   steps.push(...starts);
@@ -75,6 +79,17 @@ function startSteps(pod: Pod, actions: PodActions): SyncStep[] {
     ...start(initContainers, actions.initContainersToStart, 'init'),
     ...start(containers, actions.containersToStart, 'regular'),
   ];
+}
+
+/** Where the regular containers begin: what runs is resized before they start. */
+function regularAt(starts: readonly SyncStep[]): number {
+  const at = starts.findIndex((step) => step.kind === 'start' && step.start.group === 'regular');
+  return at === -1 ? starts.length : at;
+}
+
+function resizeOf({ pod, uid }: SyncRun, actions: PodActions, { allocation, nodeFacts, pinning, turn }: SyncContext): ResizeActuation {
+  const options = podCgroupOptions(nodeFacts, pinning.liftsPodQuota(uid));
+  return planResize(actions, podCgroupConfig(allocation.actuatedPod(pod), options), podCgroupConfig(pod, options), turn.now);
 }
 
 function initInstances(pod: Pod, status: PodRuntimeStatus): RuntimeContainerStatus[] {

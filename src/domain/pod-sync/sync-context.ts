@@ -1,7 +1,7 @@
 // What a run of a pod operation needs of the agent around it. The agent implements it; tests may give less.
 import type { Micros } from '../../ports/micros.js';
 import type { CgroupValues } from '../../ports/model/cgroup-values.js';
-import type { Container } from '../../ports/model/container.js';
+import type { Container, ResourceRequirements } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { LinuxContainerResources } from '../../ports/model/sandbox-config.js';
@@ -109,6 +109,19 @@ export interface ClaimsOfPods {
   leave(uid: string): void;
 }
 
+/** What pods were granted, and what was given to them of it. */
+export interface AllocationOfPods {
+  /** What the pod was granted is on disk, or can't be brought there; else its run goes on when that is known. */
+  isGrantSaved(uid: string): boolean;
+  /** The same of what its containers were given. */
+  areActuatedSaved(uid: string): boolean;
+  containerActuated(uid: string, containerName: string, resources: ResourceRequirements): void;
+  /** The pod as a whole was given what its spec says. */
+  podActuated(uid: string, resources: ResourceRequirements | null): void;
+  /** The pod with what its containers and its cgroup were last given. */
+  actuatedPod(pod: Pod): Pod;
+}
+
 export interface SyncContext {
   readonly turn: Turn<AgentOperations>;
   readonly settings: SyncSettings;
@@ -121,6 +134,7 @@ export interface SyncContext {
   readonly pinning: PinningOfPods;
   /** null: this node has no claims. */
   readonly claims: ClaimsOfPods | null;
+  readonly allocation: AllocationOfPods;
   readonly crashLoop: KeyedBackoff;
   /** Newest probe results by container id. */
   readonly probeResults: { readonly liveness: ReadonlyMap<string, ProbeResult>; readonly startup: ReadonlyMap<string, ProbeResult> };

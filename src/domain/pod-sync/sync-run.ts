@@ -13,6 +13,7 @@ import type { ActionResult } from './action-result.js';
 import type { ContainerStart } from './container-start-state.js';
 import type { ImageVolumePulls, ImageVolumeResult } from './image-volume-state.js';
 import type { PodKill } from './pod-kill-state.js';
+import type { ResizeActuation } from './resize-state.js';
 import type { VolumeWait } from './volume-wait.js';
 
 export interface ContainerToRemove {
@@ -23,6 +24,8 @@ export interface ContainerToRemove {
 }
 
 export type SyncStep =
+  /** Has on disk what the pod was granted, before anything is done with it. */
+  | { readonly kind: 'allocation' }
   /** Looks for the pod's cgroup; containers that run outside of it are killed before it is made. */
   | { readonly kind: 'cgroup'; phase: 'check' | 'kill' | 'ensure'; kill: PodKill | null }
   | { readonly kind: 'directories'; phase: 'ask' | 'done' }
@@ -39,6 +42,8 @@ export type SyncStep =
   /** Gets the images that the containers to start mount as volumes. */
   | { readonly kind: 'imageVolumes'; readonly pulls: ImageVolumePulls }
   | { readonly kind: 'start'; readonly start: ContainerStart }
+  /** Gives running containers, and the pod as a whole, other resources. */
+  | { readonly kind: 'resize'; readonly resize: ResizeActuation }
   /** Reads the pod from the runtime itself, after its containers were stopped for good. */
   | { readonly kind: 'verify'; phase: 'ask' | 'done' }
   | { readonly kind: 'unmount'; readonly wait: VolumeWait }

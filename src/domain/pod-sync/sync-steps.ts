@@ -12,6 +12,7 @@ import { planSync } from './plan-sync.js';
 import { applyPodKillReply, beginPodKill, decidePodKill } from './pod-kill.js';
 import type { PodKill } from './pod-kill-state.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
+import { applyResizeReply, decideResizeStep } from './resize-step.js';
 import { sandboxFailed } from './sandbox-failure.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { ContainerToRemove, StepOutcome, SyncRun, SyncStep } from './sync-run.js';
@@ -21,6 +22,10 @@ import { awaitUnmount, awaitVolumes } from './volume-steps.js';
 /** Lets the step ask for what it needs next. `waiting`: answers are due; `ended`: the run is over with this step. */
 export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): StepOutcome {
   switch (step.kind) {
+    case 'allocation':
+      return context.allocation.isGrantSaved(run.uid) ? 'done' : 'waiting';
+    case 'resize':
+      return decideResizeStep(step.resize, run, context);
     case 'cgroup':
       return decideCgroup(step, run, context);
     case 'directories':
@@ -94,6 +99,10 @@ export function applyStepReply(step: SyncStep, run: SyncRun, reply: Reply<AgentO
       step.phase = 'done';
       if (!reply.outcome.ok) run.failure = reply.outcome.error.message;
       return;
+    case 'resize':
+      applyResizeReply(step.resize, run, reply, context);
+      return;
+    case 'allocation':
     case 'plan':
     case 'imageVolumes':
     case 'volumes':
@@ -115,7 +124,10 @@ type CgroupStep = Extract<SyncStep, { kind: 'cgroup' }>;
 
 function decideCgroup(step: CgroupStep, run: SyncRun, context: SyncContext): StepOutcome {
   const name = context.settings.podCgroup(run.pod);
-  if (name === null) return 'done';
+  if (name === null) {
+    context.allocation.podActuated(run.uid, run.pod.spec.resources ?? null);
+    return 'done';
+  }
   if (step.phase === 'check' && !run.status.containers.some(({ state }) => state === 'running')) step.phase = 'ensure';
   if (step.phase === 'check') return asked(run, () => context.turn.ask('podCgroups.exists', podAddress(run.uid), 'cgroup', { name }));
   if (step.phase === 'kill' && step.kill !== null) {
@@ -145,6 +157,7 @@ function applyCgroup(step: CgroupStep, run: SyncRun, reply: Reply<AgentOperation
     const problem = reply.op === 'podCgroups.ensure' ? reply.outcome.value.problem : '';
     if (problem !== '') context.turn.log('error', 'cgroup manager.Set failed', { podUID: run.uid, err: problem });
     context.podCgroupSet(run);
+    if (reply.op === 'podCgroups.ensure' && reply.outcome.value.created) context.allocation.podActuated(run.uid, run.pod.spec.resources ?? null);
     run.steps.shift();
     return;
   }

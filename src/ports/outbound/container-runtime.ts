@@ -53,6 +53,8 @@ export interface SandboxOperations {
   readonly run: Operation<{ readonly config: SandboxConfig; readonly runtimeHandler: string }, { readonly sandboxId: string }>;
   readonly stop: Operation<{ readonly sandboxId: string }, null>;
   readonly remove: Operation<{ readonly sandboxId: string }, null>;
+  /** Tells of other resources of the pod as a whole, and of what the sandbox itself costs. Idempotent; `unimplemented` where a runtime has no use for it. */
+  readonly updateResources: Operation<{ readonly sandboxId: string; readonly resources: LinuxContainerResources; readonly overhead: LinuxContainerResources }, null>;
 }
 
 /** Containers. `stop` and `remove` of an absent container succeed; `stop` of an exited one does nothing. */

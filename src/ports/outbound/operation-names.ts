@@ -5,7 +5,7 @@ type NamesOf<Operations> = Readonly<Record<keyof Operations, true>>;
 
 export const operationNames: { readonly [Port in keyof OutboundOperations]: NamesOf<OutboundOperations[Port]> } = {
   runtime: { version: true, status: true, updateConfig: true, listPods: true, inspectPod: true },
-  sandboxes: { run: true, stop: true, remove: true },
+  sandboxes: { run: true, stop: true, remove: true, updateResources: true },
   containers: { create: true, start: true, stop: true, remove: true, updateResources: true, execSync: true, reopenLog: true, checkpoint: true },
   images: { status: true, pull: true, list: true, remove: true, fsInfo: true },
   pullRecords: { list: true, read: true, write: true, remove: true },

@@ -66,10 +66,10 @@ function podStats({ uid, name, namespace, containers }: SimRunningPod, used: Sim
   const share = (bytes: number): number => (containers.length === 0 ? 0 : Math.floor(bytes / containers.length));
   return {
     podRef: { name, namespace, uid },
-    memory: { time, workingSetBytes: used.memoryBytes },
+    memory: { time, usageBytes: used.memoryBytes, workingSetBytes: used.memoryBytes },
     containers: containers.map((container) => ({
       name: container,
-      memory: { time, workingSetBytes: share(used.memoryBytes) },
+      memory: { time, usageBytes: share(used.memoryBytes), workingSetBytes: share(used.memoryBytes) },
       rootfs: { time, usedBytes: share(used.rootfsBytes) },
       logs: { time, usedBytes: 0 },
     })),

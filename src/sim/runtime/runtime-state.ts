@@ -17,6 +17,8 @@ export interface SimSandbox {
   /** '' on the host's network. */
   readonly ip: string;
   state: SandboxState;
+  /** Resources that it was told of after it was made. */
+  updated: { readonly resources: LinuxContainerResources; readonly overhead: LinuxContainerResources } | null;
 }
 
 /** How a container's process ends. */

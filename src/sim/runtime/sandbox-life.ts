@@ -33,6 +33,7 @@ export class SandboxLife {
       createdAt: now,
       ip: onHostNetwork ? '' : address(state.addresses++),
       state: 'ready',
+      updated: null,
     };
     state.names.set(name, sandbox.id);
     state.sandboxes.set(sandbox.id, sandbox);
@@ -59,6 +60,14 @@ export class SandboxLife {
     view.sandboxRemoved(sandbox);
     this.tell('deleted', sandbox, now);
     return answered(null, latencies.remove);
+  }
+
+  updateResources({ sandboxId, resources, overhead }: SandboxOperations['updateResources']['request']): Answer<null> {
+    const { state, latencies } = this.parts;
+    const sandbox = state.sandboxes.get(sandboxId);
+    if (sandbox === undefined) return refused('not-found', `failed to find sandbox "${sandboxId}": not found`, 'sandboxes.updateResources', sandboxId, latencies.look);
+    sandbox.updated = { resources, overhead };
+    return answered(null, latencies.look);
   }
 
   /** Kills what runs inside and gives the network back. */

@@ -149,6 +149,8 @@ export class SimContainerRuntime {
         return this.sandboxes.stop(asked.request, now);
       case 'sandboxes.remove':
         return this.sandboxes.remove(asked.request, now);
+      case 'sandboxes.updateResources':
+        return this.sandboxes.updateResources(asked.request);
       case 'containers.create':
         return this.containers.create(asked.request, now);
       case 'containers.start':

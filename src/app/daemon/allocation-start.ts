@@ -1,0 +1,19 @@
+// The state files of what pods were granted, looked at before anything starts: one that can't be read is a reason not to start, since pods would
+// be granted anew what they ask for now, over what others have.
+import { join } from 'node:path';
+import { actuatedPodsCheckpointName, allocatedPodsCheckpointName, readPodResourcesCheckpoint } from '../../domain/checkpoints/pod-resources-checkpoint.js';
+import type { Call } from '../../ports/operation.js';
+import type { OutboundPorts } from '../../ports/outbound/outbound-ports.js';
+import { StartRefusal } from './start-refusal.js';
+
+/** @throws StartRefusal */
+export async function checkAllocationFiles(rootDirectory: string, stateFiles: OutboundPorts['stateFiles'], call: Call): Promise<void> {
+  for (const name of [allocatedPodsCheckpointName, actuatedPodsCheckpointName]) {
+    const text = await stateFiles.read({ name }, call);
+    const read = text === null ? null : readPodResourcesCheckpoint(text);
+    if (read === null || read.ok) continue;
+    const path = JSON.stringify(join(rootDirectory, name));
+    const advice = `please drain this node and delete pod allocation checkpoint file ${path} before restarting Kubelet`;
+    throw new StartRefusal(`failed to run Kubelet: could not restore state from checkpoint: ${read.error}, ${advice}`);
+  }
+}

@@ -1,0 +1,114 @@
+// What was granted to the node's pods and what of it containers were given, with the resizes that wait, as data.
+//
+// | what       | is                                                             | on disk as             |
+// |------------|----------------------------------------------------------------|------------------------|
+// | desired    | what a pod asks for, where that isn't what it was granted      | (the API has it)       |
+// | allocated  | what it was granted: at its admission, or by a resize          | `allocated_pods_state` |
+// | actuated   | what its containers and the pod as a whole were last given     | `actuated_pods_state`  |
+//
+// Invariant: nothing is admitted before both files have been read; an entry is replaced, never changed in place.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { actuatedPodsCheckpointName, allocatedPodsCheckpointName, type PodResourceEntry } from '../checkpoints/pod-resources-checkpoint.js';
+import type { ResizeGates } from './allocated-pod.js';
+import { noResize, type ResizeConditions } from './resize-conditions.js';
+
+/** What made the agent try resizes that wait: the label `retry_trigger`. */
+export type RetryTrigger = 'pods_added' | 'pod_updated' | 'pods_removed' | 'pod_terminated' | 'pod_resized' | 'periodic_retry';
+
+export interface CheckpointFile {
+  readonly name: string;
+  /** false: reading it goes on, or has failed. */
+  isRead: boolean;
+  /** Something was put into it that isn't on disk; what only went is taken out with the next change. */
+  dirty: boolean;
+  /** The checksum of what is on disk; null: it isn't known. */
+  checksum: number | null;
+  /** The checksum of what is being written. */
+  writing: number | null;
+  /** Pods whose entries are not on disk yet, and wait for a write or for the one under way. */
+  unsaved: Set<string>;
+  inWrite: Set<string>;
+  /** Runs that wait for the write under way. */
+  readonly waiting: Set<string>;
+  failures: number;
+  retryAt: Micros | null;
+}
+
+/** For metrics. */
+export interface ResizeCounters {
+  /** `<resource> <requests|limits> <add|remove|increase|decrease>`. */
+  readonly requested: Map<string, number>;
+  readonly infeasible: Map<string, number>;
+  readonly deferredAccepted: Map<RetryTrigger, number>;
+}
+
+export interface AllocationState {
+  readonly gates: ResizeGates;
+  readonly allocated: Map<string, PodResourceEntry>;
+  readonly actuated: Map<string, PodResourceEntry>;
+  readonly desired: Map<string, Pod>;
+  /** uids of pods that wait for more, or for less, first to try first. */
+  pending: string[];
+  readonly conditions: Map<string, ResizeConditions>;
+  /** Pods that are being killed to make room for a resize, by its pod's uid. */
+  readonly victims: Map<string, Set<string>>;
+  /** Pods that were resized under this agent, and when their containers were last given something; -1: not yet. What their status showed before is not so any more. */
+  readonly resized: Map<string, Micros>;
+  /** When what waits is tried again if nothing happens before. */
+  retryAt: Micros;
+  /** What the wake-up was last set to. */
+  plannedAt: Micros | null;
+  readonly files: { readonly allocated: CheckpointFile; readonly actuated: CheckpointFile };
+  readonly counters: ResizeCounters;
+}
+
+export function newAllocation(gates: ResizeGates): AllocationState {
+  return {
+    gates,
+    allocated: new Map(),
+    actuated: new Map(),
+    desired: new Map(),
+    pending: [],
+    conditions: new Map(),
+    victims: new Map(),
+    resized: new Map(),
+    retryAt: 0,
+    plannedAt: null,
+    files: { allocated: newFile(allocatedPodsCheckpointName), actuated: newFile(actuatedPodsCheckpointName) },
+    counters: { requested: new Map(), infeasible: new Map(), deferredAccepted: new Map() },
+  };
+}
+
+function newFile(name: string): CheckpointFile {
+  return {
+    ...{ name, isRead: false, dirty: false, checksum: null, writing: null, unsaved: new Set<string>(), inWrite: new Set<string>() },
+    ...{ waiting: new Set<string>(), failures: 0, retryAt: null },
+  };
+}
+
+export function isAllocationKnown({ files }: AllocationState): boolean {
+  return files.allocated.isRead && files.actuated.isRead;
+}
+
+/** Whether what a pod was granted is on disk, or couldn't be brought there. */
+export function isSaved({ unsaved, inWrite }: CheckpointFile, uid: string): boolean {
+  return !unsaved.has(uid) && !inWrite.has(uid);
+}
+
+/** Of a pod that is gone everything goes, in memory; the files follow with their next change. */
+export function forgetAllocation(state: AllocationState, uid: string): void {
+  for (const kept of [state.allocated, state.actuated, state.desired, state.conditions, state.victims, state.resized]) kept.delete(uid);
+  for (const { unsaved, inWrite, waiting } of [state.files.allocated, state.files.actuated]) for (const kept of [unsaved, inWrite, waiting]) kept.delete(uid);
+  const at = state.pending.indexOf(uid);
+  if (at >= 0) state.pending.splice(at, 1);
+}
+
+export function conditionsOf({ conditions }: AllocationState, uid: string): ResizeConditions {
+  return conditions.get(uid) ?? noResize;
+}
+
+export function setConditions({ conditions }: AllocationState, uid: string, next: ResizeConditions): void {
+  if (next === noResize) conditions.delete(uid);
+  else conditions.set(uid, next);
+}

@@ -1,0 +1,25 @@
+// A resize that a run brings about, as data: the calls that are left, in their order.
+import type { CgroupConfig } from '../cgroups/cgroup-config.js';
+
+export type ResizedResource = 'memory' | 'cpu';
+
+export type ResizeCall =
+  /** Looks whether what shrinks is in use. */
+  | { readonly kind: 'usage' }
+  /** One side of what the pod as a whole is given. */
+  | { readonly kind: 'pod'; readonly resource: ResizedResource; readonly side: 'limits' | 'requests' }
+  | { readonly kind: 'container'; readonly resource: ResizedResource; readonly id: string; readonly name: string };
+
+export interface ResizeActuation {
+  readonly calls: ResizeCall[];
+  /** What the pod as a whole had before, and is to have. */
+  readonly before: CgroupConfig;
+  readonly after: CgroupConfig;
+  /** Memory limits that shrink: of the pod (null: it doesn't), and of containers by name. Bytes. */
+  readonly shrinking: { readonly pod: bigint | null; readonly containers: ReadonlyMap<string, number> };
+  /** The pod-level resources are not what was last given. */
+  readonly podLevel: boolean;
+  /** A container was given something. */
+  wrote: boolean;
+  readonly startedAt: number;
+}
