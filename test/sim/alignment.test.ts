@@ -81,6 +81,29 @@ scenario('a pod that finds no CPUs left is refused in the reference’s words', 
   t.ok(stage.reasons('b').includes('UnexpectedAdmissionError'));
 });
 
+const wholeCores: Partial<SimClusterOptions> = {
+  machine: { cores: 4, threads: 2 },
+  alignment: { ...pinned.alignment, cpuManagerPolicyOptions: { 'full-pcpus-only': 'true' } },
+};
+
+scenario('pods that run on the last whole cores are admitted again by a fresh agent; who wants half a core is refused', wholeCores, (stage) => {
+  const { t, node } = stage;
+  node.put('a.yaml', pod('a', container('c', cpus('4'))));
+  node.put('b.yaml', pod('b', container('c', cpus('2'))));
+  for (const name of ['a', 'b']) stage.untilPhase(name, 'Running', minute);
+  node.put('odd.yaml', pod('odd', container('c', cpus('1'))));
+  stage.untilPhase('odd', 'Failed', minute);
+  t.match(node.status('odd'), { reason: 'SMTAlignmentError', message: 'Pod was rejected: SMT Alignment Error: requested 1 cpus not multiple cpus per core = 2' });
+  const had = [told(node, 'a'), told(node, 'b')];
+  node.start();
+  stage.run(minute);
+  t.strictSame(
+    ['a', 'b'].map((name) => node.status(name)?.phase),
+    ['Running', 'Running'],
+  );
+  t.strictSame([told(node, 'a'), told(node, 'b')], had);
+});
+
 const oneNode: Partial<SimClusterOptions> = { ...pinned, alignment: { ...pinned.alignment, topologyManagerPolicy: 'single-numa-node' } };
 
 scenario('CPUs come from one NUMA node or not at all', oneNode, (stage) => {

@@ -8,7 +8,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { LinuxContainerResources } from '../../ports/model/sandbox-config.js';
 import { type Admission, admitted, rejected } from '../admission/admission-result.js';
 import { cpuHintProvider } from '../cpu-manager/cpu-hint-provider.js';
-import { collectStaleCpus, containerCpus, hasExclusiveCpus } from '../cpu-manager/cpu-manager.js';
+import { collectStaleCpus, containerCpus, hasExclusiveCpus, keepsCpus } from '../cpu-manager/cpu-manager.js';
 import { noteCpuUpdate } from '../cpu-manager/reconcile-cpus.js';
 import { exclusiveCpuCount } from '../cpu-manager/static-policy.js';
 import { assert } from '../kernel/assert.js';
@@ -16,6 +16,7 @@ import { memoryHintProvider } from '../memory-manager/allocate-memory.js';
 import { collectStaleMemory, containerMemoryNodes, releaseFinishedInitContainers } from '../memory-manager/memory-manager.js';
 import { areAllSourcesReady } from '../pod-sources/pod-config.js';
 import type { Pinning, PinningOfPods } from '../pod-sync/sync-context.js';
+import { isRestartableInit } from '../status/restart-rules.js';
 import { type ActivePods, activePodsBy } from '../topology-manager/active-pods.js';
 import { beginAdmission, continueAdmission, type HintProvider } from '../topology-manager/pod-admission.js';
 import { forgetHints } from '../topology-manager/topology-manager.js';
@@ -48,17 +49,32 @@ function counted(alignment: AlignmentState, pod: Pod, provider: HintProvider): H
   const { counters, cpu, memory } = alignment;
   const counts = (container: Container): boolean => (provider.name === 'cpu' ? cpu.policy !== null && exclusiveCpuCount(pod, container) > 0 : memory.policy !== 'None');
   const [requests, errors] = provider.name === 'cpu' ? (['cpuPinnings', 'cpuPinningErrors'] as const) : (['memoryPinnings', 'memoryPinningErrors'] as const);
+  const isOver = (container: Container): boolean => provider.name === 'memory' && gaveMemoryBack(alignment, pod, container);
   return {
     name: provider.name,
-    containerHints: (of, container) => provider.containerHints(of, container),
+    containerHints: (of, container) => (isOver(container) ? null : provider.containerHints(of, container)),
     podHints: (of) => provider.podHints(of),
     allocate: (of, container, hint) => {
+      // A pod that runs on the node's last whole cores is admitted again after a restart: what it has is not asked for again.
+      if (isOver(container) || (provider.name === 'cpu' && keepsCpus(cpu, of, container))) return { kind: 'allocated' };
       const allocation = provider.allocate(of, container, hint);
       if (counts(container)) counters[requests]++;
       if (allocation.kind === 'failed') counters[errors]++;
       return allocation;
     },
   };
+}
+
+/**
+ * A plain init container that has nothing where its pod has: it has run before, and gave back what it had when a later container started. A
+ * pod that is admitted again after a restart of the agent needs no more for it.
+ */
+function gaveMemoryBack({ memory }: AlignmentState, pod: Pod, container: Container): boolean {
+  const recorded = memory.assignments.get(uidOf(pod));
+  if (recorded === undefined || recorded.has(container.name)) return false;
+  const { initContainers = [], containers } = pod.spec;
+  const at = initContainers.findIndex((init) => init.name === container.name && !isRestartableInit(init));
+  return at >= 0 && [...initContainers.slice(at + 1), ...containers].some(({ name }) => recorded.has(name));
 }
 
 /** Pods whose containers may run, and that under admission. */

@@ -235,12 +235,8 @@ export function allocateContainerCpus(manager: CpuManager, pod: Pod, container: 
   if (policy === null || count === 0) return { kind: 'allocated' };
   const smtError = smtAlignmentError(policy, manager.sharedPool, count);
   if (smtError !== null) return { kind: 'failed', message: smtError, reason: smtAlignmentReason };
+  if (keepsCpus(manager, pod, container)) return { kind: 'allocated' };
   const podUid = pod.metadata.uid ?? '';
-  const assigned = manager.assignments.get(podUid)?.get(container.name);
-  if (assigned !== undefined) {
-    noteReuse(manager, pod, container, assigned);
-    return { kind: 'allocated' };
-  }
   const allocation = allocateCpus(policy, manager.sharedPool, reusableOf(manager, podUid), hint.numaNodes, count);
   if (!allocation.ok) return { kind: 'failed', message: allocation.error, reason: null };
   manager.sharedPool = allocation.sharedPool;
@@ -249,6 +245,13 @@ export function allocateContainerCpus(manager: CpuManager, pod: Pod, container: 
   manager.fileText = null;
   noteReuse(manager, pod, container, allocation.cpus);
   return { kind: 'allocated' };
+}
+
+/** Whether the container has CPUs of its own from before, which it keeps. */
+export function keepsCpus(manager: CpuManager, pod: Pod, container: Container): boolean {
+  const assigned = manager.assignments.get(pod.metadata.uid ?? '')?.get(container.name);
+  if (assigned !== undefined) noteReuse(manager, pod, container, assigned);
+  return assigned !== undefined;
 }
 
 /** A plain init container leaves its CPUs to the pod's later containers; those of anything that keeps running are gone. */

@@ -84,21 +84,8 @@ function podRequest(pod: Pod): MemoryRequest | null {
   return new Map([...apps].map(([name, bytes]) => [name, Math.max(bytes + (sidecars.get(name) ?? 0), initPeak.get(name) ?? 0)]));
 }
 
-/**
- * A plain init container that has nothing where its pod has: it has run before, and gave back what it had when a later container started. A
- * pod that is admitted again after a restart of the agent needs no more for it.
- */
-function hasRunBefore(manager: MemoryManager, pod: Pod, container: Container): boolean {
-  const recorded = manager.assignments.get(pod.metadata.uid ?? '');
-  if (recorded === undefined || recorded.has(container.name)) return false;
-  const { initContainers = [], containers } = pod.spec;
-  const at = initContainers.findIndex((init) => init.name === container.name && !isRestartableInit(init));
-  return at >= 0 && [...initContainers.slice(at + 1), ...containers].some(({ name }) => recorded.has(name));
-}
-
 /** null: no preference. */
 export function memoryContainerHints(manager: MemoryManager, pod: Pod, container: Container): ProviderHints | null {
-  if (hasRunBefore(manager, pod, container)) return null;
   const request = isPinned(manager, pod) ? containerRequest(container) : null;
   if (request === null) return null;
   const blocks = manager.assignments.get(pod.metadata.uid ?? '')?.get(container.name);
@@ -127,7 +114,7 @@ function recordedHints(blocks: readonly MemoryBlock[], request: MemoryRequest): 
 
 /** Gives the container its blocks; what it has already it keeps. */
 export function allocateContainerMemory(manager: MemoryManager, pod: Pod, container: Container, hint: TopologyHint): Allocation {
-  if (!isPinned(manager, pod) || hasRunBefore(manager, pod, container)) return { kind: 'allocated' };
+  if (!isPinned(manager, pod)) return { kind: 'allocated' };
   const podUid = pod.metadata.uid ?? '';
   const recorded = manager.assignments.get(podUid)?.get(container.name);
   if (recorded !== undefined) {
