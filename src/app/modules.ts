@@ -9,7 +9,7 @@ import { type CgroupFilesOf, CgroupfsPodCgroups, HttpManifestUrl, LinuxMachine, 
 import { LoggingEventSink } from '../adapters/logging/index.js';
 import { NetworkProbing } from '../adapters/probes/index.js';
 import { FileContainerLogs, FilePodDirectories, FilePodLogs, FilePullRecords, FileStateFiles } from '../adapters/storage/index.js';
-import { SystemdUnits } from '../adapters/systemd/index.js';
+import { LogindNodeShutdown, SystemdUnits } from '../adapters/systemd/index.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
 import { cgroupFiles } from '../domain/cgroups/cgroup-files.js';
 import { sliceNaming } from '../domain/cgroups/cgroup-name.js';
@@ -138,6 +138,17 @@ const hostModule = module((bind) => {
     const options = { podsCgroup: nodeAllocatableCgroup(cgroupRoot, true), reservedCgroups, files, steps: fileSteps };
     return driver === 'systemd' ? new SystemdPodCgroups({ ...options, units, naming: sliceNaming, settings: sliceSettings }) : new CgroupfsPodCgroups(options);
   });
+  bind.to(
+    tokens.nodeShutdown,
+    [tokens.configuration, tokens.profile, tokens.systemBus, tokens.inbox, tokens.environment, tokens.teardown],
+    ({ options }, { logind }, bus, inbox, { environment }, teardown) => {
+      const deliver = (event: KubeletEvent) => inbox.deliver(event);
+      const inhibitor = { environment, ...(logind.inhibitor === null ? {} : { program: logind.inhibitor }) };
+      const nodeShutdown = new LogindNodeShutdown({ bus, deliver, dropIn: logind.dropIn, directory: options.rootDir, inhibitor });
+      teardown.add('node shutdown', () => nodeShutdown.close());
+      return nodeShutdown;
+    },
+  );
   bind.to(tokens.machine, [tokens.configuration], ({ options }) => new LinuxMachine({ rootDirectory: options.rootDir }));
   bind.to(tokens.stateFiles, [tokens.configuration, tokens.teardown], ({ options }, teardown) => {
     const files = FileStateFiles.open(options.rootDir);
@@ -172,6 +183,7 @@ const portsModule = module((bind) => {
       tokens.podCgroups,
       tokens.machine,
       tokens.stateFiles,
+      tokens.nodeShutdown,
       tokens.events,
       tokens.apiReader,
       tokens.apiWriter,
@@ -192,6 +204,7 @@ const portsModule = module((bind) => {
       podCgroups,
       machine,
       stateFiles,
+      nodeShutdown,
       events,
       apiReader,
       apiWriter,
@@ -212,6 +225,7 @@ const portsModule = module((bind) => {
         podCgroups,
         machine,
         stateFiles,
+        nodeShutdown,
         events,
         apiReader,
         apiWriter,

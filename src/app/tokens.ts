@@ -122,6 +122,7 @@ export const tokens = {
   podLogs: token('podLogs') as PortToken<'podLogs'>,
   containerLogs: token('containerLogs') as PortToken<'containerLogs'>,
   podCgroups: token('podCgroups') as PortToken<'podCgroups'>,
+  nodeShutdown: token('nodeShutdown') as PortToken<'nodeShutdown'>,
   machine: token('machine') as PortToken<'machine'>,
   stateFiles: token('stateFiles') as PortToken<'stateFiles'>,
   events: token('events') as PortToken<'events'>,

@@ -134,6 +134,7 @@ export type {
   ManifestsChanged,
   ManifestUrlOperations,
 } from './outbound/manifests.js';
+export type { NodeShutdownOperations, ShutdownSignal, ShutdownSignalsLost } from './outbound/node-shutdown.js';
 export type { NodeStatsOperations, NodeStatsReading } from './outbound/node-stats.js';
 export type { AgentOperations, OutboundOperations, OutboundPorts } from './outbound/outbound-ports.js';
 export type { PluginInfo, PluginSocket, PluginSocketOperations, PluginSocketsChanged } from './outbound/plugin-sockets.js';

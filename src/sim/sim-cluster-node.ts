@@ -179,6 +179,15 @@ export class SimClusterNode {
     this.world().refresh(this.name);
   }
 
+  /** Init says that the node is about to go down, or stays up after all; what becomes of it then is the scenario's. */
+  announceShutdown(active: boolean): void {
+    const { shutdown } = this.host.state;
+    if (!shutdown.isPresent || shutdown.shuttingDown === active) return;
+    shutdown.shuttingDown = active;
+    // Nobody hears it who doesn't listen; the next agent asks.
+    if (this.agent.shutdown.manager.phase !== 'off' && this.agent.shutdown.manager.phase !== 'failed') this.world().send(this.name, { type: 'shutdown-signal', active });
+  }
+
   setNetworkReady(ready: boolean): void {
     this.runtime.state.networkReady = ready ? { status: true, reason: '', message: '' } : { status: false, reason: 'NetworkPluginNotReady', message: 'cni plugin not initialized' };
   }

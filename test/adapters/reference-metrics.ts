@@ -55,7 +55,6 @@ export const leftOut: readonly Difference[] = [
   ['kubelet_orphan_pod_cleaned_volumes*', 'volumes of pods that nobody knows are taken down by the same operations as others, and counted there'],
   ['kubelet_topology_manager_admission_duration_ms', 'a decision of the machine takes no time that it knows of'],
   ['kubelet_pod_in_progress_resizes', notActing],
-  ['kubelet_graceful_shutdown_*', notActing],
   ['kubelet_evented_pleg_connection_*', 'the stream of events counts among the calls of the runtime (get_container_events)'],
   [
     'kubelet_imagemanager_image_mustpull_checks_total',

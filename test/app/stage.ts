@@ -154,6 +154,7 @@ ${more}`;
       livePage: null,
       probing: null,
       apparmorEnabled: true,
+      logind: { dropIn: null, inhibitor: null },
       ...profile,
     };
     const daemon = await startDaemon({

@@ -44,7 +44,7 @@ function update(type: PodUpdateType, given: Pod | null, more: Partial<PodUpdate>
 }
 
 function kill(override: number | null, more: { readonly evict?: boolean; readonly completion?: string; readonly given?: Pod } = {}): Change {
-  const statusChange = more.evict === true ? { reason: 'Evicted', message: 'm', disruptionReason: null, disruptionMessage: null } : null;
+  const statusChange = more.evict === true ? { reason: 'Evicted', message: 'm', disruptionReason: null, disruptionMessage: null, keepsSuccess: false } : null;
   return update('kill', more.given ?? pod(), { killOptions: { evict: more.evict ?? false, gracePeriodOverride: override, statusChange, completion: more.completion ?? null } });
 }
 

@@ -84,13 +84,21 @@ export class FakeBus {
         const line = received.toString('latin1', 0, end);
         received = received.subarray(end + 2);
         speaking = line === 'BEGIN';
-        if (/^\0?AUTH EXTERNAL [0-9a-f]+$/.test(line)) socket.write(this.letsIn ? 'OK 0123456789abcdef0123456789abcdef\r\n' : 'REJECTED EXTERNAL\r\n');
+        const answer = this.said(line);
+        if (answer !== null) socket.write(`${answer}\r\n`);
       }
       for (let next = decodeMessage(received); next !== null; next = decodeMessage(received)) {
         received = received.subarray(next.length);
         void this.answer(socket, next.message);
       }
     });
+  }
+
+  /** Who we are may come with the mechanism or, as from systemd's own library, after it. */
+  private said(line: string): string | null {
+    if (/^\0?AUTH EXTERNAL$/.test(line)) return 'DATA';
+    if (/^(\0?AUTH EXTERNAL [0-9a-f]+|DATA)$/.test(line)) return this.letsIn ? 'OK 0123456789abcdef0123456789abcdef' : 'REJECTED EXTERNAL';
+    return line === 'NEGOTIATE_UNIX_FD' ? 'AGREE_UNIX_FD' : null;
   }
 
   private async answer(socket: Socket, call: DbusMessage): Promise<void> {

@@ -40,6 +40,8 @@ export const kubeletFamilies = {
   kubelet_cri_losing_support: gauge('The runtime lacks what a later version will need.', ['version']),
   kubelet_desired_pods: gauge('Pods that the kubelet is told to run, by whether they are static.', ['static']),
   kubelet_first_network_pod_start_sli_duration_seconds: gauge('Start of the first pod with a network of its own, without image pulls.', [], 'INTERNAL'),
+  kubelet_graceful_shutdown_start_time_seconds: gauge('When the last shutdown of the node began; 0: none is known of.'),
+  kubelet_graceful_shutdown_end_time_seconds: gauge('When the pods had ended at the last shutdown of the node; 0: none is known of, or it goes on.'),
   kubelet_http_inflight_requests: gauge('Requests that are being answered.', httpLabels),
   kubelet_http_requests_duration_seconds: histogram('Duration of answered requests.', seconds, httpLabels),
   kubelet_http_requests_total: counter('Requests that were answered.', httpLabels),

@@ -37,6 +37,15 @@ export interface DaemonProfile {
   readonly probing: PortOf<ProbingOperations> | null;
   /** Whether profiles of AppArmor can be enforced; null: as the host's kernel says. Containers of a mock runtime have no kernel. */
   readonly apparmorEnabled: boolean | null;
+  readonly logind: LogindSettings;
+}
+
+/** How this agent deals with logind, if it has to wait for pods at the node's shutdown. */
+export interface LogindSettings {
+  /** The file by which logind is told to wait for longer; null: this agent may not write it. */
+  readonly dropIn: string | null;
+  /** The program that holds the lock, in place of `systemd-inhibit`; null: that one. */
+  readonly inhibitor: readonly string[] | null;
 }
 
 export interface LivePageSettings {
@@ -53,6 +62,7 @@ export interface FlightRecordSettings {
 }
 
 export const defaultRootDirectory = '/var/lib/kubelet';
+const logindDropIn = '/etc/systemd/logind.conf.d/99-kubelet.conf';
 const nodeLogLinks = '/var/log/containers';
 const takeOverAdvice = `Only the kubelet of the node (--root-dir ${defaultRootDirectory}) takes over what it finds.`;
 
@@ -74,5 +84,6 @@ export function kubeletProfile(rootDirectory: string, own: Pick<DaemonProfile, '
     livePage: own.livePage,
     probing: null,
     apparmorEnabled: null,
+    logind: { dropIn: ownsNode ? logindDropIn : null, inhibitor: null },
   };
 }

@@ -18,6 +18,7 @@ import type { CredentialProvider } from '../../domain/images/credential-plugins.
 import type { ImageSettings } from '../../domain/images/image-manager-state.js';
 import type { VerificationPolicy } from '../../domain/images/pull-records.js';
 import type { LogRotationPolicy } from '../../domain/logs/log-rotation.js';
+import { type ShutdownPriority, shutdownPriorities } from '../../domain/node-shutdown/shutdown-groups.js';
 import { declaredFeatures } from '../../domain/node-status/declared-features.js';
 import type { NodeSettings } from '../../domain/node-status/node-settings.js';
 import type { UserNamespaceSettings } from '../../domain/user-namespaces/id-range.js';
@@ -84,6 +85,7 @@ export function kubeletSettings(
       imageGc: profile.ownsImages ? imageGcOf(c) : noImageGc,
       ownsImages: profile.ownsImages,
       eviction: evictionOf(loaded),
+      shutdownPriorities: shutdownPrioritiesOf(loaded),
       podCidr: c.podCIDR,
       userNamespaces: host.userNamespaces,
       cgroupsPerQos: c.cgroupsPerQOS,
@@ -125,6 +127,13 @@ function evictionOf({ configuration: c, options }: LoadedConfiguration): Evictio
       localStorageCapacityIsolation: c.localStorageCapacityIsolation,
     },
   };
+}
+
+function shutdownPrioritiesOf({ configuration: c, gates }: LoadedConfiguration): readonly ShutdownPriority[] {
+  if (!featureEnabled(gates, 'GracefulNodeShutdown')) return [];
+  const { shutdownGracePeriod, shutdownGracePeriodCriticalPods } = c;
+  const byPriority = featureEnabled(gates, 'GracefulNodeShutdownBasedOnPodPriority') ? (c.shutdownGracePeriodByPodPriority ?? []) : [];
+  return shutdownPriorities({ shutdownGracePeriod, shutdownGracePeriodCriticalPods, shutdownGracePeriodByPodPriority: byPriority });
 }
 
 /** Null where the size is negative: then nothing is rotated. */

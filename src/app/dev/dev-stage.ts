@@ -135,6 +135,7 @@ export class DevStage {
       livePage: { address: loopback, port: 0 },
       probing: mock?.probing ?? null,
       apparmorEnabled: mock === null ? null : true,
+      logind: { dropIn: null, inhibitor: null },
     };
   }
 

@@ -18,12 +18,14 @@
 // | allocation     | admission, resizes, syncs | the index, admission, status, files    |
 // | alignment      | admission, the managers   | container starts, CPU sets, state files |
 // | dra            | claim tasks               | pod operations, container starts       |
+// | shutdown       | the shutdown manager      | admission, the Node's conditions       |
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
+import type { ShutdownSignal, ShutdownSignalsLost } from '../../ports/outbound/node-shutdown.js';
 import type { PluginSocketsChanged } from '../../ports/outbound/plugin-sockets.js';
 import { type AllocationState, newAllocation } from '../allocation/allocation-state.js';
 import type { ResizeConditions } from '../allocation/resize-conditions.js';
@@ -54,6 +56,7 @@ import { type EvictionState, newEviction } from './eviction-state.js';
 import { type ImageCollectionState, newImageCollection, type PressedRound } from './image-collection-state.js';
 import { type LogRotationState, newLogRotation } from './log-rotation-state.js';
 import { type NodeCgroupsState, newNodeCgroups } from './node-cgroups-state.js';
+import { type NodeShutdownState, newNodeShutdown } from './node-shutdown-state.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
 import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
 import type { AgentSettings } from './settings.js';
@@ -185,6 +188,7 @@ export interface AgentState {
   readonly collection: CollectionState;
   readonly imageCollection: ImageCollectionState;
   readonly eviction: EvictionState;
+  readonly shutdown: NodeShutdownState;
   readonly logRotation: LogRotationState;
   /** null: containers are given nothing for themselves, and no state is kept of it. */
   readonly alignment: AlignmentState | null;
@@ -235,6 +239,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     collection: { pressed: 'none', phase: 'idle', outstanding: 0, waiting: [], planned: false, dirty: false },
     imageCollection: newImageCollection(),
     eviction: newEviction(),
+    shutdown: newNodeShutdown(),
     logRotation: newLogRotation(),
     alignment: settings.alignment === null ? null : alignmentOf(settings.alignment),
     dra: settings.dra === null ? null : draOf(settings.dra.checkpoint),
@@ -271,6 +276,8 @@ export type AgentEvent =
   | ApiWatchEvents
   | PluginSocketsChanged
   | { readonly type: 'nodeFacts'; readonly facts: NodeFacts }
+  | ShutdownSignal
+  | ShutdownSignalsLost
   /** The kernel has killed a process for lack of memory. */
   | { readonly type: 'oomKill'; readonly kill: OomKill }
   /** The driver of a pod's volume says that the volume is not well; it is told by its name in the pod. */

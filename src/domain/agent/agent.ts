@@ -45,6 +45,7 @@ import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotati
 import { beginRelist, podRelistDue, podRelistMachine, requestPodRelist } from './looks.js';
 import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
 import { nodeCgroupMachine, nodeCgroupReplied, nodeCgroupsWoken, planNodeCgroups } from './node-cgroups.js';
+import { beginNodeShutdown, nodeShutdownAddress, nodeShutdownReplied, nodeShutdownWoken, planNodeShutdown, shutdownSignalled, shutdownSignalsLost } from './node-shutdown.js';
 import { tellOomKill, warnOfNode } from './node-warnings.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
 import { endOverdue, overdueKillMachine } from './overdue-kills.js';
@@ -84,6 +85,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       planCollection(context);
       planImageCollection(context);
       planEviction(context);
+      planNodeShutdown(context);
       planLogRotation(context);
       planCgroupLook(context);
       planNodeCgroups(context);
@@ -118,6 +120,7 @@ function take(context: AgentContext, input: AgentInput): void {
       beginPlugins(context);
       readAllocation(context);
       beginResizes(context);
+      beginNodeShutdown(context);
       return;
     case 'api-watch':
       apiSaw(context, input);
@@ -136,6 +139,12 @@ function take(context: AgentContext, input: AgentInput): void {
       return;
     case 'pullSecrets':
       context.state.pullSecrets = new Map(input.secrets.map((secret) => [`${secret.metadata.namespace ?? ''}/${secret.metadata.name}`, secret]));
+      return;
+    case 'shutdown-signal':
+      shutdownSignalled(context, input.active);
+      return;
+    case 'shutdown-signals-lost':
+      shutdownSignalsLost(context);
       return;
     case 'oomKill':
       tellOomKill(context, input.kill);
@@ -246,6 +255,9 @@ function upkeepReplied(context: AgentContext, reply: Reply<AgentOperations>): vo
       return;
     case evictionAddress.machine:
       evictionReplied(context, reply);
+      return;
+    case nodeShutdownAddress.machine:
+      nodeShutdownReplied(context, reply);
       return;
     case 'cgroups':
       cgroupLookReplied(context, reply);
@@ -367,6 +379,9 @@ function wokenForAll(context: AgentContext, machine: string): boolean {
       return true;
     case evictionAddress.machine:
       evictionWoken(context);
+      return true;
+    case nodeShutdownAddress.machine:
+      nodeShutdownWoken(context);
       return true;
     case logRotationMachine:
       beginLogRotation(context);

@@ -96,6 +96,7 @@ export class Cluster {
     return {
       turn: this.outer as unknown as Turn<NodeOperations>,
       view: () => nodeView(this.agent, this.outer.now),
+      shuttingDown: this.agent.shutdown.manager.shuttingDown,
       watched: () => watchedNode(this.agent.api),
       event: (event) => this.nodeEvent(event, this.state.reporter.settings.nodeName),
       known: (node) => this.known(node),

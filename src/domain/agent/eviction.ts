@@ -130,7 +130,7 @@ function evict(context: AgentContext, { pod, gracePeriodSeconds, message, annota
   eviction.statsAges = condition === null ? [] : statsAges(eviction.loop, before, turn.now);
   eviction.evicted.set(uid, signal);
   context.event(pod, null, 'Warning', evictedReason, message, annotations);
-  const statusChange = { reason: evictedReason, message, disruptionReason: condition?.reason ?? null, disruptionMessage: condition?.message ?? null };
+  const statusChange = { reason: evictedReason, message, disruptionReason: condition?.reason ?? null, disruptionMessage: condition?.message ?? null, keepsSuccess: false };
   const killOptions = { evict: true, gracePeriodOverride: gracePeriodSeconds, statusChange, completion: null };
   dispatchUpdate(context, { type: 'kill', pod, mirrorPod: null, runningPod: null, killOptions, startTime: turn.now });
   expectEnd(context, pod, gracePeriodSeconds);

@@ -16,13 +16,13 @@ export function pressuresOf({ conditions }: Pick<PressureState, 'conditions'>): 
   return { memory: conditions.includes('MemoryPressure'), disk: conditions.includes('DiskPressure'), pid: conditions.includes('PIDPressure') };
 }
 
-export function nodeView({ readiness, pleg, volumes, plugins, settings, eviction }: AgentState, now: number): NodeView {
+export function nodeView({ readiness, pleg, volumes, plugins, settings, eviction, shutdown }: AgentState, now: number): NodeView {
   return {
     runtimeProblems: runtimeProblemList(readiness, plegProblem(pleg, now), now),
     networkProblems: problemList(readiness.networkProblem),
     // Drivers are told of where there is a CSINode; a node that takes none needs none.
     storageProblems: settings.takesPlugins ? problemList(csiNodeProblem(plugins)) : [],
-    shuttingDown: false,
+    shuttingDown: shutdown.manager.shuttingDown,
     pressures: pressuresOf(eviction.loop.pressure),
     runtime: readiness.name === '' ? null : { name: readiness.name, version: readiness.version },
     runtimeHandlers: readiness.handlers,

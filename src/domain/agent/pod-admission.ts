@@ -17,6 +17,7 @@ import { admitUnderPressure } from '../admission/pressure-gate.js';
 import { admitSysctls, parseSysctlAllowlist, type SysctlAllowlist } from '../admission/sysctl-gate.js';
 import { assert } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
+import { admitDuringShutdown } from '../node-shutdown/shutdown-groups.js';
 import { preemptedConditionMessage, preemptingMessage, preemptingReason } from '../preemption/preemption.js';
 import { podQosClass } from '../qos/qos-class.js';
 import { forgetHints } from '../topology-manager/topology-manager.js';
@@ -158,7 +159,7 @@ export function endRefused(context: AgentContext): void {
     context.state.admission.rejected.add(uid);
     turn.log('info', 'Pod rejected', { podUID: uid, reason: rejectionMetricLabel(reason), message });
     context.event(pod, null, 'Warning', reason, message);
-    const statusChange = { reason, message: rejectionStatusMessage(rejected(reason, message)), disruptionReason: null, disruptionMessage: null };
+    const statusChange = { reason, message: rejectionStatusMessage(rejected(reason, message)), disruptionReason: null, disruptionMessage: null, keepsSuccess: false };
     const killOptions = { evict: true, gracePeriodOverride: null, statusChange, completion: null };
     dispatchUpdate(context, { type: 'kill', pod, mirrorPod: null, runningPod: null, killOptions, startTime: turn.now });
   }
@@ -181,7 +182,7 @@ function preempt(context: AgentContext, pod: Pod, victims: readonly Pod[], lacki
 /** @param completion what is told once each of them has ended; null: nobody is */
 export function killForRoom(context: AgentContext, victims: readonly Pod[], lacking: string | null, completion: string | null): void {
   const { state, turn } = context;
-  const statusChange = { reason: preemptingReason, message: preemptingMessage, disruptionReason: 'TerminationByKubelet', disruptionMessage: preemptedConditionMessage };
+  const statusChange = { reason: preemptingReason, message: preemptingMessage, disruptionReason: 'TerminationByKubelet', disruptionMessage: preemptedConditionMessage, keepsSuccess: false };
   for (const victim of victims) {
     state.admission.pending.delete(uidOf(victim));
     state.admission.preempted.set(uidOf(victim), lacking ?? '');

@@ -91,7 +91,8 @@ function keepingEnd(before: PodStatus | null, status: PodStatus): PodStatus {
 
 /** What a killer says about the pod that it ends. */
 export function withTermination(status: PodStatus, pod: Pod, termination: TerminationStatus): PodStatus {
-  const failed: PodStatus = { ...status, phase: 'Failed', reason: termination.reason, message: termination.message };
+  const phase = termination.keepsSuccess && status.phase === 'Succeeded' ? 'Succeeded' : 'Failed';
+  const failed: PodStatus = { ...status, phase, reason: termination.reason, message: termination.message };
   if (termination.disruptionReason === null) return failed;
   const condition = podCondition(conditionTypes.disruptionTarget, 'True', pod.metadata.generation, termination.disruptionReason, termination.disruptionMessage ?? '');
   return { ...failed, conditions: withCondition(failed.conditions ?? [], condition) };

@@ -8,6 +8,7 @@ import type { ContainerGcPolicy } from '../gc/container-gc.js';
 import type { ImageGcPolicy } from '../gc/image-gc.js';
 import { defaultImageSettings, type ImageSettings } from '../images/image-manager-state.js';
 import type { LogRotationPolicy } from '../logs/log-rotation.js';
+import type { ShutdownPriority } from '../node-shutdown/shutdown-groups.js';
 import { doneFeatures } from '../node-status/declared-features.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
 import { defaultUserNamespaces, type UserNamespaceSettings } from '../user-namespaces/id-range.js';
@@ -59,6 +60,8 @@ export interface AgentSettings {
   readonly ownsImages: boolean;
   /** When the node is short of what, and what a pod may use of its disk. */
   readonly eviction: EvictionSettings;
+  /** How long the node's shutdown waits for pods of which priority, lowest first; empty: it doesn't. */
+  readonly shutdownPriorities: readonly ShutdownPriority[];
   /** Addresses of pods, which the runtime of a node without an apiserver is told; '': none. */
   readonly podCidr: string;
   /** The host's ids that pods in user namespaces of their own are given. */
@@ -100,6 +103,7 @@ export const defaultSettings: AgentSettings = {
   images: defaultImageSettings,
   imageGc: { highThresholdPercent: 85, lowThresholdPercent: 80, minAge: 120_000_000, maxAge: 0 },
   ownsImages: true,
+  shutdownPriorities: [],
   eviction: { thresholds: [], policy: { pressureTransitionPeriod: 300_000_000, maxPodGracePeriodSeconds: 0, localStorageCapacityIsolation: false } },
   podCidr: '',
   userNamespaces: defaultUserNamespaces,

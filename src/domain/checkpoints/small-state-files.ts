@@ -1,9 +1,11 @@
 // State files without a checksum: records of image pulls, the graceful shutdown's times, a CSI volume's data, and the user namespace of a pod.
 // Invariant: the bytes are those a Go kubelet writes, which may read them after us.
+import type { Micros } from '../../ports/micros.js';
 import { hexOfBytes } from '../values/hex.js';
 import { sha256 } from '../values/sha256.js';
+import { parseRfc3339 } from '../values/time.js';
 import { utf8Encode } from '../values/utf8.js';
-import { fieldsOf, listField, numberField, type Read, readJson } from './checkpoint-fields.js';
+import { fieldsOf, listField, numberField, type Read, readJson, textField, unreadable } from './checkpoint-fields.js';
 import { byUtf8, jsonList, jsonMap, jsonRecord, jsonText } from './checkpoint-text.js';
 
 const imageRecordVersion = 'kubelet.config.k8s.io/v1beta1';
@@ -67,6 +69,21 @@ export function writeShutdownState(startTime: string, endTime: string): string {
     ['startTime', jsonText(startTime === '' ? zeroTime : startTime)],
     ['endTime', jsonText(endTime === '' ? zeroTime : endTime)],
   ]);
+}
+
+/** The times in `graceful_node_shutdown_state`; null: not yet. */
+export function parseShutdownState(text: string): Read<{ readonly startedAt: Micros | null; readonly endedAt: Micros | null }> {
+  return readJson(text, (value) => {
+    const fields = fieldsOf(value, 'state');
+    return { startedAt: timeField(fields, 'startTime'), endedAt: timeField(fields, 'endTime') };
+  });
+}
+
+function timeField(fields: Readonly<Record<string, unknown>>, name: string): Micros | null {
+  const text = textField(fields, name);
+  if (text === '' || text === zeroTime) return null;
+  const time = parseRfc3339(text);
+  return time ?? unreadable(`${name} ${JSON.stringify(text)} is no RFC 3339 time`);
 }
 
 /** A CSI volume's `vol_data.json`: texts by name. */

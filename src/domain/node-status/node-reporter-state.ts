@@ -33,6 +33,8 @@ export interface NodeReporter {
   pendingEvents: NodeEvent[];
   /** The range of pod addresses that the runtime was told of. */
   podCidr: string;
+  /** As it was when the last cycle began. */
+  shuttingDown: boolean;
   startedAt: Micros;
   /** From the start until the node has been reported ready once, or two minutes: becoming ready is told at once. */
   starting: boolean;
@@ -55,6 +57,7 @@ export function newNodeReporter(settings: NodeSettings): NodeReporter {
     memory: newNodeStatusMemory(),
     pendingEvents: [],
     podCidr: '',
+    shuttingDown: false,
     startedAt: 0,
     starting: true,
   };

@@ -3,7 +3,7 @@
 //
 // | phase                | in flight                 | what ends it                                                              |
 // |----------------------|---------------------------|---------------------------------------------------------------------------|
-// | resting              | nothing                   | time, or the node becoming ready for the first time: looking              |
+// | resting              | nothing                   | time, the node becoming ready for the first time, its shutdown: looking   |
 // | looking              | machine, addresses, images| the last answer: registration or a report                                 |
 // | holding-registration | nothing                   | time: registering                                                         |
 // | registering          | create, get or patch      | registered: a report; refused: holding                                    |
@@ -49,6 +49,8 @@ export interface WatchedNode {
 export interface NodeContext {
   readonly turn: Turn<NodeOperations>;
   view(): NodeView;
+  /** As the view has it. */
+  readonly shuttingDown: boolean;
   watched(): WatchedNode;
   event(event: NodeEvent): void;
   /** The Node as it is now. */
@@ -68,8 +70,9 @@ export function startReporter(reporter: NodeReporter, context: NodeContext): voi
   beginCycle(reporter, context);
 }
 
-/** After each step of the agent: becoming ready for the first time is told without delay. */
+/** After each step of the agent: becoming ready for the first time, and the node's shutdown, are told without delay. */
 export function lookAtReadiness(reporter: NodeReporter, context: NodeContext): void {
+  if (context.shuttingDown !== reporter.shuttingDown && reporter.phase === 'resting') beginCycle(reporter, context);
   if (!reporter.starting) return;
   const { now } = context.turn;
   if (now - reporter.startedAt >= startLimit) {
@@ -114,6 +117,7 @@ export function reporterReplied(reporter: NodeReporter, reply: Reply<NodeOperati
 function beginCycle(reporter: NodeReporter, context: NodeContext): void {
   const { turn } = context;
   reporter.phase = 'looking';
+  reporter.shuttingDown = context.shuttingDown;
   turn.wakeAt(nodeAddress, null);
   if (reporter.machine === null) turn.ask('machine.read', nodeAddress, 'machine', null, lookTimeout);
   turn.ask('machine.addresses', nodeAddress, 'addresses', { resolve: nameToResolve(reporter.settings) }, lookTimeout);

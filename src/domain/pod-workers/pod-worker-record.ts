@@ -30,6 +30,8 @@ export interface TerminationStatus {
   /** The reason of the condition DisruptionTarget; null: no such condition. */
   readonly disruptionReason: string | null;
   readonly disruptionMessage: string | null;
+  /** What has succeeded by then stays so; else it has failed. */
+  readonly keepsSuccess: boolean;
 }
 
 export interface KillPodOptions {

@@ -30,6 +30,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   stateFiles: { read: true, write: true },
   filesystemUsage: { usage: true },
   nodeStats: { summary: true },
+  nodeShutdown: { inhibit: true, release: true, readRecord: true, writeRecord: true },
   events: { record: true },
   apiReader: { list: true, get: true, watch: true },
   apiWriter: { create: true, update: true, patch: true, delete: true },

@@ -10,6 +10,7 @@ import type { DraPluginOperations } from './dra-plugin.js';
 import type { EventSinkOperations } from './event-sink.js';
 import type { FilesystemUsageOperations } from './filesystem-usage.js';
 import type { MachineOperations } from './machine.js';
+import type { NodeShutdownOperations } from './node-shutdown.js';
 import type { NodeStatsOperations } from './node-stats.js';
 import type { PluginSocketOperations } from './plugin-sockets.js';
 import type { PodCertificateKeyOperations } from './pod-certificate-keys.js';
@@ -49,6 +50,7 @@ export interface OutboundOperations {
   readonly stateFiles: StateFileOperations;
   readonly filesystemUsage: FilesystemUsageOperations;
   readonly nodeStats: NodeStatsOperations;
+  readonly nodeShutdown: NodeShutdownOperations;
   readonly events: EventSinkOperations;
   readonly apiReader: ApiReaderOperations;
   readonly apiWriter: ApiWriterOperations;

@@ -8,6 +8,7 @@ import type { DraPluginOperations } from '../../ports/outbound/dra-plugin.js';
 import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
 import type { FilesystemUsageOperations } from '../../ports/outbound/filesystem-usage.js';
 import type { MachineOperations } from '../../ports/outbound/machine.js';
+import type { NodeShutdownOperations } from '../../ports/outbound/node-shutdown.js';
 import type { NodeStatsOperations } from '../../ports/outbound/node-stats.js';
 import type { PluginSocketOperations } from '../../ports/outbound/plugin-sockets.js';
 import type { PodCertificateKeyOperations } from '../../ports/outbound/pod-certificate-keys.js';
@@ -39,6 +40,7 @@ export interface HostPorts {
   readonly stateFiles: StateFileOperations;
   readonly filesystemUsage: FilesystemUsageOperations;
   readonly nodeStats: NodeStatsOperations;
+  readonly nodeShutdown: NodeShutdownOperations;
   readonly events: EventSinkOperations;
   readonly pullRecords: PullRecordOperations;
   readonly registryCredentials: RegistryCredentialOperations;

@@ -8,6 +8,7 @@ import type { HostPathKind } from '../../ports/outbound/pod-volumes.js';
 import type { NodeDockerConfig } from '../../ports/outbound/registry-credentials.js';
 import type { PortErrorKind } from '../../ports/port-error.js';
 import { newSimMachine, type SimMachineState } from './sim-machine.js';
+import { newSimShutdown, type SimShutdownState } from './sim-node-shutdown.js';
 import { noSimUsage, type SimUsage } from './sim-node-stats.js';
 
 export interface SimPodDirectory {
@@ -128,6 +129,7 @@ export interface SimHostState {
   readonly machine: SimMachineState;
   /** By name: their text. */
   readonly stateFiles: Map<string, string>;
+  readonly shutdown: SimShutdownState;
   /** The latest, oldest first. */
   readonly events: SimEvent[];
   /** Files of image pulls, by directory and name. */
@@ -166,6 +168,7 @@ export function emptyHostState(): SimHostState {
     cgroupValues: new Map(),
     machine: newSimMachine(),
     stateFiles: new Map(),
+    shutdown: newSimShutdown(),
     events: [],
     ...nothingOfImages(),
     disk: { capacityBytes: 100 * 1024 ** 3, otherBytes: 10 * 1024 ** 3 },

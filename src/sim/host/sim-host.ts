@@ -18,6 +18,7 @@ import { SimCsi } from './sim-csi.js';
 import { isDraRequest, SimDra } from './sim-dra.js';
 import { SimImageFiles } from './sim-image-files.js';
 import { SimMachine } from './sim-machine.js';
+import { isNodeShutdownRequest, SimNodeShutdown } from './sim-node-shutdown.js';
 import { podsDiskBytes, type SimRunningPod, simNodeStats } from './sim-node-stats.js';
 import { simPodCertificateKey } from './sim-pod-certificate-keys.js';
 import { SimPodCgroups } from './sim-pod-cgroups.js';
@@ -70,6 +71,7 @@ const hostPorts: ReadonlySet<string> = new Set([
     'events',
     'filesystemUsage',
     'nodeStats',
+    'nodeShutdown',
   ],
 ]);
 
@@ -87,6 +89,7 @@ export class SimHost {
   readonly containerLogs: SimContainerLogs;
   readonly cgroups: SimPodCgroups;
   readonly machine: SimMachine;
+  readonly nodeShutdown: SimNodeShutdown;
   readonly imageFiles: SimImageFiles;
   /** What the runtime's images take of the disk. */
   imageBytes: () => number = () => 0;
@@ -111,6 +114,7 @@ export class SimHost {
     this.containerLogs = new SimContainerLogs(state, this.settings);
     this.cgroups = new SimPodCgroups(state, this.settings);
     this.machine = new SimMachine(state);
+    this.nodeShutdown = new SimNodeShutdown(state);
     this.imageFiles = new SimImageFiles(state);
   }
 
@@ -138,6 +142,7 @@ export class SimHost {
     if (isBlockDeviceRequest(asked)) return this.blockDevices.answer(asked);
     if (isDraRequest(asked)) return this.dra.answer(asked);
     if (isProjectQuotaRequest(asked)) return this.projectQuotas.answer(asked);
+    if (isNodeShutdownRequest(asked)) return this.nodeShutdown.answer(asked);
     switch (asked.op) {
       case 'podDirectories.prepare':
         return this.directories.prepare(asked.request);

@@ -38,6 +38,8 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt 
     ...imageReadings(agent),
     ...alignmentReadings(agent),
     ...claimReadings(agent),
+    ['kubelet_graceful_shutdown_start_time_seconds', {}, wholeSeconds(agent.shutdown.manager.startedAt)],
+    ['kubelet_graceful_shutdown_end_time_seconds', {}, wholeSeconds(agent.shutdown.manager.endedAt)],
     ['kubelet_pleg_last_seen_seconds', {}, Math.floor((agent.pleg.lastRelist ?? 0) / 1e6)],
     ['kubelet_pleg_discard_events', {}, agent.pleg.discardedEvents],
     ['kubelet_first_network_pod_start_sli_duration_seconds', {}, observer.pods?.firstNetworkPodSeconds ?? 0],
@@ -73,6 +75,10 @@ function alignmentReadings({ alignment }: AgentState): readonly KubeletReading[]
     ['kubelet_topology_manager_admission_requests_total', {}, counters.admissions],
     ['kubelet_topology_manager_admission_errors_total', {}, counters.admissionErrors],
   ];
+}
+
+function wholeSeconds(at: Micros | null): number {
+  return Math.floor((at ?? 0) / 1e6);
 }
 
 function countStatic(pods: readonly Pod[]): { readonly isStatic: number; readonly others: number } {

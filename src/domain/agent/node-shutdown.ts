@@ -1,0 +1,148 @@
+// Carries out what the shutdown manager decides (`node-shutdown/shutdown-manager.ts`): asks for the lock, ends pods, keeps the record.
+// What it waits for is looked up after each step rather than told: that a pod has stopped and nothing of it is mounted any more.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { parseShutdownState, writeShutdownState } from '../checkpoints/small-state-files.js';
+import { unreachable } from '../kernel/assert.js';
+import type { Reply } from '../kernel/machine.js';
+import { shutdownStatus } from '../node-shutdown/shutdown-groups.js';
+import { advanceManager, type ShutdownAction, type ShutdownDecision, type ShutdownEvent, shutdownReason, stepShutdown } from '../node-shutdown/shutdown-manager.js';
+import { couldHaveRunningContainers } from '../pod-workers/queries.js';
+import { formatRfc3339Micros } from '../values/time.js';
+import { activePods } from './active-pods.js';
+import type { AgentContext } from './agent-context.js';
+import { expectEnd } from './overdue-kills.js';
+import { uidOf } from './pod-index.js';
+import { dispatchUpdate } from './worker-effects.js';
+
+export const nodeShutdownAddress = { machine: 'node-shutdown', key: '' } as const;
+/** Init is asked a handful of things, each of which may take 25 s. */
+const inhibitTimeout: Micros = 120_000_000;
+
+export function beginNodeShutdown(context: AgentContext): void {
+  happen(context, { type: 'begun' });
+}
+
+export function shutdownSignalled(context: AgentContext, active: boolean): void {
+  happen(context, { type: 'signal', active, pods: activePods(context.state) });
+}
+
+export function shutdownSignalsLost(context: AgentContext): void {
+  happen(context, { type: 'lost' });
+}
+
+export function nodeShutdownWoken(context: AgentContext): void {
+  context.state.shutdown.plannedAt = null;
+  happen(context, { type: 'woken' });
+}
+
+export function nodeShutdownReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
+  const { outcome, op } = reply;
+  askNext(context);
+  if (op === 'nodeShutdown.inhibit') {
+    if (!outcome.ok) happen(context, { type: 'refused', message: outcome.error.message });
+    else happen(context, { type: 'inhibited', shuttingDown: (outcome.value as { readonly shuttingDown: boolean }).shuttingDown, pods: activePods(context.state) });
+    return;
+  }
+  if (!outcome.ok) {
+    context.turn.log('error', 'A step of the shutdown of the node failed', { what: op, err: outcome.error.message });
+    return;
+  }
+  if (op !== 'nodeShutdown.readRecord') return;
+  const text = outcome.value as string | null;
+  const read = text === null ? null : parseShutdownState(text);
+  if (read === null) return;
+  if (read.ok) happen(context, { type: 'remembered', ...read.value });
+  else context.turn.log('error', 'Failed to read the record of the last shutdown', { err: read.error });
+}
+
+/** Goes on with what is ending, and plans the next wake-up. */
+export function planNodeShutdown(context: AgentContext): void {
+  const { state, turn } = context;
+  const { shutdown } = state;
+  if (shutdown.manager.run === null && shutdown.manager.retryAt === null) return;
+  const decision = advanceManager(shutdown.manager, (pod) => isGone(context, pod), turn.now);
+  decided(context, decision);
+  if (decision.wakeAt === null || decision.wakeAt === shutdown.plannedAt) return;
+  shutdown.plannedAt = decision.wakeAt;
+  turn.wakeAt(nodeShutdownAddress, Math.max(decision.wakeAt, turn.now));
+}
+
+function happen(context: AgentContext, event: ShutdownEvent): void {
+  const { state, turn } = context;
+  decided(context, stepShutdown(state.shutdown.manager, event, state.settings.shutdownPriorities, turn.now));
+}
+
+function decided(context: AgentContext, { manager, actions }: ShutdownDecision): void {
+  context.state.shutdown.manager = manager;
+  for (const action of actions) act(context, action);
+}
+
+function act(context: AgentContext, action: ShutdownAction): void {
+  const { state, turn } = context;
+  const { shutdown } = state;
+  switch (action.kind) {
+    case 'read-record':
+      turn.ask('nodeShutdown.readRecord', nodeShutdownAddress, 'read', null);
+      return;
+    case 'inhibit':
+      shutdown.wantedLock = { neededSeconds: action.neededSeconds };
+      askNext(context);
+      return;
+    case 'release':
+      turn.log('info', 'Shutdown manager completed processing shutdown event, node will shutdown shortly');
+      shutdown.wantedLock = 'none';
+      askNext(context);
+      return;
+    case 'write-record':
+      shutdown.unwritten = writeShutdownState(timeText(action.startedAt), action.endedAt === null ? '' : timeText(action.endedAt));
+      askNext(context);
+      return;
+    case 'node-event':
+      context.nodeEvent('Normal', shutdownReason, action.message);
+      return;
+    case 'log':
+      turn.log('error', action.message, { err: action.err });
+      return;
+    case 'kill':
+      kill(context, action.pod, action.gracePeriodSeconds);
+      return;
+    default:
+      unreachable(action);
+  }
+}
+
+/** What is wanted last counts: it is asked for when what was asked before has been answered. */
+function askNext({ state: { shutdown }, turn }: AgentContext): void {
+  const { wantedLock, unwritten } = shutdown;
+  if (wantedLock !== null && !turn.inFlight(nodeShutdownAddress, 'lock')) {
+    shutdown.wantedLock = null;
+    if (wantedLock === 'none') turn.ask('nodeShutdown.release', nodeShutdownAddress, 'lock', null);
+    else turn.ask('nodeShutdown.inhibit', nodeShutdownAddress, 'lock', wantedLock, inhibitTimeout);
+  }
+  if (unwritten !== null && !turn.inFlight(nodeShutdownAddress, 'record')) {
+    shutdown.unwritten = null;
+    turn.ask('nodeShutdown.writeRecord', nodeShutdownAddress, 'record', { text: unwritten });
+  }
+}
+
+function kill(context: AgentContext, pod: Pod, gracePeriodSeconds: number): void {
+  const { state, turn } = context;
+  turn.log('info', 'Shutdown manager killing pod with gracePeriod', { podUID: uidOf(pod), gracePeriod: gracePeriodSeconds });
+  const { reason = '', message = '', condition } = shutdownStatus(state.statuses.get(uidOf(pod))?.status.phase);
+  const statusChange = { reason, message, disruptionReason: condition.reason ?? null, disruptionMessage: condition.message ?? null, keepsSuccess: true };
+  const killOptions = { evict: false, gracePeriodOverride: gracePeriodSeconds, statusChange, completion: null };
+  dispatchUpdate(context, { type: 'kill', pod, mirrorPod: null, runningPod: null, killOptions, startTime: turn.now });
+  expectEnd(context, pod, gracePeriodSeconds);
+}
+
+function isGone({ state }: AgentContext, pod: Pod): boolean {
+  const uid = uidOf(pod);
+  return !couldHaveRunningContainers(state.workers, uid) && (state.volumes.held.get(uid)?.size ?? 0) === 0;
+}
+
+/** As Go prints it: no more digits of a second than it takes. */
+function timeText(at: Micros): string {
+  return formatRfc3339Micros(at).replace(/\.?0+Z$/, 'Z');
+}

@@ -1,0 +1,148 @@
+// The node's shutdown, from the lock that is taken at the start to the lock that is given back when the pods have ended.
+//
+//   phase      event            becomes     does
+//   off        begun            taking      reads what is kept, asks for the lock
+//   taking     inhibited        watching    (and as a signal, if the node goes down already)
+//   taking     refused          failed      says so; after a time of watching: pausing
+//   watching   lost             pausing     the lock has gone with the way to init
+//   pausing    woken            taking      asks for the lock
+//   any but    signal: down     same        admits nothing from now on, ends the pods group by group, then gives the lock back
+//   off,failed signal: up       same        admits pods again, ends no further group, asks for the lock
+//
+// Invariants: while the node goes down nothing is admitted; the lock is given back when the last group is over and not before; groups are made
+// once a shutdown, from the pods that are there then.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { unreachable } from '../kernel/assert.js';
+import { microsPerSecond } from '../values/time.js';
+import { groupPods, type ShutdownPriority, totalShutdownSeconds } from './shutdown-groups.js';
+import { advanceShutdown, beginShutdown, type ShutdownRun } from './shutdown-run.js';
+
+export type ShutdownPhase = 'off' | 'taking' | 'failed' | 'watching' | 'pausing';
+
+export interface ShutdownManager {
+  readonly phase: ShutdownPhase;
+  /** The lock was held, or a signal was heard, at some time: later failures are tried again. */
+  readonly hasWatched: boolean;
+  readonly shuttingDown: boolean;
+  /** The groups that are ending; null: none are. */
+  readonly run: ShutdownRun | null;
+  /** Of the last shutdown that is known of; null: none, or it is not over. */
+  readonly startedAt: Micros | null;
+  readonly endedAt: Micros | null;
+  /** When the lock is asked for again; null: it is not. */
+  readonly retryAt: Micros | null;
+}
+
+export type ShutdownEvent =
+  | { readonly type: 'begun' }
+  | { readonly type: 'inhibited'; readonly shuttingDown: boolean; readonly pods: readonly Pod[] }
+  | { readonly type: 'refused'; readonly message: string }
+  | { readonly type: 'lost' }
+  | { readonly type: 'woken' }
+  /** @property pods those that are active */
+  | { readonly type: 'signal'; readonly active: boolean; readonly pods: readonly Pod[] }
+  /** What was kept of an earlier one. */
+  | { readonly type: 'remembered'; readonly startedAt: Micros | null; readonly endedAt: Micros | null };
+
+export type ShutdownAction =
+  | { readonly kind: 'read-record' }
+  | { readonly kind: 'inhibit'; readonly neededSeconds: number }
+  | { readonly kind: 'release' }
+  | { readonly kind: 'write-record'; readonly startedAt: Micros; readonly endedAt: Micros | null }
+  | { readonly kind: 'node-event'; readonly message: string }
+  | { readonly kind: 'log'; readonly message: string; readonly err: string }
+  | { readonly kind: 'kill'; readonly pod: Pod; readonly gracePeriodSeconds: number };
+
+export interface ShutdownDecision {
+  readonly manager: ShutdownManager;
+  readonly actions: readonly ShutdownAction[];
+}
+
+export const shutdownReason = 'Shutdown';
+const detectedMessage = 'Shutdown manager detected shutdown event';
+const cancelledMessage = 'Shutdown manager detected shutdown cancellation';
+/** Before the lock is asked for again. */
+const retryPause: Micros = microsPerSecond;
+
+export function newShutdownManager(): ShutdownManager {
+  return { phase: 'off', hasWatched: false, shuttingDown: false, run: null, startedAt: null, endedAt: null, retryAt: null };
+}
+
+/** @param priorities lowest first; empty: the feature is off, and nothing is ever asked for */
+export function stepShutdown(manager: ShutdownManager, event: ShutdownEvent, priorities: readonly ShutdownPriority[], now: Micros): ShutdownDecision {
+  const inhibit: ShutdownAction = { kind: 'inhibit', neededSeconds: totalShutdownSeconds(priorities) };
+  switch (event.type) {
+    case 'begun':
+      if (priorities.length === 0 || manager.phase !== 'off') return unchanged(manager);
+      return { manager: { ...manager, phase: 'taking' }, actions: [{ kind: 'read-record' }, inhibit] };
+    case 'remembered':
+      // What began meanwhile is newer.
+      if (manager.startedAt !== null) return unchanged(manager);
+      return { manager: { ...manager, startedAt: event.startedAt, endedAt: event.endedAt }, actions: [] };
+    case 'inhibited': {
+      if (manager.phase !== 'taking') return unchanged(manager);
+      const watching: ShutdownManager = { ...manager, phase: 'watching', hasWatched: true };
+      if (event.shuttingDown === watching.shuttingDown) return { manager: watching, actions: [] };
+      return signalled(watching, event.shuttingDown, event.pods, priorities, now);
+    }
+    case 'refused':
+      return refused(manager, event.message, now);
+    case 'lost':
+      if (manager.phase !== 'watching') return unchanged(manager);
+      return paused(manager, 'the connection to init went', now);
+    case 'woken':
+      if (manager.phase !== 'pausing' || manager.retryAt === null || now < manager.retryAt) return unchanged(manager);
+      return { manager: { ...manager, phase: 'taking', retryAt: null }, actions: [inhibit] };
+    case 'signal':
+      if (manager.phase === 'off' || manager.phase === 'failed') return unchanged(manager);
+      return signalled(manager, event.active, event.pods, priorities, now);
+    default:
+      return unreachable(event);
+  }
+}
+
+/** Goes on with the groups that are ending. @param isGone whether the pod has ended and nothing of its volumes is mounted any more */
+export function advanceManager(manager: ShutdownManager, isGone: (pod: Pod) => boolean, now: Micros): ShutdownDecision & { readonly wakeAt: Micros | null } {
+  if (manager.run === null) return { manager, actions: [], wakeAt: manager.retryAt };
+  const { run, kills, wakeAt } = advanceShutdown(manager.run, isGone, now);
+  const actions: ShutdownAction[] = kills.map((kill) => ({ kind: 'kill', ...kill }));
+  if (wakeAt === null) {
+    const startedAt = manager.startedAt ?? now;
+    actions.push({ kind: 'write-record', startedAt, endedAt: now }, { kind: 'release' });
+    return { manager: { ...manager, run: null, endedAt: now }, actions, wakeAt: manager.retryAt };
+  }
+  const earliest = manager.retryAt === null ? wakeAt : Math.min(wakeAt, manager.retryAt);
+  return { manager: run === manager.run ? manager : { ...manager, run }, actions, wakeAt: earliest };
+}
+
+function signalled(manager: ShutdownManager, active: boolean, pods: readonly Pod[], priorities: readonly ShutdownPriority[], now: Micros): ShutdownDecision {
+  const told: ShutdownAction = { kind: 'node-event', message: active ? detectedMessage : cancelledMessage };
+  if (!active) {
+    const inhibit: ShutdownAction = { kind: 'inhibit', neededSeconds: totalShutdownSeconds(priorities) };
+    const up: ShutdownManager = { ...manager, hasWatched: true, shuttingDown: false, run: null };
+    // A lock that is being asked for will do.
+    return manager.phase === 'watching' ? { manager: { ...up, phase: 'taking' }, actions: [told, inhibit] } : { manager: up, actions: [told] };
+  }
+  // Said twice it is one shutdown.
+  if (manager.run !== null) return unchanged(manager);
+  const run = beginShutdown(groupPods(priorities, pods));
+  return {
+    manager: { ...manager, hasWatched: true, shuttingDown: true, run, startedAt: now, endedAt: null },
+    actions: [told, { kind: 'write-record', startedAt: now, endedAt: null }],
+  };
+}
+
+function refused(manager: ShutdownManager, message: string, now: Micros): ShutdownDecision {
+  if (manager.phase !== 'taking') return unchanged(manager);
+  if (manager.hasWatched) return paused(manager, message, now);
+  return { manager: { ...manager, phase: 'failed' }, actions: [{ kind: 'log', message: 'Failed to start node shutdown manager', err: message }] };
+}
+
+function paused(manager: ShutdownManager, err: string, now: Micros): ShutdownDecision {
+  return { manager: { ...manager, phase: 'pausing', retryAt: now + retryPause }, actions: [{ kind: 'log', message: 'Restarting watch for node shutdown events', err }] };
+}
+
+function unchanged(manager: ShutdownManager): ShutdownDecision {
+  return { manager, actions: [] };
+}
