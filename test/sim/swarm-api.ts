@@ -22,6 +22,9 @@ export interface WantedApiPod extends SwarmPod {
   readonly node: string;
 }
 
+/** Reasons of pods that the node has ended, or refused as it goes down. */
+const endedByNode: ReadonlySet<string> = new Set(['Evicted', 'Terminated', 'NodeShutdown']);
+
 export class SwarmApi {
   private readonly world: ApiWorld;
   /** By name. */
@@ -53,7 +56,7 @@ export class SwarmApi {
     for (const name of this.certificates.act(dice)) {
       if (this.wanted.delete(name)) this.world.remove(name);
     }
-    this.takeBackEvicted();
+    this.takeBackEnded();
     if (this.options.pressed && dice.chance(0.2)) {
       press(node, dice);
       return;
@@ -89,9 +92,9 @@ export class SwarmApi {
   }
 
   /** They never run again, and nobody waits for them. */
-  private takeBackEvicted(): void {
+  private takeBackEnded(): void {
     for (const name of this.wanted.keys()) {
-      if (this.world.get(name)?.status?.reason !== 'Evicted') continue;
+      if (!endedByNode.has(this.world.get(name)?.status?.reason ?? '')) continue;
       this.wanted.delete(name);
       this.world.remove(name);
     }
@@ -144,7 +147,7 @@ export class SwarmApi {
   differences(): string[] {
     this.storage?.attach();
     this.certificates.issueAll();
-    this.takeBackEvicted();
+    this.takeBackEnded();
     const found: string[] = [];
     for (const [name, { uid, node, pod, expected }] of this.wanted) {
       if (expected !== 'ends') found.push(...this.shownDifferences(this.cluster.node(node), uid, pod).map((difference) => `${name} ${difference}`));

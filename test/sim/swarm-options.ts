@@ -22,6 +22,8 @@ export interface SwarmOptions {
   readonly kills: number;
   readonly outages: number;
   readonly deaths: number;
+  /** The node goes down, or nearly. */
+  readonly shutdowns: number;
   /** The nodes are a cluster's: pods come from an apiserver too. */
   readonly inCluster: boolean;
   /** Drivers register, and pods have volumes of theirs. */
@@ -51,6 +53,7 @@ const limitedToo = [
   'filesystemUsage.usage',
 ] as const;
 const measuring = ['nodeStats.summary'] as const;
+const shutdownOperations = ['nodeShutdown.inhibit', 'nodeShutdown.release', 'nodeShutdown.readRecord', 'nodeShutdown.writeRecord'] as const;
 const quotaOperations = ['projectQuotas.assign', 'projectQuotas.clear'] as const;
 const csiCalls = ['csiNode.info', 'csiNode.capabilities', 'csiNode.stage', 'csiNode.publish', 'csiNode.unpublish', 'csiNode.unstage', 'csiNode.expand'] as const;
 const pluginCalls = ['pluginSockets.info', 'pluginSockets.notify'] as const;
@@ -74,6 +77,7 @@ export const hangingOperations: readonly string[] = [
   ...csiCalls,
   ...pluginCalls,
   ...measuring,
+  'nodeShutdown.inhibit',
   'podCertificateKeys.generate',
   'containers.updateResources',
   'draPlugin.prepare',
@@ -110,6 +114,7 @@ export function swarmOptions(seed: number): SwarmOptions {
   const inCluster = new Dice(seed, 'cluster').chance(0.4);
   const plugins = inCluster && new Dice(seed, 'storage').chance(0.7);
   const pressed = inCluster && new Dice(seed, 'pressed').chance(0.5);
+  const watchesShutdowns = new Dice(seed, 'shuts down').chance(0.4);
   const projectQuotas = new Dice(seed, 'quotas').chance(0.5);
   const aligned = new Dice(seed, 'aligned').chance(0.4);
   const claims = plugins && new Dice(seed, 'claims').chance(0.6);
@@ -123,6 +128,7 @@ export function swarmOptions(seed: number): SwarmOptions {
       takesPlugins: plugins,
       podCertificateProjection: inCluster,
       logRotation,
+      ...(watchesShutdowns ? { shutdownPriorities } : {}),
       ...(pressed ? { eviction: evictionSettings(new Dice(seed, 'eviction')) } : {}),
       ...imageSettingsOf(new Dice(seed, 'images')),
     },
@@ -140,6 +146,7 @@ export function swarmOptions(seed: number): SwarmOptions {
       ...(probed ? faultRules(new Dice(seed, 'asking'), asking) : []),
       ...(inCluster ? faultRules(new Dice(seed, 'api'), apiOperations) : []),
       ...(pressed ? faultRules(new Dice(seed, 'measuring'), measuring, rareIntensities) : []),
+      ...(watchesShutdowns ? faultRules(new Dice(seed, 'shutdowns'), shutdownOperations) : []),
       ...(projectQuotas ? faultRules(new Dice(seed, 'quotas at fault'), quotaOperations, rareIntensities) : []),
       ...(aligned ? faultRules(new Dice(seed, 'aligning'), alignmentOperations) : []),
       ...(claims ? faultRules(new Dice(seed, 'claiming'), claimOperations, rareIntensities) : []),
@@ -154,6 +161,7 @@ export function swarmOptions(seed: number): SwarmOptions {
     kills: dice.of([0, 0.05, 0.2]),
     outages: dice.of([0, 0.05]),
     deaths: dice.of([0, 0.1]),
+    shutdowns: watchesShutdowns ? new Dice(seed, 'going down').of([0.02, 0.08]) : 0,
     inCluster,
     plugins,
     pressed,
@@ -163,6 +171,11 @@ export function swarmOptions(seed: number): SwarmOptions {
     claims,
   };
 }
+
+const shutdownPriorities = [
+  { priority: 0, shutdownGracePeriodSeconds: 15 },
+  { priority: 2_000_000_000, shutdownGracePeriodSeconds: 5 },
+];
 
 /** Images that nothing uses go soon, or when the disk is full, which it always is. */
 function imageSettingsOf(dice: Dice): { readonly imageGc: ImageGcPolicy; readonly images: ImageSettings } {

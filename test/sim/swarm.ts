@@ -143,7 +143,24 @@ class Swarm {
       if (dice.chance(0.5)) node.runtimeDown(dice.between(1, 40) * second);
       else node.setNetworkReady(dice.chance(0.5));
     } else if (roll < options.kills + options.outages + options.deaths) this.kill(node);
+    else if (roll < options.kills + options.outages + options.deaths + options.shutdowns) this.shutDown(node);
     else this.change(node);
+  }
+
+  /** Init says that the node goes down: it does, and comes back, or it doesn't. Either way a fresh agent follows, since only that runs static pods again that were ended. */
+  private shutDown(node: SimClusterNode): void {
+    const { dice, cluster } = this;
+    node.announceShutdown(true);
+    cluster.run(dice.below(30 * second));
+    if (dice.chance(0.5)) {
+      node.announceShutdown(false);
+      cluster.run(dice.below(5 * second));
+    }
+    this.coverage.killed(node.agent);
+    node.kill();
+    if (node.host.state.shutdown.shuttingDown) for (const { id, state } of node.sandboxes()) if (state === 'ready') node.runtime.killSandbox(id, cluster.now);
+    Object.assign(node.host.state.shutdown, { shuttingDown: false, isLocked: false });
+    node.start();
   }
 
   /** A process or a sandbox dies by itself. */
