@@ -88,7 +88,8 @@ class Run {
         : {
             evict: kill.evict ?? false,
             gracePeriodOverride: kill.gracePeriodOverride ?? null,
-            statusChange: kill.statusFunction === undefined ? null : { reason: kill.statusFunction, message: '', disruptionReason: null, disruptionMessage: null, keepsSuccess: false },
+            statusChange:
+              kill.statusFunction === undefined ? null : { reason: kill.statusFunction, message: '', disruptionReason: null, disruptionMessage: null, keepsSuccess: false },
             completion: kill.completionChannel ?? null,
           };
     const update = { type: step.type as PodUpdateType, pod: this.pod(step.pod), mirrorPod: this.pod(step.mirror), runningPod, killOptions, startTime: null };
