@@ -90,11 +90,6 @@ const runtimeModule = module((bind) => {
 
 const hostModule = module((bind) => {
   bind.to(tokens.inbox, [], () => new Inbox());
-  bind.to(tokens.systemBus, [tokens.environment, tokens.teardown], ({ environment }, teardown) => {
-    const bus = systemBusOf(environment);
-    teardown.add('system bus', () => bus.close());
-    return bus;
-  });
   bind.to(tokens.observer, [], () => new AgentObserver());
   bind.to(tokens.nodeStats, [], () => new AgentNodeStats());
   bind.to(tokens.lives, [], () => new PodLives());
@@ -138,15 +133,6 @@ const hostModule = module((bind) => {
     const options = { podsCgroup: nodeAllocatableCgroup(cgroupRoot, true), reservedCgroups, files, steps: fileSteps };
     return driver === 'systemd' ? new SystemdPodCgroups({ ...options, units, naming: sliceNaming, settings: sliceSettings }) : new CgroupfsPodCgroups(options);
   });
-  bind.to(
-    tokens.nodeShutdown,
-    [tokens.configuration, tokens.profile, tokens.systemBus, tokens.inbox, tokens.environment, tokens.teardown],
-    ({ options }, { logind }, bus, inbox, { environment }, teardown) => {
-      const deliver = (event: KubeletEvent) => inbox.deliver(event);
-      const inhibitor = { environment, ...(logind.inhibitor === null ? {} : { program: logind.inhibitor }) };
-      const nodeShutdown = new LogindNodeShutdown({ bus, deliver, dropIn: logind.dropIn, directory: options.rootDir, inhibitor });
-      teardown.add('node shutdown', () => nodeShutdown.close());
-      return nodeShutdown;
     },
   );
   bind.to(tokens.machine, [tokens.configuration], ({ options }) => new LinuxMachine({ rootDirectory: options.rootDir }));
@@ -164,6 +150,26 @@ const hostModule = module((bind) => {
     return directory;
   });
   bind.to(tokens.manifestUrl, [], () => new HttpManifestUrl());
+});
+
+const systemdModule = module((bind) => {
+  bind.to(tokens.systemBus, [tokens.environment, tokens.teardown], ({ environment }, teardown) => {
+    const bus = systemBusOf(environment);
+    teardown.add('system bus', () => bus.close());
+    return bus;
+  });
+  bind.to(tokens.systemdUnits, [tokens.systemBus], (bus) => new SystemdUnits({ bus }));
+  bind.to(
+    tokens.nodeShutdown,
+    [tokens.configuration, tokens.profile, tokens.systemBus, tokens.inbox, tokens.environment, tokens.teardown],
+    ({ options }, { logind }, bus, inbox, { environment }, teardown) => {
+      const deliver = (event: KubeletEvent) => inbox.deliver(event);
+      const inhibitor = { environment, ...(logind.inhibitor === null ? {} : { program: logind.inhibitor }) };
+      const nodeShutdown = new LogindNodeShutdown({ bus, deliver, dropIn: logind.dropIn, directory: options.rootDir, inhibitor });
+      teardown.add('node shutdown', () => nodeShutdown.close());
+      return nodeShutdown;
+    },
+  );
 });
 
 const portsModule = module((bind) => {
@@ -280,7 +286,7 @@ const agentModule = module((bind) => {
 /** A container with all that a daemon can be made of; `fill` binds what this start decides. */
 export function daemonContainer(fill: (binder: Binder) => void): { readonly resolver: Resolver; add(fill: (binder: Binder) => void): void } {
   const container = new Container();
-  container.load(module(fill), runtimeModule, hostModule, module(bindVolumes), portsModule, agentModule);
+  container.load(module(fill), runtimeModule, hostModule, systemdModule, module(bindVolumes), portsModule, agentModule);
   const resolver: Resolver = { get: (token) => container.get(token as never) };
   return { resolver, add: (more) => container.load(module(more)) };
 }

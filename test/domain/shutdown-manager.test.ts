@@ -59,8 +59,11 @@ t.test('every state and event', async (t) => {
       'b goes': (at) => looked({ ...at, gone: new Set([...at.gone, 'b']) }),
       'time is up': (at) => looked({ ...at, now: at.manager.run?.deadline ?? at.now }),
     },
-    nameOf: ({ manager, gone }) =>
-      `${manager.phase} ${manager.hasWatched} ${manager.shuttingDown} ${manager.run === null ? '-' : `${manager.run.index} ${manager.run.deadline !== null}`} ${manager.startedAt !== null} ${manager.endedAt !== null} ${[...gone].sort().join()}`,
+    nameOf: ({ manager, gone }) => {
+      const { phase, hasWatched, shuttingDown, run, startedAt, endedAt } = manager;
+      const group = run === null ? '-' : `${run.index} ${run.deadline !== null}`;
+      return [phase, hasWatched, shuttingDown, group, startedAt !== null, endedAt !== null, [...gone].sort().join()].join(' ');
+    },
     problems: ({ manager, done }, before, event) => [
       ...(manager.phase === 'pausing' || manager.retryAt === null ? [] : ['a wait without a pause']),
       ...(manager.phase === 'pausing' && manager.retryAt === null ? ['a pause without an end'] : []),

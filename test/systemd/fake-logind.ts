@@ -28,8 +28,16 @@ export class FakeLogind {
     bus.services.set('org.freedesktop.login1', (call) => this.answer(call));
     bus.services.set('org.freedesktop.systemd1', (call) => this.ofSystemd(call));
     // As systemd-inhibit does: `cat` runs while the lock is held; who is refused says why and ends.
-    const script = `#!/bin/sh\n[ -e ${this.refusal} ] && { cat ${this.refusal} >&2; exit 1; }\necho "$@" >> ${this.calls}\n[ "\${5}" = cat ] || exit 2\necho $$ > ${this.lock}.$$\ncat\nrm -f ${this.lock}.$$\n`;
-    writeFileSync(join(this.directory, 'inhibit'), script);
+    const script = [
+      '#!/bin/sh',
+      `[ -e ${this.refusal} ] && { cat ${this.refusal} >&2; exit 1; }`,
+      `echo "$@" >> ${this.calls}`,
+      '[ "$5" = cat ] || exit 2',
+      `echo $$ > ${this.lock}.$$`,
+      'cat',
+      `rm -f ${this.lock}.$$`,
+    ];
+    writeFileSync(join(this.directory, 'inhibit'), `${script.join('\n')}\n`);
     chmodSync(join(this.directory, 'inhibit'), 0o755);
   }
 
