@@ -124,7 +124,6 @@ const hostModule = module((bind) => {
     teardown.add('container logs', () => logs.close());
     return logs;
   });
-  bind.to(tokens.systemdUnits, [tokens.systemBus], (bus) => new SystemdUnits({ bus }));
   bind.to(tokens.podCgroups, [tokens.configuration, tokens.native, tokens.cgroupDriving, tokens.systemdUnits], ({ configuration }, { fileSteps }, { driver }, units) => {
     const { cgroupsPerQOS, cgroupRoot } = configuration;
     if (!cgroupsPerQOS) return failingPort('podCgroups', 'failed-precondition', 'pods have no cgroups of their own (cgroupsPerQOS is false)');
@@ -150,7 +149,6 @@ const hostModule = module((bind) => {
     return directory;
   });
   bind.to(tokens.manifestUrl, [], () => new HttpManifestUrl());
-});
 
 const systemdModule = module((bind) => {
   bind.to(tokens.systemBus, [tokens.environment, tokens.teardown], ({ environment }, teardown) => {
