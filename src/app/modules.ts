@@ -132,8 +132,6 @@ const hostModule = module((bind) => {
     const options = { podsCgroup: nodeAllocatableCgroup(cgroupRoot, true), reservedCgroups, files, steps: fileSteps };
     return driver === 'systemd' ? new SystemdPodCgroups({ ...options, units, naming: sliceNaming, settings: sliceSettings }) : new CgroupfsPodCgroups(options);
   });
-    },
-  );
   bind.to(tokens.machine, [tokens.configuration], ({ options }) => new LinuxMachine({ rootDirectory: options.rootDir }));
   bind.to(tokens.stateFiles, [tokens.configuration, tokens.teardown], ({ options }, teardown) => {
     const files = FileStateFiles.open(options.rootDir);
@@ -149,6 +147,7 @@ const hostModule = module((bind) => {
     return directory;
   });
   bind.to(tokens.manifestUrl, [], () => new HttpManifestUrl());
+});
 
 const systemdModule = module((bind) => {
   bind.to(tokens.systemBus, [tokens.environment, tokens.teardown], ({ environment }, teardown) => {

@@ -80,7 +80,12 @@ function isSupported(context: AgentContext, pod: Pod): boolean {
 
 function nodeSupport({ state }: AgentContext, pod: Pod): readonly Admission[] {
   const { appArmorProblem, podLevelResources, declaredFeatures } = state.settings;
-  return [admitAppArmor(pod, appArmorProblem), admitPodLevelResources(pod, podLevelResources), admitDeclaredFeatures(pod, declaredFeatures)];
+  return [
+    admitAppArmor(pod, appArmorProblem),
+    admitPodLevelResources(pod, podLevelResources),
+    admitDeclaredFeatures(pod, declaredFeatures),
+    admitDuringShutdown(state.shutdown.manager.shuttingDown),
+  ];
 }
 
 /** What admission says of a pod that is here and asks for other resources. Nobody is killed, and nothing is refused, by asking. */
