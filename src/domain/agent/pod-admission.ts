@@ -187,7 +187,13 @@ function preempt(context: AgentContext, pod: Pod, victims: readonly Pod[], lacki
 /** @param completion what is told once each of them has ended; null: nobody is */
 export function killForRoom(context: AgentContext, victims: readonly Pod[], lacking: string | null, completion: string | null): void {
   const { state, turn } = context;
-  const statusChange = { reason: preemptingReason, message: preemptingMessage, disruptionReason: 'TerminationByKubelet', disruptionMessage: preemptedConditionMessage, keepsSuccess: false };
+  const statusChange = {
+    reason: preemptingReason,
+    message: preemptingMessage,
+    disruptionReason: 'TerminationByKubelet',
+    disruptionMessage: preemptedConditionMessage,
+    keepsSuccess: false,
+  };
   for (const victim of victims) {
     state.admission.pending.delete(uidOf(victim));
     state.admission.preempted.set(uidOf(victim), lacking ?? '');
