@@ -32,6 +32,6 @@ t.test('what is sent', async (t) => {
 });
 
 t.test('what is not sent yet', async (t) => {
-  t.ok(missing.length > 10, `${missing.length} reasons`);
+  t.ok(missing.length > 0, `${missing.length} reasons`);
   for (const reason of missing) t.notOk(sent.includes(reason), `${reason} is one or the other`);
 });
