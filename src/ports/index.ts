@@ -2,6 +2,7 @@
 export type { AgentQueries, HealthCheck, PodList } from './inbound/agent-queries.js';
 export type { Micros } from './micros.js';
 export type { ApiName, ApiObject, ApiResource, ApiSelection, PatchKind } from './model/api-object.js';
+export type { CgroupValues } from './model/cgroup-values.js';
 export type { ConfigMap, Secret } from './model/config-objects.js';
 export type {
   AppArmorProfile,
@@ -123,7 +124,7 @@ export type { EventRecord, EventSinkOperations } from './outbound/event-sink.js'
 export type { FileChange, FileWatch, FileWatchEvent, FileWatchInterest, FileWatchListener } from './outbound/file-watch.js';
 export type { FilesystemUsage, FilesystemUsageOperations } from './outbound/filesystem-usage.js';
 export type { LogFields, Logger, LogLevel } from './outbound/logger.js';
-export type { AddressReading, MachineOperations, MachineReading } from './outbound/machine.js';
+export type { AddressReading, CoreReading, MachineOperations, MachineReading, MachineTopology, NumaNodeReading } from './outbound/machine.js';
 export type {
   ManifestContent,
   ManifestDirectoryOperations,
@@ -163,5 +164,6 @@ export type { ProjectQuotaOperations, QuotaAssignment, QuotaPlace } from './outb
 export type { PullRecordFile, PullRecordKind, PullRecordOperations } from './outbound/pull-records.js';
 export type { NodeDockerConfig, PluginRun, RegistryCredentialOperations } from './outbound/registry-credentials.js';
 export type { RuntimeEvent, RuntimeEventSource } from './outbound/runtime-events.js';
+export type { StateFileOperations } from './outbound/state-files.js';
 export type { FoundPodVolumes, VolumeMountOperations, VolumeMountSource, VolumeOwnership, VolumePlace } from './outbound/volume-mounts.js';
 export { type Outcome, PortError, type PortErrorKind, type PortFailure } from './port-error.js';
