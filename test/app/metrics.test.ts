@@ -15,6 +15,7 @@ const endpoints = ['/metrics', '/metrics/probes', '/metrics/slis', '/metrics/cad
 
 /** Upstream's names that promtool would have otherwise, and what it says of each. */
 const disliked: readonly (readonly [name: string, complaint: RegExp])[] = [
+  ['kubelet_cpu_manager_exclusive_cpu_allocation_count', /should not have "_count" suffix/],
   ['kubelet_pleg_discard_events', /should have "_total" suffix/],
   ['kubelet_preemptions', /should have "_total" suffix/],
   ['cadvisor_version_info', /snake_case/],

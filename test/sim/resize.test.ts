@@ -59,6 +59,9 @@ function given(world: ApiWorld, uid: string, name = 'c') {
   return { id, count: running.length, shares: resources?.cpuShares, quota: resources?.cpuQuota, memory: resources?.memoryLimitInBytes };
 }
 
+const fault = (operation: string, times: number, error: 'internal' | 'unimplemented', message: string) =>
+  ({ operation, trigger: { times }, action: { kind: 'error', moment: 'before', error, message } }) as const;
+
 function fileOf(world: ApiWorld, name: 'allocated_pods_state' | 'actuated_pods_state', uid: string, container = 'c') {
   const read = readPodResourcesCheckpoint(world.node.host.state.stateFiles.get(name) ?? '');
   return read.ok ? (read.value.get(uid)?.containers?.get(container) ?? null) : read.error;
@@ -194,8 +197,6 @@ scene(
 
 scene('a runtime that refuses is asked again, and one that knows no sandbox resources is no failure', (world, t) => {
   const uid = begin(world, 'a', container(big('100m')));
-  const fault = (operation: string, times: number, error: 'internal' | 'unimplemented', message: string) =>
-    ({ operation, trigger: { times }, action: { kind: 'error', moment: 'before', error, message } }) as const;
   world.node.setFaults([fault('sandboxes.updateResources', 100, 'unimplemented', 'unknown method'), fault('containers.updateResources', 1, 'internal', 'cgroup is frozen')]);
   resize(world, 'a', big('200m'));
   world.until('it fails', () => condition(world, 'a', 'PodResizeInProgress')?.reason === 'Error');
@@ -260,3 +261,59 @@ scene('a file that is none keeps pods from being admitted until somebody has rem
   world.node.host.state.stateFiles.delete('allocated_pods_state');
   world.untilReady('a');
 });
+
+const cgroupOf = (world: ApiWorld, uid: string) => {
+  const [, values] = [...world.node.host.state.cgroupValues].find(([path]) => path.endsWith(`/pod${uid}`)) ?? [];
+  return { shares: values?.cpuShares, quota: values?.cpuQuotaMicros, memory: values?.memoryBytes };
+};
+const inCgroups = { settings: { cgroupsPerQos: true }, checkers: allCheckers };
+
+scene(
+  'the pod’s cgroup grows before its containers, and shrinks after them',
+  (world, t) => {
+    const uid = begin(world, 'a', container(same({ cpu: '500m', memory: '64Mi' })));
+    t.strictSame(cgroupOf(world, uid), { shares: 512, quota: 50_000, memory: BigInt(64 * MiB) });
+    for (const [cpu, memory, shares] of [
+      ['1', 128, 1024],
+      ['250m', 96, 256],
+    ] as const) {
+      resize(world, 'a', same({ cpu, memory: `${memory}Mi` }));
+      world.until('the container has it', () => given(world, uid).shares === shares && given(world, uid).memory === memory * MiB, minute);
+      world.run(second);
+      t.strictSame(cgroupOf(world, uid), { shares, quota: (shares / 1024) * 100_000, memory: BigInt(memory * MiB) });
+    }
+  },
+  inCgroups,
+);
+
+scene(
+  'a cgroup that can’t be set: the runtime is told what it was, the resize says why, and in the end both have it',
+  (world, t) => {
+    const uid = begin(world, 'a', container(same({ cpu: '500m', memory: '64Mi' })));
+    for (const [cpu, memory, shares] of [
+      ['1', 128, 1024],
+      ['250m', 96, 256],
+    ] as const) {
+      const before = told(world, 'a').length;
+      world.node.setFaults([fault('podCgroups.set', 100, 'internal', 'device or resource busy')]);
+      resize(world, 'a', same({ cpu, memory: `${memory}Mi` }));
+      world.until(
+        'it is told',
+        () =>
+          told(world, 'a')
+            .slice(before)
+            .some((text) => /ResizeError.*device or resource busy/.test(text)),
+        minute,
+      );
+      world.node.setFaults([]);
+      world.until(
+        'both have it',
+        () => given(world, uid).shares === shares && cgroupOf(world, uid).shares === shares && cgroupOf(world, uid).memory === BigInt(memory * MiB),
+        10 * minute,
+      );
+      world.until('and it is through', () => condition(world, 'a', 'PodResizeInProgress') === undefined, 5 * minute);
+    }
+    t.equal(given(world, uid).count, 1);
+  },
+  inCgroups,
+);

@@ -32,7 +32,7 @@ import { ownNode, servicesOf } from './api-state.js';
 import { claimsOfPods } from './claims.js';
 import { podCgroupValues } from './pod-cgroup-values.js';
 import { uidOf } from './pod-index.js';
-import { setPrepared } from './prepared-pods.js';
+import { setPrepared, setUnprepared } from './prepared-pods.js';
 import { rangesOfPods } from './user-namespace-ranges.js';
 
 const maxStartFailures = 1000;
@@ -234,6 +234,11 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
 
   podCgroupSet({ uid }: SyncRun): void {
     this.state.nodeCgroups.podsWritten.add(uid);
+  }
+
+  podCgroupBehind({ uid }: SyncRun): void {
+    this.state.nodeCgroups.podsWritten.delete(uid);
+    setUnprepared(this.state, uid);
   }
 
   startResult(uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void {

@@ -87,9 +87,9 @@ function regularAt(starts: readonly SyncStep[]): number {
   return at === -1 ? starts.length : at;
 }
 
-function resizeOf({ pod, uid }: SyncRun, actions: PodActions, { allocation, nodeFacts, pinning, turn }: SyncContext): ResizeActuation {
+function resizeOf({ pod, uid }: SyncRun, actions: PodActions, { allocation, nodeFacts, pinning, settings, turn }: SyncContext): ResizeActuation {
   const options = podCgroupOptions(nodeFacts, pinning.liftsPodQuota(uid));
-  return planResize(actions, podCgroupConfig(allocation.actuatedPod(pod), options), podCgroupConfig(pod, options), turn.now);
+  return planResize(actions, podCgroupConfig(allocation.actuatedPod(pod), options), podCgroupConfig(pod, options), settings.podCgroup(pod) !== null, turn.now);
 }
 
 function initInstances(pod: Pod, status: PodRuntimeStatus): RuntimeContainerStatus[] {

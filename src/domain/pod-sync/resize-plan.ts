@@ -12,17 +12,16 @@ export function isResizing({ containersToUpdate, updatePodResources, updatePodLe
   return containersToUpdate.cpu.length > 0 || containersToUpdate.memory.length > 0 || updatePodResources || updatePodLevelResources;
 }
 
-/** @param before what the pod's cgroup was last given. @param after what it is to have */
-export function planResize(actions: PodActions, before: CgroupConfig, after: CgroupConfig, now: number): ResizeActuation {
+/** @param before what the pod's cgroup was last given. @param after what it is to have. @param hasCgroup pods have cgroups of their own */
+export function planResize(actions: PodActions, before: CgroupConfig, after: CgroupConfig, hasCgroup: boolean, now: number): ResizeActuation {
   const whole = actions.updatePodResources || actions.updatePodLevelResources;
   const { memory, cpu } = actions.containersToUpdate;
-  const calls = [
-    ...(memory.length > 0 || whole ? resourceCalls('memory', memory, memorySides(before, after)) : []),
-    ...(cpu.length > 0 || whole ? resourceCalls('cpu', cpu, cpuSides(before, after)) : []),
-  ];
+  const ofMemory = memory.length > 0 || whole ? resourceCalls('memory', memory, memorySides(before, after), hasCgroup) : [];
+  const ofCpu = cpu.length > 0 || whole ? resourceCalls('cpu', cpu, cpuSides(before, after), hasCgroup) : [];
   const shrinking = { pod: shrinkingPodLimit(before, after), containers: shrinkingLimits(memory) };
-  const isGuarded = calls.some((call) => call.kind !== 'usage' && call.resource === 'memory') && (shrinking.pod !== null || shrinking.containers.size > 0);
-  return { calls: isGuarded ? [{ kind: 'usage' }, ...calls] : calls, before, after, shrinking, podLevel: actions.updatePodLevelResources, wrote: false, startedAt: now };
+  const isGuarded = ofMemory.length > 0 && (shrinking.pod !== null || shrinking.containers.size > 0);
+  const calls: ResizeCall[] = [...(isGuarded ? [{ kind: 'usage' as const }] : []), ...ofMemory, ...ofCpu];
+  return { calls, before, after, shrinking, podLevel: actions.updatePodLevelResources, wrote: false, startedAt: now };
 }
 
 interface Sides {
@@ -31,8 +30,9 @@ interface Sides {
   readonly requests: number;
 }
 
-function resourceCalls(resource: ResizedResource, updates: readonly ContainerToUpdate[], { limits, requests }: Sides): ResizeCall[] {
-  const pod = (side: 'limits' | 'requests', isDue: boolean): ResizeCall[] => (isDue ? [{ kind: 'pod', resource, side }] : []);
+function resourceCalls(resource: ResizedResource, updates: readonly ContainerToUpdate[], { limits, requests }: Sides, hasCgroup: boolean): ResizeCall[] {
+  const cgroup = (side: 'limits' | 'requests'): ResizeCall[] => (hasCgroup ? [{ kind: 'cgroup', resource, side }] : []);
+  const pod = (side: 'limits' | 'requests', isDue: boolean): ResizeCall[] => (isDue ? [{ kind: 'pod', resource, side }, ...cgroup(side)] : []);
   return [
     ...pod('limits', limits > 0),
     ...pod('requests', requests > 0),

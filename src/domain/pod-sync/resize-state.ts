@@ -8,6 +8,10 @@ export type ResizeCall =
   | { readonly kind: 'usage' }
   /** One side of what the pod as a whole is given. */
   | { readonly kind: 'pod'; readonly resource: ResizedResource; readonly side: 'limits' | 'requests' }
+  /** The same side of the pod's own cgroup. */
+  | { readonly kind: 'cgroup'; readonly resource: ResizedResource; readonly side: 'limits' | 'requests' }
+  /** What the cgroup could not be given is taken back from the runtime; the resize ends with the problem. */
+  | { readonly kind: 'rollback'; readonly problem: string }
   | { readonly kind: 'container'; readonly resource: ResizedResource; readonly id: string; readonly name: string };
 
 export interface ResizeActuation {

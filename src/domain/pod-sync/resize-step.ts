@@ -6,8 +6,10 @@
 // Invariants: the first failure ends it, and the next sync plans what is left; what a container was given is recorded as soon as the runtime
 // has taken it. A runtime that knows nothing of pods' resources is no failure.
 import type { Container, ResourceList, ResourceRequirements } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
 import type { StatsSummary } from '../../ports/model/stats-summary.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { type CgroupConfig, emptyCgroupConfig } from '../cgroups/cgroup-config.js';
 import { linuxContainerResources, linuxSandboxOverhead, linuxSandboxResources } from '../cgroups/linux-container-resources.js';
 import { unreachable } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
@@ -32,11 +34,11 @@ export function decideResizeStep(resize: ResizeActuation, run: SyncRun, context:
     return 'done';
   }
   run.outstanding++;
-  ask(call, run, context);
+  ask(resize, call, run, context);
   return 'waiting';
 }
 
-function ask(call: ResizeCall, run: SyncRun, context: SyncContext): void {
+function ask({ after }: ResizeActuation, call: ResizeCall, run: SyncRun, context: SyncContext): void {
   const { turn, settings } = context;
   const address = podAddress(run.uid);
   switch (call.kind) {
@@ -44,7 +46,15 @@ function ask(call: ResizeCall, run: SyncRun, context: SyncContext): void {
       turn.ask('nodeStats.summary', address, 'usage', null, summaryTimeout);
       return;
     case 'pod':
-      turn.ask('sandboxes.updateResources', address, 'resize', { sandboxId: run.sandboxId, ...sandboxResources(run, context) }, settings.runtimeRequestTimeout);
+      turn.ask('sandboxes.updateResources', address, 'resize', { sandboxId: run.sandboxId, ...sandboxResources(run, run.pod, context) }, settings.runtimeRequestTimeout);
+      return;
+    case 'rollback': {
+      const before = sandboxResources(run, context.allocation.actuatedPod(run.pod), context);
+      turn.ask('sandboxes.updateResources', address, 'resize', { sandboxId: run.sandboxId, ...before }, settings.runtimeRequestTimeout);
+      return;
+    }
+    case 'cgroup':
+      turn.ask('podCgroups.set', address, 'resize', { name: settings.podCgroup(run.pod) ?? [], values: sideOf(after, call) });
       return;
     case 'container': {
       const container = containerOf(run.pod, call.name);
@@ -63,6 +73,12 @@ export function applyResizeReply(resize: ResizeActuation, run: SyncRun, reply: R
   const call = resize.calls.shift();
   if (call === undefined) return;
   const problem = problemOf(resize, call, run, reply);
+  if (problem !== null && call.kind === 'cgroup') {
+    // Only a write of all its values brings the cgroup to what was granted: the containers may have it already.
+    context.podCgroupBehind(run);
+    resize.calls.splice(0, resize.calls.length, { kind: 'rollback', problem });
+    return;
+  }
   if (problem !== null) {
     resize.calls.length = 0;
     if (resize.wrote) run.results.push(succeeded(resizeAction, podReferenceTextOf(run.pod)));
@@ -80,6 +96,7 @@ function problemOf(resize: ResizeActuation, call: ResizeCall, run: SyncRun, repl
     if (reply.op !== 'nodeStats.summary') return null;
     return reply.outcome.ok ? limitProblem(resize, run.uid, reply.outcome.value.summary) : `cannot decrease memory limits: ${reply.outcome.error.message}`;
   }
+  if (call.kind === 'rollback') return call.problem;
   if (reply.outcome.ok) return null;
   const { kind, message } = reply.outcome.error;
   if (call.kind === 'pod' && (kind === 'unimplemented' || (kind === 'unknown' && message.includes('not implemented')))) return null;
@@ -104,8 +121,15 @@ function limitProblem({ shrinking }: ResizeActuation, uid: string, { pods = [] }
   return `cannot decrease memory limits: ${problems.length === 1 ? problems.join('') : `[${problems.join(', ')}]`}`;
 }
 
-function sandboxResources({ pod, uid }: SyncRun, { nodeFacts, pinning }: SyncContext) {
+function sandboxResources({ uid }: SyncRun, pod: Pod, { nodeFacts, pinning }: SyncContext) {
   return { resources: linuxSandboxResources(pod, nodeFacts, { exclusiveCpus: pinning.liftsPodQuota(uid) }), overhead: linuxSandboxOverhead(pod, nodeFacts) };
+}
+
+/** Of what the pod's cgroup is to have, the one side of one resource. */
+function sideOf(after: CgroupConfig, { resource, side }: Extract<ResizeCall, { kind: 'cgroup' }>): CgroupConfig {
+  const { memoryBytes, cpuShares, cpuQuotaMicros, cpuPeriodMicros } = after;
+  if (resource === 'memory') return { ...emptyCgroupConfig, memoryBytes };
+  return side === 'requests' ? { ...emptyCgroupConfig, cpuShares } : { ...emptyCgroupConfig, cpuQuotaMicros, cpuPeriodMicros };
 }
 
 /** Of the resource that is updated what was granted, of the others what the container has: each update carries all of them. */

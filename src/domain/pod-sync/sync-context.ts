@@ -163,6 +163,8 @@ export interface SyncContext {
   envSources(run: SyncRun): ContainerEnvSources;
   /** The pod's cgroup is there, and was set. */
   podCgroupSet(run: SyncRun): void;
+  /** It has not what it should have: the next sync sets it as a whole. */
+  podCgroupBehind(run: SyncRun): void;
   /** The pod's cgroup, directories and volumes are there. */
   podPrepared(run: SyncRun): void;
   /** The sandbox and its network are up: before images are pulled. */
