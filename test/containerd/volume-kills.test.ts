@@ -16,7 +16,7 @@ const isNightly = process.env.KUBELET_TS_TIER === 'nightly';
 /** A round mostly waits: in the nightly tier nodes with a containerd each take every third step, side by side, so that it is each step. */
 const lanes = isNightly ? 3 : 1;
 const strides = isNightly ? { setUp: lanes, tearDown: lanes } : { setUp: 41, tearDown: 23 };
-/** Some 280 steps of setting up and 105 of taking down are known, one of the former each round of 5 s, or 15 s on a machine that does other things. */
+/** Some 255 steps of setting up and 75 of taking down are known, one of the former each round of 5 s, or 15 s on a machine that does other things. */
 const roundsMax = 600;
 const timeout = isNightly ? 6_600_000 : 540_000;
 t.setTimeout(timeout);
