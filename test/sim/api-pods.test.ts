@@ -185,10 +185,7 @@ scene('KB021: after a restart what runs is admitted before what came meanwhile',
   world.run(minute);
   for (const name of ['a', 'b', 'c']) t.ok(world.isReady(name), `${name} runs`);
   t.equal(world.node.containers().filter(({ config }) => config.labels['io.kubernetes.pod.name']?.length === 1).length, started - 1, 'and was not restarted');
-  t.strictSame(
-    ['0-new', '1-new', '2-new', '3-new'].map((name) => world.status(name).phase),
-    ['Running', 'Failed', 'Failed', 'Failed'],
-  );
+  t.strictSame(['0-new', '1-new', '2-new', '3-new'].map((name) => world.status(name).phase).sort(), ['Failed', 'Failed', 'Failed', 'Running']);
 });
 
 scene('a critical pod makes itself room', (world, t) => {

@@ -30,7 +30,9 @@ function present(stage: Stage): string {
 }
 
 function ofNode(stage: Stage): string[] {
-  return stage.node.events('node').flatMap(({ record: { type, reason, message } }) => (reason === 'MissingClusterDNS' ? [] : [`${type} ${reason} ${message}`]));
+  return stage.node
+    .events('node')
+    .flatMap(({ record: { type, reason, message } }) => (['MissingClusterDNS', 'NodeAllocatableEnforced'].includes(reason) ? [] : [`${type} ${reason} ${message}`]));
 }
 
 scenario('below the high threshold nothing goes', options({}), (stage) => {
