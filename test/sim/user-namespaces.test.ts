@@ -104,12 +104,24 @@ scenario(
   },
 );
 
+/** From now on. */
+function betweenFileAndSandbox(origin: SimCluster, uids: readonly string[]): number {
+  const fork = origin.fork();
+  const isBetween = (): boolean => uids.some((uid) => fileOf(fork.node(), uid) != null && hostIdOf(fork.node(), uid) === null);
+  for (let after = 0; after < 3 * second; after += 100) {
+    fork.world.runUntil(origin.now + after);
+    if (isBetween()) return after;
+  }
+  throw new Error('no pod has its file before its sandbox');
+}
+
 t.test('killed at 60 moments, among them between the file and the sandbox: everyone has ids of its own, and those that ran keep theirs', async (t) => {
   const origin = new SimCluster({ seed: 5, settings: { userNamespaces: { idsPerPod: unit, firstId: unit, slots: 4 } } });
   const uids = ['a', 'b', 'c'];
   for (const uid of uids) origin.node().put(`${uid}.yaml`, apart(uid));
   const begun = origin.now;
-  const moments = Array.from({ length: 60 }, (_, i) => Math.floor(draw(streamOf(3, 'kill', ''), i) ** 8 * 3 * second)).sort((x, y) => x - y);
+  const drawn = Array.from({ length: 59 }, (_, i) => Math.floor(draw(streamOf(3, 'kill', ''), i) ** 8 * 3 * second));
+  const moments = [...drawn, betweenFileAndSandbox(origin, uids)].sort((x, y) => x - y);
   const met = new Set<string>();
   for (const moment of moments) {
     origin.world.runUntil(begun + moment);
