@@ -5,12 +5,13 @@
 // kernel's table of mounts says, so that a driver that was killed goes on where it was.
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync, statfsSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Server, ServerCredentials, type ServerUnaryCall, type ServiceError, type sendUnaryData } from '@grpc/grpc-js';
+import { Server, type ServerUnaryCall, type ServiceError, type sendUnaryData } from '@grpc/grpc-js';
 import type { PortOf } from '../../ports/operation.js';
 import type { MountOperations } from '../../ports/outbound/mounts.js';
 import { grpcStatus, stopServer } from '../grpc/index.js';
 import { parseMountinfo } from '../native-linux/index.js';
 import { csiProtocol, registrationProtocol } from '../plugins/index.js';
+import { serveOnSocket } from './serve-on-socket.js';
 import { growDevice, growImage, mountImage } from './volume-images.js';
 
 const { NodeService, NodeServiceCapability_RPC_Type: CapabilityType, VolumeUsage_Unit: Unit } = csiProtocol;
@@ -102,9 +103,7 @@ export class MockCsiDriver {
       },
     });
     server.addService(NodeService, this.methods());
-    await new Promise<void>((resolve, reject) => {
-      server.bindAsync(`unix:${this.socket}`, ServerCredentials.createInsecure(), (error) => (error === null ? resolve() : reject(error)));
-    });
+    await serveOnSocket(server, this.socket);
     this.server = server;
   }
 

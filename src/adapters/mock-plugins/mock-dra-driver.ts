@@ -4,10 +4,11 @@
 // Invariant: it touches nothing but its sockets.
 import { lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
+import { Server, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import type { DraClaimName, DraDevice } from '../../ports/outbound/dra-plugin.js';
 import { stopServer } from '../grpc/index.js';
 import { draProtocol, registrationProtocol } from '../plugins/index.js';
+import { serveOnSocket } from './serve-on-socket.js';
 
 const { DRAPluginService } = draProtocol;
 const { RegistrationService } = registrationProtocol;
@@ -74,9 +75,7 @@ export class MockDraDriver {
         return { error: '' };
       }),
     });
-    await new Promise<void>((resolve, reject) => {
-      server.bindAsync(`unix:${this.socket}`, ServerCredentials.createInsecure(), (error) => (error === null ? resolve() : reject(error)));
-    });
+    await serveOnSocket(server, this.socket);
     this.server = server;
   }
 
