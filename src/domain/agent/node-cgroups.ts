@@ -80,8 +80,13 @@ function wantedValues({ nodeCgroups, nodeFacts, settings }: AgentState): Readonl
   return { ...configs, Guaranteed: { ...pods, hugePageLimits, unified: { ...pods.unified, ...unified } } };
 }
 
+/** Guaranteed pods stand in the cgroup of all pods. */
+function pathOf({ nodeFacts: { cgroupRoot } }: AgentState, name: QosClass): readonly string[] {
+  return name === 'Guaranteed' ? nodeAllocatableCgroup(cgroupRoot, true) : qosClassCgroup(cgroupRoot, name);
+}
+
 function write({ state, turn }: AgentContext, name: QosClass, values: CgroupValues): void {
-  const { nodeCgroups, nodeFacts } = state;
+  const { nodeCgroups } = state;
   const cgroup = nodeCgroups.cgroups[name];
   const text = canonicalJson(values);
   if (cgroup.writing !== null || text === cgroup.written || (cgroup.retryAt !== null && turn.now < cgroup.retryAt)) return;
@@ -89,7 +94,7 @@ function write({ state, turn }: AgentContext, name: QosClass, values: CgroupValu
   cgroup.retryAt = null;
   nodeCgroups.nextAt = turn.now + writePause;
   const address = { machine: nodeCgroupMachine, key: name };
-  const path = name === 'Guaranteed' ? nodeAllocatableCgroup(nodeFacts.cgroupRoot, true) : qosClassCgroup(nodeFacts.cgroupRoot, name);
+  const path = pathOf(state, name);
   if (cgroup.made) turn.ask('podCgroups.set', address, 'values', { name: path, values });
   else turn.ask('podCgroups.ensure', address, 'values', { name: path, values, rewrite: true });
 }
@@ -111,7 +116,7 @@ export function nodeCgroupReplied(context: AgentContext, key: string, reply: Rep
   }
   cgroup.retryAt = turn.now + retryPause;
   turn.wakeAt(retryAddress, cgroup.retryAt);
-  const path = name === 'Guaranteed' ? nodeAllocatableCgroup(state.nodeFacts.cgroupRoot, true) : qosClassCgroup(state.nodeFacts.cgroupRoot, name);
+  const path = pathOf(state, name);
   const message = `Failed to update Node Allocatable Limits [${path.map(goQuote).join(' ')}]: ${problem}`;
   if (name === 'Guaranteed' && !nodeCgroups.toldEnforced) context.nodeEvent('Warning', 'FailedNodeAllocatableEnforcement', message);
   else turn.log('error', '[ContainerManager]: Failed to update QoS cgroup configuration', { cgroup: path.join('/'), err: problem });
