@@ -56,11 +56,11 @@ function metThresholdText(resource: StarvedResource, thresholds: readonly Evicti
   return '';
 }
 
-/** Whether it was exceeded or not: the pod as a whole is what was accounted. */
+/** Whether it was exceeded or not: the pod as a whole is what was accounted. null where it was not measured. */
 function podLevelMemory(pod: Pod, stats: PodStats): Consumption | null {
   const request = pod.spec.resources?.requests?.['memory'];
-  if (request === undefined || stats.memory === undefined) return null;
-  return { usage: quantityOf(stats.memory.workingSetBytes ?? 0, 'BinarySI'), request: mustParseQuantity(request) };
+  const used = stats.memory?.workingSetBytes;
+  return request === undefined || used === undefined ? null : { usage: quantityOf(used, 'BinarySI'), request: mustParseQuantity(request) };
 }
 
 /** In the order of the stats. Ephemeral containers can't ask for anything, so they would always be to blame; they are left out. */
