@@ -254,11 +254,12 @@ const agentModule = module((bind) => {
       return new Shell<KubeletState, KubeletEvent, KubeletOperations>(kernel, {
         perform: tracing === null ? perform : tracing.around(perform),
         now: () => clock.now(),
+        wall: () => clock.wall(),
         log: (level, message, fields) => own.log(level, message, withPod(kernel.state.agent, fields)),
-        record: (now, input, output) => {
-          recorder?.record(now, input, output);
-          observer.step(now, input, output);
-          lives.step(now, input, output);
+        record: (clocks, input, output) => {
+          recorder?.record(clocks, input, output);
+          observer.step(clocks.now, input, output);
+          lives.step(clocks.now, input, output);
           tracing?.stepped();
         },
         fatal: (error) => ending.fatal(error),

@@ -10,11 +10,11 @@ import type { Kernel } from '../domain/kernel/kernel.js';
 import type { AgentQueries } from '../ports/inbound/agent-queries.js';
 import type { ContainerCheckpointOperations } from '../ports/inbound/container-checkpoints.js';
 import type { NodeContainerOperations } from '../ports/inbound/node-containers.js';
-import type { Micros } from '../ports/micros.js';
 import type { PortOf } from '../ports/operation.js';
 import type { Logger } from '../ports/outbound/logger.js';
 import type { RuntimeStreamingOperations } from '../ports/outbound/runtime-streaming.js';
 import { type Token, token } from './bind-to.js';
+import type { Clock } from './clock.js';
 import type { ApiAccess } from './daemon/api-access.js';
 import type { DaemonProfile } from './daemon/daemon-profile.js';
 import type { FlightRecorder } from './daemon/flight-record.js';
@@ -29,10 +29,6 @@ import type { Teardown } from './daemon/teardown.js';
 import type { DaemonTracing } from './daemon/tracing/daemon-tracing.js';
 import type { Shell } from './shell/shell.js';
 
-export interface Clock {
-  /** Never less than before. */
-  now(): Micros;
-}
 export interface RuntimeService {
   readonly runtimeService: CriConnection;
 }

@@ -1,5 +1,6 @@
 // Package entry `kubelet-ts/ports`: what the domain asks of the outside and answers to it, as types. An adapter implements these.
 export type { AgentQueries, HealthCheck, PodList } from './inbound/agent-queries.js';
+export type { Instant } from './instant.js';
 export type { Micros } from './micros.js';
 export type { ApiName, ApiObject, ApiResource, ApiSelection, PatchKind } from './model/api-object.js';
 export type { CgroupValues } from './model/cgroup-values.js';

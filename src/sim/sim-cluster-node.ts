@@ -13,6 +13,7 @@ import { Kernel, type KernelData, type Output } from '../domain/kernel/kernel.js
 import { clonePlain } from '../domain/kernel/plain-clone.js';
 import { streamOf } from '../domain/kernel/random.js';
 import { nodeSettings } from '../domain/node-status/node-settings.js';
+import type { Clocks } from '../domain/values/instant.js';
 import type { Micros } from '../ports/micros.js';
 import type { Pod } from '../ports/model/pod.js';
 import type { PodStatus } from '../ports/model/pod-status.js';
@@ -253,9 +254,9 @@ export class SimClusterNode {
     return new Kernel(this.machine(), this.state, data);
   }
 
-  stepped(now: Micros, input: unknown, output: Output<unknown>): void {
+  stepped({ now, wall }: Clocks, input: unknown, output: Output<unknown>): void {
     if (this.options.record === true) {
-      const step = { now, input, output: outputText(output) } as RecordedStep<KubeletEvent, KubeletOperations>;
+      const step = { now, wall, input, output: outputText(output) } as RecordedStep<KubeletEvent, KubeletOperations>;
       this.steps.push(clonePlain(step));
     }
     this.observe({ kind: 'step' });

@@ -13,6 +13,7 @@ import type { KubeletEvent, KubeletOperations, KubeletState } from '../domain/ag
 import { canonicalJson, hashText } from '../domain/kernel/canonical.js';
 import { Kernel, type KernelData } from '../domain/kernel/kernel.js';
 import { clonePlain } from '../domain/kernel/plain-clone.js';
+import type { Clocks } from '../domain/values/instant.js';
 import type { Micros } from '../ports/micros.js';
 import { ApiserverModel } from './apiserver/apiserver-model.js';
 import { SimApiserver, type SimApiserverState } from './apiserver/sim-apiserver.js';
@@ -60,7 +61,7 @@ export class SimCluster {
       start,
       hash: options.hash === true,
       ...(options.log === undefined ? {} : { log: options.log }),
-      observe: (name: string, now: Micros, input: unknown, output: Parameters<SimClusterNode['stepped']>[2]) => this.node(name).stepped(now, input, output),
+      observe: (name: string, clocks: Clocks, input: unknown, output: Parameters<SimClusterNode['stepped']>[2]) => this.node(name).stepped(clocks, input, output),
     };
     if (from === null) {
       this.server = this.newServer(start);

@@ -8,12 +8,16 @@ import { canonicalJson, hashText } from '../domain/kernel/canonical.js';
 import type { Kernel, KernelData, Output } from '../domain/kernel/kernel.js';
 import type { Command, LogLevel, Reply } from '../domain/kernel/machine.js';
 import { TimeHeap } from '../domain/kernel/time-heap.js';
+import { type Clocks, instantOf } from '../domain/values/instant.js';
+import type { Instant } from '../ports/instant.js';
 import type { Micros } from '../ports/micros.js';
 import type { Outcome } from '../ports/port-error.js';
 
 /** What a model of the outside may do: answer later, and make things happen. */
 export interface Outside<Event, Ops> {
   readonly now: Micros;
+  /** The node's wall clock. */
+  readonly wall: Instant;
   /** Answers a command after a time. The answer that comes first counts, a later one (of what was cancelled meanwhile) is dropped. */
   reply(command: Command<Ops>, after: Micros, outcome: Outcome<unknown>): void;
   /** Something happens to the node after a time. */
@@ -40,6 +44,8 @@ interface WorldNode<State, Event extends { readonly type: string }, Ops> {
   readonly model: NodeModel<Event, Ops>;
   /** Counts starts and stops of the agent: what was due for an earlier life is dropped. */
   life: number;
+  /** How far its wall clock is ahead of the world's time. */
+  wallOffset: Micros;
   /** False: the agent was killed and not started again; its surroundings go on. */
   running: boolean;
   wakeScheduled: Micros;
@@ -54,8 +60,8 @@ type Due<State, Event extends { readonly type: string }, Ops> =
   | { readonly kind: 'call'; readonly call: () => void };
 
 export interface WorldOptions {
-  /** Called with each step's node, time, input (null: a wake-up) and output, before the commands are performed: checkers, traces, records. */
-  readonly observe?: (node: string, now: Micros, input: unknown, output: Output<unknown>) => void;
+  /** Called with each step's node, times, input (null: a wake-up) and output, before the commands are performed: checkers, traces, records. */
+  readonly observe?: (node: string, clocks: Clocks, input: unknown, output: Output<unknown>) => void;
   /** Keep a hash over (time, node, commands): what two runs with one seed are compared by. It costs most of the speed. */
   readonly hash?: boolean;
   /** The first moment of the world, microseconds since the epoch. */
@@ -82,6 +88,7 @@ export interface WorldData<Event, Ops> {
     readonly name: string;
     readonly kernel: KernelData<Ops>;
     readonly life: number;
+    readonly wallOffset: Micros;
     readonly running: boolean;
     readonly wakeScheduled: Micros;
     readonly modelScheduled: Micros;
@@ -109,8 +116,8 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     world.now = data.now;
     world.digest = data.digest;
     world.stepsOfPastLives = data.stepsOfPastLives;
-    for (const { name, life, running, wakeScheduled, modelScheduled, kernel } of data.nodes) {
-      world.nodes.set(name, { name, life, running, wakeScheduled, modelScheduled, wakes: { at: 0, count: 0 }, ...revive(name, kernel) });
+    for (const { name, life, wallOffset, running, wakeScheduled, modelScheduled, kernel } of data.nodes) {
+      world.nodes.set(name, { name, life, wallOffset, running, wakeScheduled, modelScheduled, wakes: { at: 0, count: 0 }, ...revive(name, kernel) });
     }
     for (const { at, kind, node: name, life, input } of data.due) {
       const node = world.node(name);
@@ -125,15 +132,16 @@ export class World<State, Event extends { readonly type: string }, Ops> {
       assert(value.kind !== 'call', 'a world with calls to come can not be kept as data');
       return { at, kind: value.kind, node: value.node.name, life: value.life, input: value.kind === 'input' ? value.input : null };
     });
-    const nodes = [...this.nodes.values()].map(({ name, kernel, life, running, wakeScheduled, modelScheduled }) => {
-      return { name, kernel: kernel.data(), life, running, wakeScheduled, modelScheduled };
+    const nodes = [...this.nodes.values()].map(({ name, kernel, life, wallOffset, running, wakeScheduled, modelScheduled }) => {
+      return { name, kernel: kernel.data(), life, wallOffset, running, wakeScheduled, modelScheduled };
     });
     return { now: this.now, digest: this.digest, stepsOfPastLives: this.stepsOfPastLives, due, nodes };
   }
 
   add(name: string, kernel: Kernel<State, Event, Ops>, model: NodeModel<Event, Ops>): void {
     assert(!this.nodes.has(name), `the world has a node ${name} already`);
-    const node = { name, kernel, model, life: 0, running: true, wakeScheduled: Number.POSITIVE_INFINITY, modelScheduled: Number.POSITIVE_INFINITY, wakes: { at: 0, count: 0 } };
+    const never = Number.POSITIVE_INFINITY;
+    const node = { name, kernel, model, life: 0, wallOffset: 0, running: true, wakeScheduled: never, modelScheduled: never, wakes: { at: 0, count: 0 } };
     this.nodes.set(name, node);
     this.schedule(node);
   }
@@ -160,6 +168,16 @@ export class World<State, Event extends { readonly type: string }, Ops> {
   /** A node's model was changed from outside: something may happen sooner than was thought. */
   refresh(name: string): void {
     this.schedule(this.node(name));
+  }
+
+  /** A node's wall clock is set: forward by that, or back where it is negative. */
+  stepWall(name: string, by: Micros): void {
+    this.node(name).wallOffset += by;
+  }
+
+  /** What a node's wall clock shows. */
+  wallOf(name: string): Instant {
+    return this.wall(this.node(name));
   }
 
   isRunning(name: string): boolean {
@@ -250,12 +268,12 @@ export class World<State, Event extends { readonly type: string }, Ops> {
   private stepKernel(node: WorldNode<State, Event, Ops>, due: Exclude<Due<State, Event, Ops>, { kind: 'call' }>): void {
     if (due.kind === 'input') {
       if (isReply<Event, Ops>(due.input) && !node.kernel.inFlight.has(due.input.id)) return;
-      this.carryOut(node, due.input, node.kernel.deliver(due.input, this.now));
+      this.carryOut(node, due.input, node.kernel.deliver(due.input, this.now, this.wall(node)));
       return;
     }
     node.wakeScheduled = Number.POSITIVE_INFINITY;
     this.assertTimeGoesOn(node);
-    const output = node.kernel.wake(this.now);
+    const output = node.kernel.wake(this.now, this.wall(node));
     if (output !== null) this.carryOut(node, null, output);
   }
 
@@ -270,7 +288,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
   }
 
   private carryOut(node: WorldNode<State, Event, Ops>, input: Event | Reply<Ops> | null, output: Output<Ops>): void {
-    this.options.observe?.(node.name, this.now, input, output as Output<unknown>);
+    this.options.observe?.(node.name, { now: this.now, wall: this.wall(node) }, input, output as Output<unknown>);
     if (this.options.log !== undefined) for (const line of output.log) this.options.log(node.name, this.now, line.level, line.message);
     if (this.options.hash === true && (output.commands.length > 0 || output.cancelled.length > 0)) {
       this.digest = hashText(`${this.digest}${this.now}${node.name}${canonicalJson(output.commands)}${canonicalJson(output.cancelled)}`);
@@ -284,10 +302,15 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     }
   }
 
+  private wall({ wallOffset }: WorldNode<State, Event, Ops>): Instant {
+    return instantOf(this.now + wallOffset);
+  }
+
   private outside(node: WorldNode<State, Event, Ops>): Outside<Event, Ops> {
     const { life } = node;
     return {
       now: this.now,
+      wall: this.wall(node),
       reply: (command, after, outcome) => {
         if (!command.answered) return;
         const late = command.timeoutMicros !== null && after > command.timeoutMicros;

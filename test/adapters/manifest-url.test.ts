@@ -6,6 +6,7 @@ import { HttpManifestUrl } from '../../src/adapters/linux/manifest-url.js';
 import { Kernel, type Output } from '../../src/domain/kernel/kernel.js';
 import type { Reply } from '../../src/domain/kernel/machine.js';
 import { newStaticPods, type StaticPodSet, staticPodsMachine } from '../../src/domain/pod-sources/static-pods.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { Call } from '../../src/ports/operation.js';
 import type { ManifestOperations, ManifestResponse } from '../../src/ports/outbound/manifests.js';
 import { type Outcome, PortError, type PortFailure } from '../../src/ports/port-error.js';
@@ -102,15 +103,15 @@ function source(): { readonly answer: (outcome: Outcome<ManifestResponse>) => { 
     1,
   );
   let now = 0;
-  let asked: Output<ManifestOperations> | null = kernel.deliver({ type: 'start' }, now);
+  let asked: Output<ManifestOperations> | null = kernel.deliver({ type: 'start' }, now, instantOf(now));
   return {
     answer(outcome) {
       const [command] = asked?.commands ?? [];
       if (command === undefined) throw new Error('no request is in flight');
       const { id, op, address, slot } = command;
-      const { log } = kernel.deliver({ type: 'reply', id, op, address, slot, outcome } as Reply<ManifestOperations>, now);
+      const { log } = kernel.deliver({ type: 'reply', id, op, address, slot, outcome } as Reply<ManifestOperations>, now, instantOf(now));
       now = kernel.nextWakeAt() ?? now;
-      asked = kernel.wake(now);
+      asked = kernel.wake(now, instantOf(now));
       return {
         sets: sets.splice(0).map((set) => set.pods.map((each) => each.metadata.name)),
         log: log.map((line) => `${line.level} ${line.message}${line.fields.err === undefined ? '' : `: ${line.fields.err}`}`),

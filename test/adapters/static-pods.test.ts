@@ -9,6 +9,7 @@ import { openNativeLinux, serviceEnvironmentOf } from '../../src/adapters/native
 import { Shell } from '../../src/app/shell/shell.js';
 import { Kernel } from '../../src/domain/kernel/kernel.js';
 import { newStaticPods, type StaticPodsEvent, type StaticPodsState, staticPodsMachine } from '../../src/domain/pod-sources/static-pods.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { ManifestOperations } from '../../src/ports/outbound/manifests.js';
 
@@ -47,6 +48,7 @@ function node(test: Test): Node {
       return port[name](command.request, call);
     },
     now: () => Number((process.hrtime.bigint() - started) / 1000n),
+    wall: () => instantOf(Date.now() * 1_000),
     log: (level, message) => log.push(`${level} ${message}`),
     fatal: (error) => {
       throw error;

@@ -88,9 +88,9 @@ function recordedRun(path: string, provider: (typeof defaultImageSettings.creden
   const recorder = FlightRecorder.begin({ path, bytesMax: 100_000_000 }, { seed, settings, facts: fresh.agent.nodeFacts }, (why) => {
     throw new Error(why);
   });
-  for (const { now, input } of steps) {
-    const output = input === null ? kernel.wake(now) : kernel.deliver(input, now);
-    if (output !== null) recorder.record(now, input, output);
+  for (const { now, wall, input } of steps) {
+    const output = input === null ? kernel.wake(now, wall) : kernel.deliver(input, now, wall);
+    if (output !== null) recorder.record({ now, wall }, input, output);
   }
   recorder.close();
   for (const name of ['private', 'plugged', 'noded']) if (node.status(name)?.phase !== 'Running') throw new Error(`${name} does not run`);

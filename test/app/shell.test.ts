@@ -5,6 +5,7 @@ import t from 'tap';
 import { Shell } from '../../src/app/shell/shell.js';
 import { Kernel } from '../../src/domain/kernel/kernel.js';
 import type { Machine } from '../../src/domain/kernel/machine.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { Operation } from '../../src/ports/operation.js';
 
 interface Operations {
@@ -35,6 +36,7 @@ t.test('wake-ups that are due at once', async (t) => {
   const shell = new Shell<State, { readonly type: 'begin' }, Operations>(kernel, {
     perform: async () => null,
     now: () => Math.round(performance.now() * 1_000),
+    wall: () => instantOf(0),
     log: () => {},
     record: (_now, input) => {
       if (input === null && kernel.state.woken === crowd && answeredAtLast < 0) answeredAtLast = kernel.state.answered;
@@ -79,6 +81,7 @@ t.test('answers that are there at once, and lead to more', async (t) => {
   const shell = new Shell<State, { readonly type: 'begin' }, Operations>(kernel, {
     perform: async () => null,
     now: () => Math.round(performance.now() * 1_000),
+    wall: () => instantOf(0),
     log: () => {},
     fatal: (error) => {
       failure = error;

@@ -11,6 +11,7 @@ import { clientTemplate, servingTemplate } from '../../src/domain/certificates/c
 import { Kernel, type Output } from '../../src/domain/kernel/kernel.js';
 import type { Command } from '../../src/domain/kernel/machine.js';
 import { base64Encode } from '../../src/domain/values/base64.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { microsPerSecond as second } from '../../src/domain/values/time.js';
 import { utf8Encode } from '../../src/domain/values/utf8.js';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
@@ -53,7 +54,7 @@ class Outside {
   }
 
   feed(event: CertificateKeeperEvent): this {
-    this.carryOut(this.kernel.deliver(event, this.now));
+    this.carryOut(this.kernel.deliver(event, this.now, instantOf(this.now)));
     return this;
   }
 
@@ -62,7 +63,7 @@ class Outside {
     for (let steps = 0, at = this.kernel.nextWakeAt(); at !== null && at <= end; at = this.kernel.nextWakeAt()) {
       if (++steps > 10_000) throw new Error('it does not come to rest');
       this.now = Math.max(this.now, at);
-      const output = this.kernel.wake(this.now);
+      const output = this.kernel.wake(this.now, instantOf(this.now));
       if (output !== null) this.carryOut(output);
     }
     this.now = end;
@@ -134,7 +135,7 @@ class Outside {
   }
 
   private reply({ id, op, address, slot }: Asked, outcome: Outcome<unknown>): void {
-    this.carryOut(this.kernel.deliver({ type: 'reply', id, op, address, slot, outcome } as never, this.now));
+    this.carryOut(this.kernel.deliver({ type: 'reply', id, op, address, slot, outcome } as never, this.now, instantOf(this.now)));
   }
 }
 

@@ -4,6 +4,7 @@ import { Kernel, type Output } from '../../src/domain/kernel/kernel.js';
 import type { Reply } from '../../src/domain/kernel/machine.js';
 import type { FileSourceSettings } from '../../src/domain/pod-sources/file-source.js';
 import { newStaticPods, type StaticPodsEvent, type StaticPodsState, staticPodsMachine } from '../../src/domain/pod-sources/static-pods.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { Call, PortOf } from '../../src/ports/operation.js';
 import type { FileWatchEvent } from '../../src/ports/outbound/file-watch.js';
@@ -44,7 +45,7 @@ export class FileSourceRun {
     const end = this.now + seconds * 1_000_000;
     for (let next = this.kernel.nextWakeAt(); next !== null && next <= end; next = this.kernel.nextWakeAt()) {
       this.now = Math.max(this.now, next);
-      const output = this.kernel.wake(this.now);
+      const output = this.kernel.wake(this.now, instantOf(this.now));
       if (output !== null) await this.perform(output);
     }
     this.now = end;
@@ -58,7 +59,7 @@ export class FileSourceRun {
   }
 
   private async feed(input: StaticPodsEvent): Promise<this> {
-    await this.perform(this.kernel.deliver(input, this.now));
+    await this.perform(this.kernel.deliver(input, this.now, instantOf(this.now)));
     return this;
   }
 
@@ -72,7 +73,7 @@ export class FileSourceRun {
         this.asked.push(name === 'readFile' ? `readFile ${String((command.request as { path: string }).path.split('/').at(-1))}` : name);
         const outcome = await this.answer(name, command.request as { path: string });
         const { id, op, address, slot } = command;
-        outputs.push(this.kernel.deliver({ type: 'reply', id, op, address, slot, outcome } as Reply<ManifestOperations>, this.now));
+        outputs.push(this.kernel.deliver({ type: 'reply', id, op, address, slot, outcome } as Reply<ManifestOperations>, this.now, instantOf(this.now)));
       }
     }
   }

@@ -1,6 +1,7 @@
 // Runs one machine on its own: commands are answered by a function, time moves when the test says so.
 import { Kernel, type Output } from '../../src/domain/kernel/kernel.js';
 import type { Command, Machine, Reply } from '../../src/domain/kernel/machine.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { Micros } from '../../src/ports/micros.js';
 import type { Outcome, PortErrorKind } from '../../src/ports/port-error.js';
 
@@ -34,7 +35,7 @@ export class MachineRun<State, Event extends { readonly type: string }, Ops> {
   }
 
   feed(event: Event): this {
-    this.perform(this.kernel.deliver(event, this.now));
+    this.perform(this.kernel.deliver(event, this.now, instantOf(this.now)));
     return this;
   }
 
@@ -50,7 +51,7 @@ export class MachineRun<State, Event extends { readonly type: string }, Ops> {
     const end = this.now + micros;
     for (let next = this.kernel.nextWakeAt(); next !== null && next <= end; next = this.kernel.nextWakeAt()) {
       this.now = Math.max(this.now, next);
-      const output = this.kernel.wake(this.now);
+      const output = this.kernel.wake(this.now, instantOf(this.now));
       if (output !== null) this.perform(output);
     }
     this.now = end;
@@ -64,7 +65,7 @@ export class MachineRun<State, Event extends { readonly type: string }, Ops> {
 
   private deliver(command: Command<Ops>, outcome: Outcome<unknown>): this {
     const { id, op, address, slot } = command;
-    this.perform(this.kernel.deliver({ type: 'reply', id, op, address, slot, outcome } as Reply<Ops>, this.now));
+    this.perform(this.kernel.deliver({ type: 'reply', id, op, address, slot, outcome } as Reply<Ops>, this.now, instantOf(this.now)));
     return this;
   }
 

@@ -17,6 +17,7 @@ import {
 } from '../../src/domain/api-cache/reflector.js';
 import { Kernel, type Output } from '../../src/domain/kernel/kernel.js';
 import type { Command, Reply, Turn } from '../../src/domain/kernel/machine.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
 import type { ApiWatchEvent } from '../../src/ports/outbound/apiserver.js';
 import type { PortErrorKind } from '../../src/ports/port-error.js';
@@ -57,7 +58,7 @@ class Run {
   }
 
   give(event: Event): this {
-    return this.take(this.kernel.deliver(event, this.now));
+    return this.take(this.kernel.deliver(event, this.now, instantOf(this.now)));
   }
 
   /** What is in flight, in a few words, e.g. `list 0` or `watch 12`. */
@@ -97,7 +98,7 @@ class Run {
     if (at === null) throw new Error('nothing is due');
     const seconds = (at - this.now) / 1_000_000;
     this.now = at;
-    const output = this.kernel.wake(this.now);
+    const output = this.kernel.wake(this.now, instantOf(this.now));
     if (output !== null) this.take(output);
     return seconds;
   }
@@ -115,7 +116,7 @@ class Run {
     const command = this.asked.shift();
     if (command === undefined) throw new Error('nothing is in flight');
     const { id, op, address, slot } = command;
-    return this.take(this.kernel.deliver({ type: 'reply', id, op, address, slot, outcome } as Reply<ReflectorOperations>, this.now));
+    return this.take(this.kernel.deliver({ type: 'reply', id, op, address, slot, outcome } as Reply<ReflectorOperations>, this.now, instantOf(this.now)));
   }
 
   private take(output: Output<ReflectorOperations>): this {

@@ -19,7 +19,9 @@ t.test('a node without an apiserver says so', async (t) => {
   const outcomes: unknown[] = [];
   const request = { resource: pods, namespace: null, name: 'a', client: 'main', resourceVersion: null } as const;
   const command = { id: 1, op: 'apiReader.get', address: { machine: 'x', key: '' }, slot: 's', request, timeoutMicros: null, answered: true } as Command<KubeletOperations>;
-  cluster.node().model.perform(command, { now: cluster.now, reply: (_command, _after, outcome) => outcomes.push(outcome), event: () => {} });
+  cluster
+    .node()
+    .model.perform(command, { now: cluster.now, wall: cluster.world.wallOf(cluster.node().name), reply: (_command, _after, outcome) => outcomes.push(outcome), event: () => {} });
   t.match(outcomes, [{ ok: false, error: { kind: 'failed-precondition', operation: 'apiReader.get' } }]);
   t.throws(() => cluster.apiserver, /the world has no apiserver/);
 });

@@ -1,7 +1,10 @@
 // The daemon's clock: the wall clock's time, carried on by the monotonic clock, since a machine's time must never go back.
 // When the wall clock jumps ahead (it was set, or the host slept) this one follows; when it is set back, this one goes on and says so.
 // Invariant: no answer is smaller than the one before.
+
+import { instantOf } from '../../domain/values/instant.js';
 import { microsPerMillisecond, microsPerSecond } from '../../domain/values/time.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 
 /** Less than this between the clocks is slewing and rounding, not a jump. */
@@ -34,11 +37,11 @@ export class WallAnchoredClock {
     private readonly report: (step: ClockStep) => void,
     private readonly sources: ClockSources = hostClockSources,
   ) {
-    this.offset = this.wall() - this.monotonic();
+    this.offset = this.wallMicros() - this.monotonic();
   }
 
   now(): Micros {
-    const ahead = this.wall() - (this.monotonic() + this.offset);
+    const ahead = this.wallMicros() - (this.monotonic() + this.offset);
     if (ahead > clockJumpMin) {
       this.offset += ahead;
       this.reportedBehind = 0;
@@ -55,7 +58,12 @@ export class WallAnchoredClock {
     return this.last;
   }
 
-  private wall(): Micros {
+  /** What the host's wall clock shows, whatever it was set to. */
+  wall(): Instant {
+    return instantOf(this.wallMicros());
+  }
+
+  private wallMicros(): Micros {
     return Math.round(this.sources.wallMillis() * microsPerMillisecond);
   }
 

@@ -20,6 +20,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { Logger } from '../../ports/outbound/logger.js';
 import { reportedVersion } from '../cli/version.js';
+import type { Clock } from '../clock.js';
 import { nodeConfigOf, serverAnswers, stateOf, tryKubeconfig, writeKubeconfig } from './bootstrap.js';
 import { CertificateKeeping } from './certificate-keeping.js';
 import { ClientMeasuring } from './client-measuring.js';
@@ -41,7 +42,7 @@ export interface ApiAccessOptions {
   /** Where certificates are kept. */
   readonly certificateDirectory: string;
   readonly logger: Logger;
-  readonly clock: { now(): Micros };
+  readonly clock: Clock;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly trace: TraceRequest | null;
   /** Takes what the agent's watches see. */

@@ -11,10 +11,10 @@ import {
   newCertificateKeeper,
 } from '../../domain/certificates/certificate-keeper-state.js';
 import { Kernel } from '../../domain/kernel/kernel.js';
-import type { Micros } from '../../ports/micros.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { CertificateTemplate } from '../../ports/outbound/certificates.js';
 import type { Logger } from '../../ports/outbound/logger.js';
+import type { Clock } from '../clock.js';
 import { Shell } from '../shell/shell.js';
 
 export interface CertificateKeepingOptions extends CertificateKeeperSettings {
@@ -22,7 +22,7 @@ export interface CertificateKeepingOptions extends CertificateKeeperSettings {
   readonly store: FileCertificateStore;
   readonly keptKeyPath: string;
   readonly logger: Logger;
-  readonly clock: { now(): Micros };
+  readonly clock: Clock;
   /** Who asks for the certificate; asked anew for each request. */
   clients(): Pick<ApiClients, 'reader' | 'writer'>;
   /** A pair was put in use. */
@@ -58,6 +58,7 @@ export class CertificateKeeping {
         return (adapter[operation] as (request: unknown, call: unknown) => Promise<unknown>).call(adapter, command.request, call);
       },
       now: () => clock.now(),
+      wall: () => clock.wall(),
       log: (level, message, fields) => logger.log(level, message, fields),
       fatal: (error) => options.fatal(error),
     });

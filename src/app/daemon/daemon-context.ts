@@ -2,7 +2,7 @@
 import type { NativeLinux } from '../../adapters/native-linux/index.js';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { Logger } from '../../ports/outbound/logger.js';
-import type { Clock } from '../tokens.js';
+import type { Clock } from '../clock.js';
 import type { DaemonProfile } from './daemon-profile.js';
 
 export interface DaemonContext {

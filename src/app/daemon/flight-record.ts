@@ -2,8 +2,8 @@
 // It holds pod specs as they came in, so the file is for its owner alone; secrets that it comes across are masked (secret-masks.ts).
 // See domain/kernel/flight-recorder.ts for what a replay is.
 //
-//   {"kubeletTs":1,"seed":7,"settings":{...},"facts":{...}}
-//   {"now":1800000000000000,"input":{"type":"start"},"output":"{...}"}
+//   {"kubeletTs":2,"seed":7,"settings":{...},"facts":{...}}
+//   {"now":86400000000,"wall":1800000000000000,"input":{"type":"start"},"output":"{...}"}
 //
 // Invariants: each line is written before the step's commands are carried out, so a crash leaves the step that led to it; the file stays
 // within its bound: at the bound the record ends with a line that says so, and the agent goes on.
@@ -13,11 +13,11 @@ import type { NodeFacts } from '../../domain/containers/node-facts.js';
 import { canonicalJson, parseCanonicalJson } from '../../domain/kernel/canonical.js';
 import { type Divergence, outputText, type RecordedStep, replay } from '../../domain/kernel/flight-recorder.js';
 import type { Output } from '../../domain/kernel/kernel.js';
-import type { Micros } from '../../ports/micros.js';
+import type { Clocks } from '../../domain/values/instant.js';
 import type { FlightRecordSettings } from './daemon-profile.js';
 import { SecretMasks } from './secret-masks.js';
 
-const formatVersion = 1;
+const formatVersion = 2;
 const endLine = '{"end":"the record has reached its size limit"}\n';
 
 /** What an agent is made of, besides its inputs. */
@@ -53,11 +53,11 @@ export class FlightRecorder {
   }
 
   /** `input` is null for a wake-up. Never throws. */
-  record(now: Micros, input: unknown, output: Output<KubeletOperations>): void {
+  record({ now, wall }: Clocks, input: unknown, output: Output<KubeletOperations>): void {
     if (this.ended) return;
     this.write(() => {
       const masked = this.masks.input(input);
-      return canonicalJson({ now, input: masked, output: outputText({ ...output, commands: this.masks.commands(output.commands) }) });
+      return canonicalJson({ now, wall, input: masked, output: outputText({ ...output, commands: this.masks.commands(output.commands) }) });
     });
   }
 

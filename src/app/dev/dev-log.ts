@@ -2,7 +2,7 @@
 // only when asked for.
 import { PinoLogger, redactedText, standardErrorDestination } from '../../adapters/logging/index.js';
 import type { LogFields, Logger, LogLevel } from '../../ports/outbound/logger.js';
-import type { Clock } from '../tokens.js';
+import type { Clock } from '../clock.js';
 
 /** Events of each pod that say the same about the whole demonstration. */
 const onceReasons: ReadonlySet<string> = new Set(['MissingClusterDNS']);

@@ -8,6 +8,8 @@
 import { turnIsSpent } from '../../adapters/time/index.js';
 import type { Kernel, Output } from '../../domain/kernel/kernel.js';
 import type { Command, LogFields, LogLevel, Reply } from '../../domain/kernel/machine.js';
+import type { Clocks } from '../../domain/values/instant.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Call } from '../../ports/operation.js';
 import { PortError, type PortFailure } from '../../ports/port-error.js';
@@ -15,10 +17,12 @@ import { PortError, type PortFailure } from '../../ports/port-error.js';
 export interface ShellOutside<Ops> {
   /** Hands a command to its port. Rejects with PortError. */
   perform(command: Command<Ops>, call: Call): PromiseLike<unknown>;
+  /** Never less than before. */
   now(): Micros;
+  wall(): Instant;
   log(level: LogLevel, message: string, fields: LogFields): void;
   /** Called with each step before its commands are performed; null input: a wake-up. */
-  record?(now: Micros, input: unknown, output: Output<Ops>): void;
+  record?(clocks: Clocks, input: unknown, output: Output<Ops>): void;
   /** A programmer error: nothing runs afterwards. */
   fatal(error: unknown): void;
 }
@@ -80,8 +84,8 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
     this.running = true;
     try {
       for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
-        const now = this.outside.now();
-        this.carryOut(now, next, this.kernel.deliver(next, now));
+        const clocks = this.clocks();
+        this.carryOut(clocks, next, this.kernel.deliver(next, clocks.now, clocks.wall));
         if (this.queue.length > 0 && turnIsSpent()) {
           this.resumeNextTurn();
           break;
@@ -111,10 +115,10 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
     if (this.stopped) return;
     try {
       for (let n = 0; n < wakesPerTurn; n++) {
-        const now = this.outside.now();
-        const output = this.kernel.wake(now);
+        const clocks = this.clocks();
+        const output = this.kernel.wake(clocks.now, clocks.wall);
         if (output === null) break;
-        this.carryOut(now, null, output);
+        this.carryOut(clocks, null, output);
         if (turnIsSpent()) break;
       }
     } catch (error) {
@@ -135,8 +139,12 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
     this.timer = setTimeout(() => this.wake(), millis);
   }
 
-  private carryOut(now: Micros, input: unknown, output: Output<Ops>): void {
-    this.outside.record?.(now, input, output);
+  private clocks(): Clocks {
+    return { now: this.outside.now(), wall: this.outside.wall() };
+  }
+
+  private carryOut(clocks: Clocks, input: unknown, output: Output<Ops>): void {
+    this.outside.record?.(clocks, input, output);
     for (const line of output.log) this.outside.log(line.level, line.message, line.fields);
     for (const command of output.commands) this.perform(command);
     for (const id of output.cancelled) this.calls.get(id)?.abort(new Error('cancelled'));

@@ -4,6 +4,7 @@
 // The agent says what happens with `events.record`, whoever it is said to: the turn that it is stepped with hands each event on to the log as
 // ever, and to the recorder of this cluster. So no part of the agent knows of the API, and the order of events is that of the steps.
 
+import type { Instant } from '../../ports/instant.js';
 import type { Node } from '../../ports/model/node.js';
 import type { ObjectReference } from '../../ports/model/object-meta.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
@@ -147,6 +148,10 @@ class RecordingTurn implements Turn<AgentOperations> {
 
   get now(): number {
     return this.turn.now;
+  }
+
+  get wall(): Instant {
+    return this.turn.wall;
   }
 
   ask<Name extends keyof AgentOperations>(op: Name, address: Address, slot: string, request: CommandFor<AgentOperations, Name>['request'], timeoutMicros?: number | null): void {

@@ -1,6 +1,7 @@
 // The flight recorder's format and its offline replay: what went into a kernel, when, and which commands came out.
 // A record is a header and one entry a step; fed to a fresh kernel with the same seed and start, it must give the same commands.
 // The recorder is off by default: entries hold pod specs as they came in, environment values included.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import { canonicalJson } from './canonical.js';
 import type { Input, Output } from './kernel.js';
@@ -9,6 +10,7 @@ import type { Machine, Reply } from './machine.js';
 
 export interface RecordedStep<Event, Ops> {
   readonly now: Micros;
+  readonly wall: Instant;
   /** A wake-up stands as `null`: which address is due follows from the state. */
   readonly input: Event | Reply<Ops> | null;
   /** The commands and cancellations of the step in canonical JSON, or their digest where the record was made small. */
@@ -37,7 +39,7 @@ export function replay<State, Event extends { readonly type: string }, Ops>(
   const kernel = new Kernel<State, Event, Ops>(machine, initial, seed);
   let n = 0;
   for (const recorded of steps) {
-    const output = recorded.input === null ? kernel.wake(recorded.now) : kernel.deliver(recorded.input, recorded.now);
+    const output = recorded.input === null ? kernel.wake(recorded.now, recorded.wall) : kernel.deliver(recorded.input, recorded.now, recorded.wall);
     const replayed = output === null ? 'no wake-up was due' : outputText(output);
     if (replayed !== recorded.output) return { steps: n, divergence: { step: n, now: recorded.now, recorded: recorded.output, replayed } };
     n++;

@@ -4,13 +4,15 @@
 //
 // Invariants: one command in flight per address and slot; each answered command is answered once; a wake-up that was replaced or
 // withdrawn is never delivered; the same seed and the same inputs at the same times give the same outputs.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
+import { instantOf } from '../values/instant.js';
 import { assert } from './assert.js';
 import type { Address, Command, CommandFor, LogFields, LogLevel, Machine, Reply, Turn, Wake } from './machine.js';
 import { draw, streamOf } from './random.js';
 import { WakeQueue } from './wake-queue.js';
 
-/** What a shell feeds to the kernel, as plain data: this, with its time, is what the flight recorder writes. */
+/** What a shell feeds to the kernel, as plain data: this, with its two times, is what the flight recorder writes. */
 export type Input<Event, Ops> = Event | Reply<Ops> | Wake;
 
 export interface LogLine {
@@ -68,15 +70,15 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
   }
 
   /** Runs one step with an event or a reply. A reply to a command that is not in flight is a failed assertion. */
-  deliver(input: Event | Reply<Ops>, now: Micros): Output<Ops> {
+  deliver(input: Event | Reply<Ops>, now: Micros, wall: Instant): Output<Ops> {
     if (input.type === 'reply') this.settle(input as Reply<Ops>);
-    return this.step(input, now);
+    return this.step(input, now, wall);
   }
 
   /** Runs the step of the earliest wake-up that is due, or returns null when none is. */
-  wake(now: Micros): Output<Ops> | null {
+  wake(now: Micros, wall: Instant): Output<Ops> | null {
     const due = this.wakes.takeDue(now);
-    return due === null ? null : this.step({ type: 'wake', address: addressOfText(due) }, now);
+    return due === null ? null : this.step({ type: 'wake', address: addressOfText(due) }, now, wall);
   }
 
   nextWakeAt(): Micros | null {
@@ -88,11 +90,11 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
     return this.pending;
   }
 
-  private step(input: Input<Event, Ops>, now: Micros): Output<Ops> {
+  private step(input: Input<Event, Ops>, now: Micros, wall: Instant): Output<Ops> {
     assert(now >= this.lastNow, 'time went back to', now);
     this.lastNow = now;
     this.steps++;
-    const output = this.turn.begin(now);
+    const output = this.turn.begin(now, wall);
     this.machine.step(this.state, input, this.turn);
     return output;
   }
@@ -107,6 +109,7 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
 
 class KernelTurn<Ops> implements Turn<Ops> {
   now: Micros = 0;
+  wall: Instant = instantOf(0);
   private output: OutputDraft<Ops> = { commands: none, cancelled: none, log: none };
   private readonly slots = new Map<string, number>();
   private readonly draws = new Map<string, Map<string, number>>();
@@ -128,8 +131,9 @@ class KernelTurn<Ops> implements Turn<Ops> {
     return { seed: this.seed, draws: this.draws, nextId: this.nextId };
   }
 
-  begin(now: Micros): Output<Ops> {
+  begin(now: Micros, wall: Instant): Output<Ops> {
     this.now = now;
+    this.wall = wall;
     this.output = { commands: none, cancelled: none, log: none };
     return this.output;
   }

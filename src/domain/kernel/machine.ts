@@ -5,6 +5,7 @@
 // seed always give the same commands. The state belongs to the shell that runs the machine: a step may change it in place (that
 // is what makes a million steps a second cheap), nobody else does. It is data throughout (objects, arrays, Maps, Sets, bigints),
 // so that it can be cloned, hashed and written down.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Operation } from '../../ports/operation.js';
 import type { Outcome } from '../../ports/port-error.js';
@@ -51,7 +52,10 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 /** What a machine has during one step: the time, chance, and the ways to want something. */
 export interface Turn<Ops> {
+  /** For intervals: never goes back, is never set. */
   readonly now: Micros;
+  /** For stamps that others read or wrote: may have been set forward or back since the last step. */
+  readonly wall: Instant;
   /** Sends a command whose answer comes back to `address` and `slot`. Asking while that slot is in flight is a failed assertion. */
   ask<Name extends keyof Ops>(op: Name, address: Address, slot: string, request: CommandFor<Ops, Name>['request'], timeoutMicros?: Micros | null): void;
   /** Sends a command that nobody waits for. */

@@ -192,8 +192,8 @@ export const plantedBugs: readonly PlantedBug[] = [
       cluster.run(20 * second);
       const kernel = cluster.world.kernel(node.name);
       node.kill();
-      const outside = { now: cluster.now, reply: () => {}, event: () => {} };
-      for (const command of kernel.deliver({ type: 'runtimeChanged', uids: ['a'] }, cluster.now).commands) node.model.perform(command, outside);
+      const outside = { now: cluster.now, wall: cluster.world.wallOf(node.name), reply: () => {}, event: () => {} };
+      for (const command of kernel.deliver({ type: 'runtimeChanged', uids: ['a'] }, cluster.now, outside.wall).commands) node.model.perform(command, outside);
     },
   },
 ];

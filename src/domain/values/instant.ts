@@ -1,0 +1,60 @@
+// What can be done with moments of the wall clock. All that mixes the two clocks is here.
+// Invariant: nothing that is decided by an elapsed time comes from two `Instant`s alone, since the wall clock may be set between them;
+// `momentOf` bounds what a stamp says by what the agent itself has seen.
+import type { Instant } from '../../ports/instant.js';
+import type { Micros } from '../../ports/micros.js';
+
+/** Both clocks at one moment. */
+export interface Clocks {
+  readonly now: Micros;
+  readonly wall: Instant;
+}
+
+/** @param micros since the Unix epoch, an integer */
+export function instantOf(micros: number): Instant {
+  return micros as unknown as Instant;
+}
+
+/** Microseconds since the Unix epoch. */
+export function epochMicros(instant: Instant): number {
+  return instant as unknown as number;
+}
+
+/** `by` may be negative. */
+export function instantAfter(instant: Instant, by: Micros): Instant {
+  return instantOf(epochMicros(instant) + by);
+}
+
+/** From one stamp to another of the same writer; negative when `to` is the earlier one. */
+export function microsBetween(from: Instant, to: Instant): Micros {
+  return epochMicros(to) - epochMicros(from);
+}
+
+/** For sorting, the earlier one first. */
+export function compareInstants(a: Instant, b: Instant): number {
+  return epochMicros(a) - epochMicros(b);
+}
+
+/** How far the wall clock is ahead of the other one: it changes when the wall clock is set, or when the host slept. */
+export function wallOffset({ now, wall }: Clocks): Micros {
+  return epochMicros(wall) - now;
+}
+
+/** The moment at which something happened that carries a stamp: by the stamp, but within what is known of it without the wall clock. */
+export function momentOf(stamp: Instant, clocks: Clocks, notBefore: Micros, notAfter: Micros = clocks.now): Micros {
+  const byStamp = clocks.now - microsBetween(stamp, clocks.wall);
+  return Math.max(notBefore, Math.min(byStamp, notAfter));
+}
+
+/** When the wall clock will show that, if it isn't set until then. */
+export function momentAhead(stamp: Instant, clocks: Clocks): Micros {
+  return clocks.now + microsBetween(clocks.wall, stamp);
+}
+
+/**
+ * How much time has passed in the world since then: a host that slept has its wall clock ahead by that, while the other clock stood still. For what
+ * others let expire (tokens, leases): it is never too little, but too much when the wall clock was set forward.
+ */
+export function elapsedOutside(since: Clocks, clocks: Clocks): Micros {
+  return Math.max(clocks.now - since.now, microsBetween(since.wall, clocks.wall));
+}
