@@ -1,0 +1,31 @@
+// What all flows share: a name, what is done, and short ways to write objects.
+import type { Test } from 'tap';
+import { busybox, type PeerStand } from './peer-stand.js';
+
+export interface Flow {
+  readonly name: string;
+  /** @param t its assertions; @param stand with a node that is ready and that others may use, too */
+  run(t: Test, stand: PeerStand): Promise<void>;
+}
+
+/** A container that ends at once when it is asked to. */
+export function shell(script: string, more: object = {}): object {
+  return { name: 'main', image: busybox, command: ['sh', '-c', `trap 'exit 0' TERM\n${script}`], ...more };
+}
+
+/** Runs until it is ended. */
+export const waiting = 'while :; do sleep 0.1; done';
+
+/** Template of a controller's pods. */
+export function template(app: string, containers: readonly object[], spec: object = {}): object {
+  return { metadata: { labels: { app } }, spec: { terminationGracePeriodSeconds: 2, containers, ...spec } };
+}
+
+export function pod(name: string, containers: readonly object[], spec: object = {}, metadata: object = {}): object {
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'default', ...metadata }, spec: { terminationGracePeriodSeconds: 2, containers, ...spec } };
+}
+
+/** Runs flows side by side: most of their time they wait for controllers. */
+export async function allOf(t: Test, stand: PeerStand, flows: readonly Flow[]): Promise<void> {
+  await Promise.all(flows.map(({ name, run }) => t.test(name, (t) => run(t, stand))));
+}
