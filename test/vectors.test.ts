@@ -7,13 +7,6 @@ import { type AreaResult, areasOf, hasDriver, runArea } from './vectors/runner.j
 const directory = fileURLToPath(new URL('../../test/vectors/dev/', import.meta.url));
 const exclusions = readJson('../../test/vectors/exclusions.json') as Record<string, string>;
 
-/** Areas whose rule is implemented: taking a driver away is a failure, not a skip. */
-const required = [
-  ...['quantity', 'static-pod-decode', 'pod-merge', 'pod-workers', 'pleg-events', 'pod-actions', 'pod-phase', 'pod-status', 'names-and-paths', 'kill-grace'],
-  ...['backoff', 'crash-backoff', 'kubelet-config', 'flags'],
-  ...['image-pull-decision', 'secret-configmap-payload', 'atomic-writer', 'subpath', 'csi-target-paths', 'volume-dirs'],
-];
-
 function readJson(relative: string): unknown {
   return JSON.parse(readFileSync(new URL(relative, import.meta.url), 'utf8'));
 }
@@ -22,12 +15,13 @@ function shown(result: AreaResult): string[] {
   return result.failures.slice(0, 5).map(({ id, text }) => `${id}: ${text}`);
 }
 
-t.test('each required area has cases and a driver', async (t) => {
+t.test('each area has cases and a driver', async (t) => {
   const areas = areasOf(directory);
-  for (const area of required) t.ok(areas.includes(area) && hasDriver(area), area);
+  t.ok(areas.length >= 58, 'no area is missing');
+  for (const area of areas) t.ok(hasDriver(area), area);
 });
 
-for (const area of areasOf(directory).filter(hasDriver)) {
+for (const area of areasOf(directory)) {
   t.test(area, async (t) => {
     const options = { directory, areas: [area], exclusions };
     const result = await runArea(area, { ...options, selfCheck: false });

@@ -59,7 +59,7 @@ const words: readonly (readonly [readonly string[], Record<string, unknown> | st
   [['--register-with-taints=a=b=c:NoSchedule'], 'invalid argument "a=b=c:NoSchedule" for "--register-with-taints" flag: invalid taint spec: a=b=c:NoSchedule'],
   [['--register-with-taints=a:b:c'], 'invalid argument "a:b:c" for "--register-with-taints" flag: invalid taint spec: a:b:c'],
   [['--register-with-taints=a'], 'invalid argument "a" for "--register-with-taints" flag: invalid taint spec: a'],
-  [['--reserved-memory=0:memory=x'], 'invalid argument "0:memory=x" for "--reserved-memory" flag: failed to parse the quantity, expected quantity, got x'],
+  [['--reserved-memory=0:memory=x'], 'invalid argument "0:memory=x" for "--reserved-memory" flag: failed to parse the quantity: x'],
   [['--reserved-memory=0:memory'], 'invalid argument "0:memory" for "--reserved-memory" flag: the reserved limit has incorrect value, expected type=quantity, got memory'],
   [['--vmodule=a=-1'], `invalid argument "a=-1" for "--vmodule" flag: parsing verbosity in "a=-1": strconv.ParseUint: parsing "-1": invalid syntax`],
 ];

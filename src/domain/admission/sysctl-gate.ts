@@ -61,7 +61,7 @@ export function parseSysctlAllowlist(patterns: readonly string[]): GoParse<Sysct
     const name = normalSysctlName(text);
     const stem = name.endsWith('*') ? name.slice(0, -1) : name;
     const namespace = namespaceOf(stem);
-    if (namespace === null) return { ok: false, error: `the sysctls ${goQuote(name)} are not known to be namespaced` };
+    if (namespace === null) return { ok: false, error: `the sysctls ${goQuote(stem)} are not known to be namespaced` };
     (name.endsWith('*') ? prefixes : exact).set(stem, namespace);
   }
   return { ok: true, value: { exact, prefixes } };

@@ -19,6 +19,7 @@ import { withKnownEnds } from '../status/known-ends.js';
 import { isTerminalPhase } from '../status/phase.js';
 import type { PodCgroupReading } from '../status/pod-level-resources.js';
 import { apiPodStatus } from '../status/pod-status.js';
+import { withoutStaleStarted } from '../status/stale-started.js';
 import { applyStatusChange, illegalTransition, type StatusChange } from '../status/status-manager.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
@@ -52,7 +53,7 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
   const previous = cached ?? pod.status ?? {};
   const computed = apiPodStatus({
     pod,
-    cachedStatus: cached === null || !state.allocation.resized.has(uid) ? cached : withoutMemoryRequest(cached),
+    cachedStatus: previousStatus(context, uid, previous, runtime),
     runtime: withActuatedMemory(withKnownAddresses(withKnownEnds(runtime, previous), previous), actuatedOf(state, uid)),
     runtimeType: state.readiness.name,
     runtimeSupportsRecursiveReadOnly: state.readiness.handlers.some(({ name, recursiveReadOnlyMounts }) => name === '' && recursiveReadOnlyMounts),
@@ -68,6 +69,14 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
   const status = keepingEnd(cached, computed);
   if (status.reason === deadlineExceeded.reason && status.phase === 'Failed') context.event(pod, null, 'Normal', deadlineExceeded.reason, deadlineExceeded.message);
   return status;
+}
+
+/** What the new status is computed from, or null: the pod's own status. */
+function previousStatus({ state }: AgentContext, uid: string, previous: PodStatus, runtime: PodRuntimeStatus): PodStatus | null {
+  const cached = state.statuses.get(uid)?.status ?? null;
+  const known = withoutStaleStarted(previous, runtime);
+  if (cached === null) return known === previous ? null : known;
+  return state.allocation.resized.has(uid) ? withoutMemoryRequest(known) : known;
 }
 
 function resizeOf(state: AgentState, uid: string) {

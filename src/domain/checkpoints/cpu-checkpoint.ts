@@ -26,7 +26,7 @@ export function writeCpuCheckpoint(checkpoint: CpuCheckpoint): CheckpointText {
     ['policyName', jsonText(policyName)],
     ['defaultCpuSet', jsonText(defaultCpuSet)],
     ['entries', entries === null || entries.size === 0 ? null : jsonMap(entries, (containers) => jsonMap(containers, jsonText))],
-    ['podEntries', podEntries === null || podEntries.size === 0 ? null : jsonMap(podEntries, (cpus) => jsonRecord([['cpuSet', jsonText(cpus)]]))],
+    ['podEntries', podEntries === null || podEntries.size === 0 ? null : jsonMap(podEntries, (cpus) => jsonRecord([['cpuSet', cpus === '' ? null : jsonText(cpus)]]))],
     ['checksum', String(checksum)],
   ]);
   return { content, checksum, checksumInput };

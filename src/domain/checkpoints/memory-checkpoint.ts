@@ -86,10 +86,18 @@ const tableFields = [
   ['Free', 'free'],
 ] as const;
 
+/** Go's largest uint64 isn't a double: read from a file, it is rounded up to the first number beyond. */
+const uint64Max = 18_446_744_073_709_551_615n;
+
+function uint64Text(value: number): string {
+  const exact = BigInt(value);
+  return String(exact > uint64Max ? uint64Max : exact);
+}
+
 function nodeJson(node: NumaNodeEntry): string {
   return jsonRecord([
     ['numberOfAssignments', String(node.numberOfAssignments)],
-    ['memoryMap', jsonMap(node.memoryMap, (table) => jsonRecord(tableFields.map(([, name]) => [name, String(table[name])])))],
+    ['memoryMap', jsonMap(node.memoryMap, (table) => jsonRecord(tableFields.map(([, name]) => [name, uint64Text(table[name])])))],
     ['cells', jsonList(node.cells, String)],
   ]);
 }
@@ -98,7 +106,7 @@ function blockJson(block: MemoryBlockEntry): string {
   return jsonRecord([
     ['numaAffinity', jsonList(block.numaAffinity, String)],
     ['type', jsonText(block.type)],
-    ['size', String(block.size)],
+    ['size', uint64Text(block.size)],
   ]);
 }
 
@@ -133,7 +141,7 @@ function memoryPicture({ policyName, machineState, entries }: MemoryCheckpoint):
 }
 
 function nodePicture(node: NumaNodeEntry): string {
-  const table = (item: MemoryTable): string => `<*>${pictureRecord(tableFields.map(([picture, name]) => [picture, 'uint64', String(item[name])]))}`;
+  const table = (item: MemoryTable): string => `<*>${pictureRecord(tableFields.map(([picture, name]) => [picture, 'uint64', uint64Text(item[name])]))}`;
   return `<*>${pictureRecord([
     ['NumberOfAssignments', 'int', String(node.numberOfAssignments)],
     ['MemoryMap', 'map[v1.ResourceName]*state.MemoryTable', pictureMap(node.memoryMap, table)],
@@ -145,6 +153,6 @@ function blockPicture(block: MemoryBlockEntry): string {
   return pictureRecord([
     ['NUMAAffinity', '[]int', pictureList(block.numaAffinity, String)],
     ['Type', 'v1.ResourceName', block.type],
-    ['Size', 'uint64', String(block.size)],
+    ['Size', 'uint64', uint64Text(block.size)],
   ]);
 }

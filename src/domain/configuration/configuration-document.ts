@@ -24,7 +24,7 @@ export function readMainDocument(file: ConfigurationFile): MainDocument {
   if (!file.ok) return { ok: false, error: `failed to read kubelet config file ${goQuote(file.path)}, error: ${file.error}` };
   if (file.text === '') return { ok: false, error: `kubelet config file ${goQuote(file.path)} was empty` };
   const { parsed } = file;
-  if (!parsed.ok) return { ok: false, error: `failed to decode: ${syntaxError(parsed)}` };
+  if (!parsed.ok) return { ok: false, error: `failed to decode: ${syntaxError(parsed, file.text)}` };
   const identity = identityOf(parsed.value, file.text);
   if (!identity.ok) return { ok: false, error: `failed to decode: ${identity.error}` };
   const { apiVersion, kind } = identity;
@@ -49,7 +49,7 @@ export function readDropIn(file: ConfigurationFile): DropInDocument {
   if (!file.ok) return refuse(`failed to read kubelet config file ${goQuote(file.path)}, error: ${file.error}`);
   if (file.text === '') return refuse(`kubelet config file ${goQuote(file.path)} was empty`);
   const { parsed } = file;
-  if (!parsed.ok) return refuse(syntaxError(parsed));
+  if (!parsed.ok) return refuse(syntaxError(parsed, file.text));
   const identity = kindAndVersion(parsed.value, findExactly);
   if (!identity.ok) return refuse(identity.error);
   if (identity.kind === '') return refuse(missing('Kind', file.text));
@@ -68,7 +68,9 @@ export function readMergedDocument(document: ParsedValue): DraftResult {
   return readDraft(document);
 }
 
-function syntaxError(parsed: ParsedText & { readonly ok: false }): string {
+function syntaxError(parsed: ParsedText & { readonly ok: false }, text: string): string {
+  // Text that begins with a brace is read as JSON, whose kind is looked for first.
+  if (/^\s*\{/.test(text)) return `couldn't get version/kind; json parse error: ${parsed.line > 0 ? `line ${parsed.line}: ` : ''}${parsed.message}`;
   return parsed.line > 0 ? `error converting YAML to JSON: yaml: line ${parsed.line}: ${parsed.message}` : parsed.message;
 }
 

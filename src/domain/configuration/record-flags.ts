@@ -86,7 +86,7 @@ function parseReservation(spec: string): GoParse<MemoryReservation> {
     const [name, amount] = pair as [string, string];
     if (!isMemoryType(name)) return bad(`memory type conversion error, unknown type: ${goQuote(name)}`);
     const quantity = parseQuantity(amount);
-    if (!quantity.ok) return bad(`failed to parse the quantity, expected quantity, got ${amount}`);
+    if (!quantity.ok) return bad(`failed to parse the quantity: ${amount}`);
     limits.set(name, quantityText(quantity.quantity));
   }
   return { ok: true, value: { numaNode: Number(numaNode.value), limits: Object.fromEntries([...limits].sort(([a], [b]) => (a < b ? -1 : 1))) } };

@@ -15,7 +15,8 @@ export function imageVerificationProblems(c: KubeletConfiguration, gates: Featur
   const policy = c.imagePullCredentialsVerificationPolicy;
   const allowlist = c.preloadedImagesVerificationAllowlist;
   if (!featureEnabled(gates, 'KubeletEnsureSecretPulledImages')) {
-    return policy === '' ? [] : ['`imagePullCredentialsVerificationPolicy` must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled'];
+    const set = [...(policy === '' ? [] : ['imagePullCredentialsVerificationPolicy']), ...(allowlist.length === 0 ? [] : ['preloadedImagesVerificationAllowlist'])];
+    return set.map((field) => `\`${field}\` must not be set if KubeletEnsureSecretPulledImages feature gate is not enabled`);
   }
   const problems: string[] = [];
   if (!verificationPolicies.includes(policy)) {

@@ -49,7 +49,9 @@ function userNamespaceOptions(pod: Pod, handler: string, handlers: readonly Runt
   if (pod.spec.hostUsers !== false) return { ok: true, value: { mode: 'NODE' } };
   if (!supportsUserNamespaces(handler, handlers)) {
     const who = handler === '' ? 'runtime' : `RuntimeClass handler ${goQuote(handler)}`;
-    return { ok: false, message: `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces` };
+    const isUnknown = handlers.length > 0 && !handlers.some(({ name }) => name === handler);
+    const cause = isUnknown ? `: the handler ${goQuote(handler)} is not known` : '';
+    return { ok: false, message: `can't set \`spec.hostUsers: false\`, ${who} does not support user namespaces${cause}` };
   }
   if (mapping === null) return { ok: false, message: 'no user namespace is allocated to the pod' };
   const ids = [{ hostId: mapping.hostId, containerId: 0, length: mapping.length }];

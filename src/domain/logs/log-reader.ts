@@ -1,7 +1,7 @@
 // Reading a container's log as the reference does: line by line as the runtime wrote them, so that a part of a long line counts as a line,
 // from where the tail begins, with timestamps, since, byte limit and streams. (The daemon reads whole lines: `values/whole-log-lines`.)
 // Invariant: a machine of plain data. It never writes more bytes than the limit, and what it wrote before a failure stays written.
-import { type LogLineParser, logLineParserFor } from '../values/container-log-line.js';
+import { type LogLineParser, logLineParserFor, parseDockerLogLine, unexpectedStream } from '../values/container-log-line.js';
 import { goQuote } from '../values/go-text.js';
 import { isBefore, type LogChunk, type LogReadOptions, type LogTime, logTime, timestampText } from '../values/log-read-options.js';
 import { utf8Decode, utf8Encode } from '../values/utf8.js';
@@ -45,6 +45,10 @@ export function wantsLine(reading: LogReading): boolean {
 /** @param line with its newline; without one it is the unfinished end of the file */
 export function readLogLine(reading: LogReading, line: Uint8Array): LogStep {
   const { options } = reading;
+  if (reading.parse === null || reading.parse === parseDockerLogLine) {
+    const stream = unexpectedStream(line);
+    if (stream !== null) return { kind: 'failed', message: `unexpected stream type ${goQuote(stream)}` };
+  }
   const parse = reading.parse ?? logLineParserFor(line);
   if (parse === null) return { kind: 'failed', message: `failed to get parse function: unsupported log format: ${goQuote(utf8Decode(line))}` };
   const parsed = parse(line);

@@ -83,7 +83,8 @@ export function reservedBytes(machine: readonly NumaMemory[], nodeReservation: R
       const bytes = exactInt64(amount);
       // The misspelling is the kubelet's.
       if (bytes === null) return { ok: false, error: 'could not covert a variable of type Quantity to int64' };
-      ofNode.set(name, (ofNode.get(name) ?? 0) + Number(bytes));
+      // A second amount for the same node and type replaces the first one; the configuration is refused before.
+      ofNode.set(name, Number(bytes));
     }
   }
   return { ok: true, reserved };

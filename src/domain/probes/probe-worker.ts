@@ -14,7 +14,7 @@ import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js
 import { assert } from '../kernel/assert.js';
 import { conditionTypes, findCondition } from '../status/conditions.js';
 import type { ProbeResult } from '../status/probe-state.js';
-import { isRestartableAfterExit, isRestartableInit } from '../status/restart-rules.js';
+import { isRestartableAfterExit, isRestartableInit, triggersRestartAll } from '../status/restart-rules.js';
 import { microsPerSecond, parseRfc3339 } from '../values/time.js';
 import { type ProbeEvent, type ProbeKind, type ProbeOutcome, probeEvent } from './probe-outcome.js';
 
@@ -145,7 +145,7 @@ function endsWith(worker: ProbeWorker, container: ContainerStatus, status: PodSt
   const terminated = container.state?.terminated;
   if (terminated === undefined) return false;
   if (findCondition(status.conditions, conditionTypes.allContainersRestarting)?.status === 'True') return false;
-  return !isRestartableAfterExit(worker.pod, worker.container, terminated.exitCode);
+  return !isRestartableAfterExit(worker.pod, worker.container, terminated.exitCode) && !triggersRestartAll(worker.container, terminated.exitCode);
 }
 
 /** Start-up probes until the container has started, the others from then on. */

@@ -127,10 +127,8 @@ function convert(input: ContainerStatusesInput, container: Container, instance: 
     image: instance.image,
     imageID: instance.imageRef,
     containerID,
-    // A kubelet that starts anew doesn't know of startup probes that passed before: the status remembers, for this very container.
-    ...(instance.state === 'running' && previous?.started !== undefined && (input.kind === 'ephemeral' || previous.containerID === containerID)
-      ? { started: previous.started }
-      : {}),
+    // A restarted kubelet has no results of startup probes that passed before: the status keeps them.
+    ...(instance.state === 'running' && previous?.started !== undefined ? { started: previous.started } : {}),
     ...(requests === undefined ? {} : { allocatedResources: canonicalResourceList(requests) }),
     ...(resources === null ? {} : { resources }),
     ...(previous?.volumeMounts === undefined ? {} : { volumeMounts: previous.volumeMounts }),

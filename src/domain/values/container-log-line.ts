@@ -46,6 +46,18 @@ function isPartial(line: Uint8Array, start: number, end: number): boolean {
 }
 
 export function parseDockerLogLine(line: Uint8Array): ContainerLogLine | null {
+  const record = dockerRecord(line);
+  const stream = streamOf(record?.stream);
+  return record === null || stream === null ? null : { time: record.time, stream, content: utf8Encode(record.log) };
+}
+
+/** The stream of a line in Docker's format that is neither stdout nor stderr; null for every other line. */
+export function unexpectedStream(line: Uint8Array): string | null {
+  const stream = dockerRecord(line)?.stream ?? null;
+  return streamOf(stream) === null ? stream : null;
+}
+
+function dockerRecord(line: Uint8Array): { readonly log: string; readonly stream: string; readonly time: string } | null {
   let record: unknown;
   try {
     record = JSON.parse(utf8Decode(line));
@@ -54,9 +66,7 @@ export function parseDockerLogLine(line: Uint8Array): ContainerLogLine | null {
   }
   if (typeof record !== 'object' || record === null) return null;
   const { log, stream, time } = record as { readonly log?: unknown; readonly stream?: unknown; readonly time?: unknown };
-  const known = streamOf(stream);
-  if (typeof log !== 'string' || typeof time !== 'string' || known === null || parseRfc3339(time) === null) return null;
-  return { time, stream: known, content: utf8Encode(log) };
+  return typeof log !== 'string' || typeof stream !== 'string' || typeof time !== 'string' || parseRfc3339(time) === null ? null : { log, stream, time };
 }
 
 function streamOf(text: unknown): 'stdout' | 'stderr' | null {

@@ -12,7 +12,7 @@ export const maxLabelLength = 63;
 export const maxSubdomainLength = 253;
 
 function tooLong(max: number): string {
-  return `must be no more than ${max} bytes`;
+  return `must be no more than ${max} characters`;
 }
 
 function formatProblem(message: string, format: string, ...examples: readonly string[]): string {
@@ -73,7 +73,7 @@ export function qualifiedNameProblems(text: string): string[] {
       'my.name',
       '123-abc',
     );
-    return [`a qualified name ${format} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+    return [`a valid label key ${format} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
   }
   const name = parts[parts.length - 1] as string;
   const prefix = parts.length === 2 ? (parts[0] as string) : null;
@@ -101,7 +101,7 @@ export function labelValueProblems(value: string): string[] {
 /** IANA service names, as container ports use them. */
 export function portNameProblems(name: string): string[] {
   const problems: string[] = [];
-  if (utf8Length(name) > 15) problems.push(tooLong(15));
+  if (utf8Length(name) > 15) problems.push('must be no more than 15 bytes');
   if (!/^[-a-z0-9]+$/.test(name)) problems.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
   if (!/[a-z]/.test(name)) problems.push('must contain at least one letter (a-z)');
   if (name.includes('--')) problems.push('must not contain consecutive hyphens');

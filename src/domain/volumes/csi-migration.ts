@@ -115,7 +115,10 @@ function translateAzureDisk(source: OldSource): Translation {
 function translateAzureFile(source: OldSource, spec: VolumeSpec, podNamespace: string): Translation {
   const secretName = text(source['secretName']);
   const share = text(source['shareName']);
-  const own = spec.kind === 'inline' ? podNamespace : text(source['secretNamespace']) || (spec.persistentVolume.spec.claimRef?.namespace ?? '');
+  const claim = spec.kind === 'inline' ? undefined : spec.persistentVolume.spec.claimRef;
+  const named = text(source['secretNamespace']);
+  if (spec.kind === 'persistent' && named === '' && claim === undefined) return { problem: 'could not find a secret namespace in PersistentVolumeSource or ClaimRef' };
+  const own = spec.kind === 'inline' ? podNamespace : named || (claim?.namespace ?? '');
   const namespace = own === '' ? 'default' : own;
   const volumeHandle = `#${secretName}#${share}#${specName(spec)}#${namespace}`;
   return { volumeHandle, name: volumeHandle, attributes: { sharename: share }, nodeStageSecretRef: { name: secretName, namespace }, isShared: true };

@@ -81,10 +81,14 @@ const podInfoPrefix = 'csi.storage.k8s.io';
 /** CSI's answers after which the driver may still be at work (CSI specification, error scheme of NodePublishVolume). */
 const uncertainKinds: readonly PortErrorKind[] = ['cancelled', 'deadline-exceeded', 'unavailable', 'resource-exhausted', 'aborted'];
 
-/** Null: this volume is not staged. */
+/** Null: this volume is not staged. A file system waits for its attachment here even where the driver stages nothing. */
 export function planCsiStage(facts: CsiMountFacts): CsiCall<CsiStageRequest, CsiStagingData> | CsiFailure | null {
   const { spec, rootDirectory } = facts;
-  if (!isStaged(facts) || spec.kind !== 'persistent') return null;
+  if (spec.kind !== 'persistent' || (!isStaged(facts) && isBlockVolume(spec))) return null;
+  if (!isStaged(facts)) {
+    const context = publishContext(facts);
+    return context.ok ? null : context.failure;
+  }
   const path = csiStagingPath(rootDirectory, spec);
   if (!path.ok) return { kind: 'failed', certainty: 'final', message: path.message };
   const context = publishContext(facts);
@@ -215,8 +219,7 @@ function secretTexts({ secrets }: CsiMountFacts, reference: SecretReference | un
   const { name = '', namespace = '' } = reference;
   const lookup = secrets.get(`${namespace}/${name}`) ?? { kind: 'absent' };
   if (lookup.kind === 'found') {
-    const { data = {} } = lookup.object;
-    return { ok: true, value: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, utf8Decode(base64Decode(value) ?? new Uint8Array())])) };
+    return { ok: true, value: Object.fromEntries(Object.entries(lookup.object.data ?? {}).map(([key, value]) => [key, utf8Decode(base64Decode(value) ?? new Uint8Array())])) };
   }
   const cause = lookup.kind === 'absent' ? `secrets ${goQuote(name)} not found` : lookup.message;
   const search = `${csiPlugin}: failed to find the secret ${name} in the namespace ${namespace} with error: ${cause}`;

@@ -37,15 +37,17 @@ export function csiDataText(data: CsiVolumeData | CsiStagingData): string {
   return `${canonicalJson(data)}\n`;
 }
 
-/** The volume that a data file tells of. @param directory where the file is, for messages */
-export function reconstructCsiVolume(text: string, directory: string, volumeMode: 'Filesystem' | 'Block' = 'Filesystem'): CsiReconstruction {
+/** The volume that a data file describes. @param text null: there is no file @param directory where the file is, for messages */
+export function reconstructCsiVolume(text: string | null, directory: string, volumeMode: 'Filesystem' | 'Block' = 'Filesystem'): CsiReconstruction {
+  const failed = (cause: string): CsiReconstruction => {
+    return { ok: false, message: `${csiPlugin}: plugin.ConstructVolumeSpec failed loading volume data using [${directory}]: ${csiPlugin}: ${cause}` };
+  };
+  const path = `${directory}/vol_data.json`;
+  if (text === null) return failed(`failed to open volume data file [${path}]: open ${path}: no such file or directory`);
   const problem = goJsonProblem(text);
   const data: unknown = problem === null ? JSON.parse(text) : null;
   const detail = problem ?? problemOfData(data);
-  if (detail !== null) {
-    const cause = `${csiPlugin}: failed to parse volume data file [${directory}/vol_data.json]: ${detail}`;
-    return { ok: false, message: `${csiPlugin}: plugin.ConstructVolumeSpec failed loading volume data using [${directory}]: ${cause}` };
-  }
+  if (detail !== null) return failed(`failed to parse volume data file [${path}]: ${detail}`);
   const field = (name: keyof CsiVolumeData): string => (data as Partial<CsiVolumeData> | null)?.[name] ?? '';
   const name = field('specVolID');
   const driver = field('driverName');

@@ -114,7 +114,9 @@ export function isBlockVolume(plugin: VolumePlugin, spec: VolumeSpec): boolean {
 /** Where the device of a device-mountable volume is mounted on the node; null for CSI, see `csi-volume.ts`, and for plugins without devices. */
 export function deviceMountPath(plugin: VolumePlugin, spec: VolumeSpec, { rootDirectory, localPathType }: VolumePlace): Named | null {
   if (plugin.name === 'kubernetes.io/local-volume') {
-    if (localPathType === 'directory') return { ok: true, value: source<{ path: string }>(spec, 'local')?.path ?? '' };
+    const path = source<{ path?: string }>(spec, 'local')?.path ?? '';
+    if (path === '') return { ok: false, message: 'local volume source is nil or local path is not set' };
+    if (localPathType === 'directory') return { ok: true, value: path };
     if (localPathType !== 'block') return { ok: false, message: 'only directory and block device are supported' };
     return { ok: true, value: joinPath(nodePluginDirectory(rootDirectory, plugin.name), 'mounts', specName(spec)) };
   }
@@ -149,7 +151,8 @@ export function volumeView(
     case 'kubernetes.io/iscsi':
     case 'kubernetes.io/fc':
     case 'kubernetes.io/local-volume': {
-      const device = deviceMountPath(plugin, spec, place);
+      // A mount of iSCSI is made without its device's path.
+      const device = plugin.name === 'kubernetes.io/iscsi' ? null : deviceMountPath(plugin, spec, place);
       if (device?.ok === false) return device;
       const readOnly = plugin.name === 'kubernetes.io/local-volume' ? asked : readOnlyOf(spec, plugin.name === 'kubernetes.io/fc' ? 'fc' : 'iscsi');
       return view(own, readOnly, !readOnly, true);
@@ -180,9 +183,9 @@ export function blockPlaces(plugin: VolumePlugin, spec: VolumeSpec, { rootDirect
 
 /** The last part of a device's paths; null for plugins without such devices. */
 function deviceOf(plugin: VolumePlugin, spec: VolumeSpec): Named | null {
-  if (plugin.name === 'kubernetes.io/iscsi') return { ok: true, value: iscsiDevice(source<IscsiSource>(spec, 'iscsi')!) };
-  if (plugin.name !== 'kubernetes.io/fc') return null;
-  const device = fcDevice(source<FcSource>(spec, 'fc')!);
+  const isIscsi = plugin.name === 'kubernetes.io/iscsi';
+  if (!isIscsi && plugin.name !== 'kubernetes.io/fc') return null;
+  const device: Named = isIscsi ? { ok: true, value: iscsiDevice(source<IscsiSource>(spec, 'iscsi')!) } : fcDevice(source<FcSource>(spec, 'fc')!);
   if (!device.ok || spec.kind === 'inline' || spec.persistentVolume.spec.volumeMode !== undefined) return device;
   return { ok: false, message: `cannot get volumeMode for volume: ${specName(spec)}` };
 }

@@ -11,6 +11,7 @@ import {
   newKeyedBackoff,
   resetBackoff,
 } from '../../../src/domain/backoff/keyed-backoff.js';
+import { beginEnsureImage } from '../../../src/domain/images/ensure-image.js';
 import { formatGoDuration, parseGoDuration } from '../../../src/domain/values/go-duration.js';
 import type { Container } from '../../../src/ports/model/container.js';
 import type { Pod } from '../../../src/ports/model/pod.js';
@@ -98,6 +99,8 @@ function runImagePull({ steps }: ImagePull): unknown {
       const delay = (): string => formatGoDuration(backoffDelay(backoff.delays, imagePullKey(step.podUid, step.image)));
       if (step.imagePullPolicy !== 'Always' && present.has(step.image)) return { pulled: false, delay: delay() };
       if (step.imagePullPolicy === 'Never') return { pulled: false, delay: delay(), ...neverPullProblem(step.image) };
+      const named = beginEnsureImage({ podUid: step.podUid, image: step.image, pullPolicy: step.imagePullPolicy }).run.step;
+      if (named.kind === 'done' && named.outcome.kind === 'problem') return { pulled: false, delay: delay(), reason: named.outcome.reason, message: named.outcome.message };
       const wait = imagePullWait(backoff, step.podUid, step.image, now);
       if (wait !== null) return { pulled: false, delay: delay(), ...wait };
       if (step.pullResult === 'ok') {

@@ -96,10 +96,12 @@ function devices(model: DeviceModel): CheckpointText {
 }
 
 interface PodsModel {
-  readonly pods: Table<{ readonly containers: Table<ResourceRequirements>; readonly podLevelResources: ResourceRequirements | null }>;
+  readonly pods: Table<{ readonly containers: Table<ResourceRequirements> | null; readonly podLevelResources: ResourceRequirements | null }>;
 }
 function pods(model: PodsModel): CheckpointText {
-  return writePodResourcesCheckpoint(mapOf(model.pods, ({ containers, podLevelResources }) => ({ containers: mapOf(containers, same), podLevel: podLevelResources })));
+  return writePodResourcesCheckpoint(
+    mapOf(model.pods, ({ containers, podLevelResources }) => ({ containers: orNull(containers, (table) => mapOf(table, same)), podLevel: podLevelResources })),
+  );
 }
 
 interface ClaimModel {

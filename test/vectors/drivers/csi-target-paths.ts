@@ -73,7 +73,7 @@ function paths(input: Input): unknown {
 }
 
 function reconstruct({ volumeDataFile }: Input): unknown {
-  const read = reconstructCsiVolume(volumeDataFile, '<dir>');
+  const read = reconstructCsiVolume(volumeDataFile === '' ? null : volumeDataFile, '<dir>');
   if (!read.ok) return { error: read.message };
   const { spec, seLinuxMountContext } = read.volume;
   const common = { name: specName(spec), seLinuxMountContext };

@@ -1,5 +1,6 @@
 // The device manager's life: plugins come, list devices and leave; pods are admitted and removed; the agent restarts.
 import type { ContainerAllocateResponse } from '../../../src/domain/checkpoints/allocate-response.js';
+import { readDeviceCheckpoint } from '../../../src/domain/checkpoints/device-checkpoint.js';
 import { answerPluginCall, beginPreparation, deviceHintProvider, deviceRunOptions } from '../../../src/domain/device-manager/allocate-devices.js';
 import { deviceContainerHints, devicePodHints } from '../../../src/domain/device-manager/device-hints.js';
 import {
@@ -236,9 +237,12 @@ class Node {
 /** The file's data, without the plugins' answers. */
 function checkpointData(fileText: string | null): unknown {
   if (fileText === null) return null;
-  const { Data } = JSON.parse(fileText) as { Data: { PodDeviceEntries: Record<string, unknown>[] | null; RegisteredDevices: unknown } };
-  const entries = (Data.PodDeviceEntries ?? []).map(({ AllocResp: _, ...entry }) => entry);
-  return { PodDeviceEntries: entries, RegisteredDevices: Data.RegisteredDevices };
+  const read = readDeviceCheckpoint(fileText);
+  if (!read.ok) throw new Error(`the file can't be read back: ${read.error}`);
+  const entries = (read.value.podDeviceEntries ?? []).map(({ podUid, containerName, resourceName, deviceIds }) => {
+    return { PodUID: podUid, ContainerName: containerName, ResourceName: resourceName, DeviceIDs: objectOf(deviceIds ?? new Map(), (ids) => ids) };
+  });
+  return { PodDeviceEntries: entries, RegisteredDevices: objectOf(read.value.registeredDevices ?? new Map(), (ids) => ids) };
 }
 
 /** Lists of devices, hints, mounts and the like compare as sets; calls don't. */

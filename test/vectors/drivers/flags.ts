@@ -65,6 +65,7 @@ function parse(args: readonly string[], configFile: string | null): unknown {
     changedFlags: changes(flags, options(baseline)),
     changedConfig: changes(config, showConfiguration(baseline.configuration)),
     deprecatedFlagsUsed: result.deprecatedFlags,
+    ...(args.some((word) => word.startsWith('--version=')) ? { versionFlag: result.options.version } : {}),
   };
 }
 

@@ -159,9 +159,12 @@ function conditions(input: Conditions): unknown {
 function report(input: Report): unknown {
   const state = newStatusReport(duration(input.nodeStatusReportFrequency));
   let drawn = 0;
+  /** What was not written still differs in the next step. */
+  let differs = false;
   const random = (): number => duration(input.delays[drawn++] as string) / state.reportFrequency + 0.5;
   return {
     steps: input.steps.map(({ at, statusDiffers, failures = [] }) => {
+      differs ||= statusDiffers === true;
       const calls: { verb: string; result: string }[] = [];
       let heartbeatFailures = 0;
       let error: string | null = null;
@@ -176,9 +179,12 @@ function report(input: Report): unknown {
         return step;
       };
       for (let step = startReport(state); step.kind !== 'done'; ) {
-        if (step.kind === 'compute') step = step.source === 'cache' || call('get') ? statusComputed(state, statusDiffers === true, random, micros(at)) : failed();
-        else if (step.kind === 'patch') step = call('patch') ? statusSent(state, micros(at)) : failed();
-        else {
+        if (step.kind === 'compute') step = step.source === 'cache' || call('get') ? statusComputed(state, differs, random, micros(at)) : failed();
+        else if (step.kind === 'patch') {
+          const isSent = call('patch');
+          if (isSent) differs = false;
+          step = isSent ? statusSent(state, micros(at)) : failed();
+        } else {
           error = step.error;
           break;
         }
@@ -268,15 +274,14 @@ function machine(input: Machine): unknown {
   );
   const memory = newNodeStatusMemory();
   const events: NodeEvent[] = [];
-  let bootId = input.existingBootID ?? '';
+  const existing = input.existingBootID ?? '';
   const infos = Array.from({ length: input.machine === null ? 0 : (input.calls ?? 1) }, (_, call) => {
-    const given = input.machine;
-    const next = (given?.bootID ?? '') + (call === 0 ? '' : `-${call}`);
-    events.push(...rebootEvents(nodeName, bootId, next, memory));
-    bootId = next;
-    return withMachineIds({}, { machineId: given?.machineID ?? '', systemUuid: given?.systemUUID ?? '', bootId: next, swapBytes: given?.swapBytes ?? 0 });
+    const { bootID: bootId = '', machineID: machineId = '', systemUUID: systemUuid = '', swapBytes = 0 } = input.machine ?? {};
+    // From the second call on the Node names another boot.
+    events.push(...rebootEvents(nodeName, call === 0 ? existing : `${bootId}-${call}`, bootId, memory));
+    return withMachineIds({}, { machineId, systemUuid, bootId, swapBytes });
   });
-  const { swap, ...ids } = infos[0] ?? { machineID: '', systemUUID: '', bootID: bootId };
+  const { swap, ...ids } = infos[0] ?? { machineID: '', systemUUID: '', bootID: existing };
   const nodeInfo = swap === undefined ? ids : { ...ids, swapCapacity: (swap as { readonly capacity: number }).capacity };
   return { ...resources, nodeInfo, events };
 }

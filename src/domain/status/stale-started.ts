@@ -1,0 +1,27 @@
+// `started` belongs to one container: a container that was restarted has not passed its startup probe (docs/differences.md).
+// The status computation itself copies `started` by container name, as the reference does, so what belongs to another container goes first.
+import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
+import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+
+/** The status without `started` of containers that the runtime has replaced; the same object where there are none. */
+export function withoutStaleStarted(status: PodStatus, runtime: PodRuntimeStatus): PodStatus {
+  const regular = current(status.containerStatuses, runtime);
+  const init = current(status.initContainerStatuses, runtime);
+  if (regular === status.containerStatuses && init === status.initContainerStatuses) return status;
+  return { ...status, ...(regular === undefined ? {} : { containerStatuses: regular }), ...(init === undefined ? {} : { initContainerStatuses: init }) };
+}
+
+function current(statuses: readonly ContainerStatus[] | undefined, runtime: PodRuntimeStatus): readonly ContainerStatus[] | undefined {
+  if (statuses === undefined || !statuses.some((status) => isStale(status, runtime))) return statuses;
+  return statuses.map((status) => {
+    if (!isStale(status, runtime)) return status;
+    const { started: _, ...rest } = status;
+    return rest;
+  });
+}
+
+function isStale({ name, started, containerID = '' }: ContainerStatus, runtime: PodRuntimeStatus): boolean {
+  if (started !== true) return false;
+  const newest = runtime.containers.find((container) => container.name === name);
+  return newest !== undefined && !containerID.endsWith(`//${newest.id}`);
+}
