@@ -4,7 +4,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { PodStats, StatsSummary } from '../../ports/model/stats-summary.js';
 import { observeSignals as observeSignalsOf, type SignalObservations } from '../eviction/observations.js';
 import { observePressure as observePressureOf, type PressureState } from '../eviction/pressure.js';
-import { type RankedPod, rankPods as rankPodsOf } from '../eviction/ranking.js';
+import { type RankedPod, rankPodsForEviction } from '../eviction/ranking.js';
 import { type EvictionSignal, evictionSignals, type FileSystemLayout } from '../eviction/signals.js';
 import { type EvictionConfiguration, type EvictionThreshold, parseEvictionThresholds as parseThresholdsOf } from '../eviction/thresholds.js';
 import type { GoParse } from '../values/go-text.js';
@@ -96,5 +96,5 @@ export function rankPods(pods: readonly Pod[], stats: ReadonlyMap<string, PodSta
   checkArgument('stats', stats, mapOf(podStatsShape));
   checkArgument('signal', signal, oneOf(evictionSignals));
   checkArgument('layout', layout, layoutShape);
-  return rankPodsOf(pods, stats, signal, layout);
+  return rankPodsForEviction(pods, stats, signal, layout);
 }

@@ -15,7 +15,7 @@ import { evictionMessage } from './eviction-message.js';
 import { localStorageEvictions } from './local-storage.js';
 import type { SignalObservations } from './observations.js';
 import { actionableThresholds, isResolved, observePressure, type PressureState } from './pressure.js';
-import { rankPods } from './ranking.js';
+import { rankPodsForEviction } from './ranking.js';
 import { type EvictionSignal, type FileSystemLayout, isMemorySignal, starvedResource } from './signals.js';
 import { type EvictionThreshold, isHard } from './thresholds.js';
 
@@ -80,7 +80,7 @@ export function chooseVictim(
   stats: ReadonlyMap<string, PodStats>,
   policy: EvictionPolicy,
 ): Eviction | null {
-  const victim = rankPods(pods, stats, threshold.signal, policy.layout).find(({ pod }) => !isCriticalPod(pod))?.pod;
+  const victim = rankPodsForEviction(pods, stats, threshold.signal, policy.layout).find(({ pod }) => !isCriticalPod(pod))?.pod;
   if (victim === undefined) return null;
   const podStats = stats.get(victim.metadata.uid ?? '');
   const { message, annotations } = evictionMessage(starvedResource(threshold.signal), victim, podStats, actionable, state.observations);

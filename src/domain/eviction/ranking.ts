@@ -1,6 +1,5 @@
 // Which pod goes first when a resource of the node runs out.
-// Invariants: a total order: pods that no rule tells apart keep the order in which they are given. What was not measured counts as no use:
-// a pod without numbers is judged by its priority and its request alone, never as one that uses more than it asked for.
+// Invariant: a total order: pods that no rule tells apart keep the order in which they are given.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStats } from '../../ports/model/stats-summary.js';
 import { resourceRequest } from '../qos/resource-request.js';
@@ -16,19 +15,19 @@ export interface RankedPod {
 
 interface Standing {
   readonly pod: Pod;
-  /** Measured, and found to use more than it asked for; processes have no request, so there no pod does. */
-  readonly exceeds: boolean;
+  /** 0 wasn't measured, 1 uses more than it asked for, 2 keeps to it; processes have no request, so there all that were measured are 1. */
+  readonly conduct: 0 | 1 | 2;
   readonly priority: number;
   readonly aboveRequest: Quantity;
 }
 
 /**
  * First evicted first. Memory and disk: pods that use more than they asked for, then lower priority, then the larger excess.
- * Processes: lower priority, then more of them.
+ * Processes: lower priority, then more of them. A pod without stats comes first wherever usage is asked for.
  * @param stats by uid
  */
 export function rankPods(pods: readonly Pod[], stats: ReadonlyMap<string, PodStats>, signal: EvictionSignal, layout: FileSystemLayout): RankedPod[] {
-  const compare = starvedResource(signal) === 'pids' ? byPriorityThenUsage : byExcessThenPriority;
+  const compare = starvedResource(signal) === 'pids' ? byPriorityThenUsage : byConductThenPriority;
   const standings = pods.map((pod) => standingOf(pod, stats.get(pod.metadata.uid ?? ''), signal, layout));
   standings.sort(compare);
   let rank = 0;
@@ -39,21 +38,33 @@ export function rankPods(pods: readonly Pod[], stats: ReadonlyMap<string, PodSta
   });
 }
 
+/**
+ * As the agent evicts: a pod that was not measured counts as one that uses nothing, and is judged by its priority and its request alone
+ * (docs/differences.md: `rankPods`, as the reference, puts it first).
+ */
+export function rankPodsForEviction(pods: readonly Pod[], stats: ReadonlyMap<string, PodStats>, signal: EvictionSignal, layout: FileSystemLayout): RankedPod[] {
+  const unmeasured = pods.filter(({ metadata }) => !stats.has(metadata.uid ?? ''));
+  if (unmeasured.length === 0) return rankPods(pods, stats, signal, layout);
+  const idle = unmeasured.map(({ metadata: { name, namespace = '', uid = '' } }) => [uid, { podRef: { name, namespace, uid } }] as const);
+  return rankPods(pods, new Map<string, PodStats>([...stats, ...idle]), signal, layout);
+}
+
 function standingOf(pod: Pod, stats: PodStats | undefined, signal: EvictionSignal, layout: FileSystemLayout): Standing {
   const priority = pod.spec.priority ?? 0;
   const resource = starvedResource(signal);
-  const usage = quantityOf(stats === undefined ? 0 : podUsage(pod, stats, signal, layout));
-  if (resource === 'pids') return { pod, exceeds: false, priority, aboveRequest: usage };
+  if (stats === undefined) return { pod, conduct: 0, priority, aboveRequest: quantityOf(0) };
+  const usage = quantityOf(podUsage(pod, stats, signal, layout));
+  if (resource === 'pids') return { pod, conduct: 1, priority, aboveRequest: usage };
   const exceeds = compareQuantities(usage, resourceRequest(pod, resource)) > 0;
   // Nobody can ask for inodes, so there the request for bytes is what is taken off. It makes no sense, but it is the order people know.
   const request = resourceRequest(pod, resource === 'inodes' ? 'ephemeral-storage' : resource);
-  return { pod, exceeds, priority, aboveRequest: subtractQuantities(usage, request) };
+  return { pod, conduct: exceeds ? 1 : 2, priority, aboveRequest: subtractQuantities(usage, request) };
 }
 
-function byExcessThenPriority(a: Standing, b: Standing): number {
-  return Number(b.exceeds) - Number(a.exceeds) || byPriorityThenUsage(a, b);
+function byConductThenPriority(a: Standing, b: Standing): number {
+  return a.conduct - b.conduct || a.priority - b.priority || compareQuantities(b.aboveRequest, a.aboveRequest);
 }
 
 function byPriorityThenUsage(a: Standing, b: Standing): number {
-  return a.priority - b.priority || compareQuantities(b.aboveRequest, a.aboveRequest);
+  return a.priority - b.priority || a.conduct - b.conduct || compareQuantities(b.aboveRequest, a.aboveRequest);
 }
