@@ -1,31 +1,55 @@
-// Whether what containers mount into their volumes for others (`mountPropagation: Bidirectional`, as drivers of volumes do) is seen outside of
-// them: only where the mount that holds the root directory is shared. The reference binds the directory on itself and shares that; here it is
-// left to whoever sets the node up (systemd shares everything), since a bind would hide what is mounted there already.
+// The root directory as a shared mount: what containers mount into their volumes for others (`mountPropagation: Bidirectional`, as drivers of
+// volumes do) is then seen outside of them, and recursive read-only mounts of it work. As the reference, the agent binds the directory on itself
+// and shares that (spec/node.md, data directories), where the mount that holds it is not shared already.
+// Invariant: nothing that is mounted below the directory is hidden: with such mounts the directory stays as it is, and a warning says so.
 import { readFileSync, realpathSync } from 'node:fs';
 import { type MountinfoEntry, parseMountinfo } from '../../adapters/native-linux/index.js';
+import type { Call, PortOf } from '../../ports/operation.js';
 import type { Logger } from '../../ports/outbound/logger.js';
+import type { MountOperations } from '../../ports/outbound/mounts.js';
+import { PortError } from '../../ports/port-error.js';
 
-export function tellRootPropagation(rootDirectory: string, logger: Logger): void {
-  const problem = rootPropagationProblem(withoutLinks(rootDirectory), readFileSync('/proc/self/mountinfo', 'utf8'));
-  if (problem !== null) logger.log('warn', 'Mounts of containers stay in them', { why: problem });
-}
+const mountTable = '/proc/self/mountinfo';
+const notShared = 'Root directory is not a shared mount, what containers mount with Bidirectional propagation stays in them';
 
-/** Before the first start it isn't there. */
-function withoutLinks(path: string): string {
+/** Makes the directory, which is there, a shared mount. Never fails: what is in the way is a warning. */
+export async function shareRootDirectory(rootDirectory: string, mounts: Pick<PortOf<MountOperations>, 'bind' | 'propagate'>, logger: Logger, call: Call): Promise<void> {
+  const root = realpathSync(rootDirectory);
+  const plan = rootSharePlan(root, readFileSync(mountTable, 'utf8'));
+  if (plan.kind === 'shared') return;
+  if (plan.kind === 'hides') {
+    logger.log('warn', notShared, { rootDirectory: root, mountedBelow: plan.below.slice(0, shownMax), advice: `mount --make-rshared ${plan.holder}` });
+    return;
+  }
   try {
-    return realpathSync(path);
-  } catch {
-    return path;
+    if (plan.kind === 'bind') await mounts.bind({ source: root, target: root, recursive: false, options: [] }, call);
+    await mounts.propagate({ target: root, propagation: 'rshared' }, call);
+  } catch (error) {
+    if (!(error instanceof PortError)) throw error;
+    logger.log('warn', notShared, { rootDirectory: root, err: error.message });
   }
 }
 
-/** null: it is shared. @param rootDirectory without links @param mountinfo the kernel's table */
-export function rootPropagationProblem(rootDirectory: string, mountinfo: string): string | null {
+const shownMax = 3;
+
+export type RootSharePlan =
+  | { readonly kind: 'shared' }
+  /** The directory is a mount of its own already: it is to be shared. */
+  | { readonly kind: 'propagate' }
+  | { readonly kind: 'bind' }
+  /** A bind would hide these mounts. @member holder the mount that holds the directory */
+  | { readonly kind: 'hides'; readonly below: readonly string[]; readonly holder: string };
+
+/** @param rootDirectory without links @param mountinfo the kernel's table, in which of several mounts at one place the last one is on top */
+export function rootSharePlan(rootDirectory: string, mountinfo: string): RootSharePlan {
+  const entries = parseMountinfo(mountinfo);
   let holder: MountinfoEntry | null = null;
-  for (const entry of parseMountinfo(mountinfo)) {
+  for (const entry of entries) {
     const holds = entry.mountPoint === '/' || rootDirectory === entry.mountPoint || rootDirectory.startsWith(`${entry.mountPoint}/`);
     if (holds && (holder === null || entry.mountPoint.length >= holder.mountPoint.length)) holder = entry;
   }
-  if (holder === null || holder.tags.some((tag) => tag.startsWith('shared:'))) return null;
-  return `the mount at ${holder.mountPoint} is not shared: what containers mount with Bidirectional propagation is not seen by others; mount --make-rshared ${holder.mountPoint}`;
+  if (holder === null || holder.tags.some((tag) => tag.startsWith('shared:'))) return { kind: 'shared' };
+  if (holder.mountPoint === rootDirectory) return { kind: 'propagate' };
+  const below = entries.map(({ mountPoint }) => mountPoint).filter((mountPoint) => mountPoint.startsWith(`${rootDirectory}/`));
+  return below.length === 0 ? { kind: 'bind' } : { kind: 'hides', below, holder: holder.mountPoint };
 }

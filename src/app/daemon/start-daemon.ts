@@ -47,7 +47,7 @@ import { OwnedPods } from './owned-pods.js';
 import { type LivePage, openLivePage } from './page/open-live-page.js';
 import { watchPassingFacts } from './passing-facts.js';
 import { holdLockFile, lockRootDirectory } from './process-locks.js';
-import { tellRootPropagation } from './root-propagation.js';
+import { shareRootDirectory } from './root-propagation.js';
 import { type EventAtStart, setupFailed, tellAtStart } from './setup-failed.js';
 import { checkConfiguration, checkHost, logNotes } from './start-checks.js';
 import { asRefusal, SetupFailure, StartRefusal } from './start-refusal.js';
@@ -134,7 +134,6 @@ class DaemonStart {
     const host = readHost();
     const startup = checkConfiguration(loaded, host, environment);
     logNotes(loaded, logger);
-    if (profile.ownsNode) tellRootPropagation(options.rootDir, logger);
     for (const degradation of native.degradations) logger.log('warn', 'Running without the native addon', { reason: native.reason, degradation });
     if (options.lockFile !== '') {
       const onContention = options.exitOnLockContention ? () => this.end({ kind: 'contended' }) : null;
@@ -166,6 +165,7 @@ class DaemonStart {
       bind.toValue(tokens.seed, { seed: randomInt(0, 2 ** 31) });
     });
     makeDataDirectories({ rootDirectory: options.rootDir, podLogsDirectory: configuration.podLogsDir, containerLogLinks: profile.containerLogLinks });
+    if (profile.ownsNode) await shareRootDirectory(options.rootDir, native.mounts, logger, calling());
     await labelPluginDirectories(pluginDirectories(options.rootDir), host.selinuxEnabled, logger);
     const owned = await this.admit();
     if (profile.ownsNode) settleProcess(configuration, tunables, native, logger);
