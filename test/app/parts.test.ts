@@ -50,25 +50,37 @@ t.test('teardown goes backwards, past parts that hang or fail', async (t) => {
   t.match(log.lines.join('\n'), /"part":"failing","err":"no".*\n.*"part":"hanging","err":"not stopped after 20 ms"/);
 });
 
-function listed(uid: string, name: string): ListedPod {
-  return { uid, name, namespace: 'ns', sandboxes: [], containers: [] };
+function listed(uid: string, name: string, more: Partial<ListedPod> = {}): ListedPod {
+  return { uid, name, namespace: 'ns', sandboxes: [], containers: [], ...more };
 }
+const ready = { sandboxes: [{ state: 'ready' }] } as unknown as Partial<ListedPod>;
 
-t.test('strangers are told by name, the first five of them', async (t) => {
-  const listing = { observedAt: 0, pods: [listed('u3', 'c'), listed('u1', 'a'), listed('u2', 'b')], foreign: 0 };
-  const host = { listing, logDirectories: ['ns_a_u1', 'ns_d_u4'], cgroups: [{ uid: 'u5', name: ['kubepods', 'podu5'] }] };
-  t.same(strangers(host, new Set(['u1', 'u2', 'u3', 'u4', 'u5'])), []);
+t.test('pods of others that run are named, the first five of them', async (t) => {
+  const listing = { observedAt: 0, pods: [listed('u3', 'c', ready), listed('u1', 'a', ready), listed('u2', 'b', ready)], foreign: 0 };
+  const host = { listing, logDirectories: ['ns_a_u1', 'ns_d_u4'], cgroups: [{ uid: 'u5', name: ['kubepods', 'podu5'], processes: 2 }] };
+  t.same(strangers(host, new Set(['u1', 'u2', 'u3', 'u5'])), []);
   const found = strangers(host, new Set(['u2']));
-  t.same(found, ['ns/a', 'ns/c', 'logs of ns_d_u4', 'cgroup /kubepods/podu5']);
+  t.same(found, ['ns/a', 'ns/c', 'cgroup /kubepods/podu5']);
   t.same(strangers({ listing: { ...listing, pods: [], foreign: 2 }, logDirectories: [], cgroups: [] }, new Set()), ['2 containers of no pod']);
-  t.same(strangers({ listing: { ...listing, foreign: 2 }, logDirectories: [], cgroups: [] }, new Set(['u1', 'u2', 'u3'])), [], 'beside pods of ones own they do not matter');
+  t.same(strangers({ ...host, listing: { ...listing, foreign: 2 }, cgroups: [] }, new Set(['u1', 'u2', 'u3'])), [], 'beside known pods they do not matter');
   t.equal(strangersRefusal([], 'unix:///s', 'A.'), null);
   t.match(strangersRefusal(found, 'unix:///s', ''), /^the runtime at unix:\/\/\/s is in use: it holds pods that/);
-  t.match(
-    strangersRefusal(found.slice(2), 'unix:///s', ''),
-    /^the log directory or the cgroups of pods are in use: they hold what is left of pods that .* \(logs of ns_d_u4, cgroup /,
-  );
-  t.match(strangersRefusal([...found, 'x', 'y'], 'unix:///s', 'A.'), /\(ns\/a, ns\/c, logs of ns_d_u4, cgroup \/kubepods\/podu5, x and 1 more\); nothing was touched\. A\.$/);
+  t.match(strangersRefusal(found.slice(2), 'unix:///s', ''), /^cgroups of pods are in use: processes run in those of pods that .* \(cgroup \/kubepods\/podu5\)/);
+  t.match(strangersRefusal([...found, 'w', 'x', 'y'], 'unix:///s', 'A.'), /\(ns\/a, ns\/c, cgroup \/kubepods\/podu5, w, x and 1 more\); nothing was touched\. A\.$/);
+});
+
+const states: readonly (readonly [sentence: string, pod: object, counts: boolean])[] = [
+  ['a ready sandbox', { sandboxes: [{ state: 'ready' }] }, true],
+  ['an ended sandbox', { sandboxes: [{ state: 'notReady' }] }, false],
+  ['a ready one behind an ended one', { sandboxes: [{ state: 'notReady' }, { state: 'ready' }] }, true],
+  ['a running container in an ended sandbox', { sandboxes: [{ state: 'notReady' }], containers: [{ state: 'exited' }, { state: 'running' }] }, true],
+  ['containers that ended, were created only, or are unknown', { containers: [{ state: 'exited' }, { state: 'created' }, { state: 'unknown' }] }, false],
+];
+t.test('only what runs is a use of the host', async (t) => {
+  for (const [sentence, pod, counts] of states) {
+    const listing = { observedAt: 0, pods: [listed('u1', 'a', pod as Partial<ListedPod>)], foreign: 0 };
+    t.same(strangers({ listing, logDirectories: ['ns_a_u1'], cgroups: [{ uid: 'u1', name: ['podu1'], processes: 0 }] }, new Set()), counts ? ['ns/a'] : [], sentence);
+  }
 });
 
 t.test('a pod is marked before anything of it is made, and forgotten when nothing is left', async (t) => {

@@ -55,6 +55,10 @@ export class KubeletProcess {
     this.manifests = join(this.base, 'manifests');
     this.podLogs = join(this.base, 'pods-log');
     for (const directory of [this.root, this.manifests, this.podLogs, join(this.base, 'staged')]) mkdirSync(directory, { recursive: true });
+    // A node of a cluster is its runtime's kubelet, which sets the kernel up; this machine's kernel is not a test's to set.
+    const own = join(this.base, 'own-settings.yaml');
+    writeFileSync(own, 'node: shared\n');
+    this.environment.KUBELET_TS_CONFIG = own;
     writeFileSync(this.logPath, '');
     writeFileSync(join(this.base, 'config.yaml'), JSON.stringify({ ...this.configuration(), ...settings }));
   }

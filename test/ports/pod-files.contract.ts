@@ -182,6 +182,7 @@ export async function podCgroupsContract(t: Test, { cgroups, podsCgroup, readVal
   t.strictSame(await cgroups.ensure({ name: burstable, values: null, rewrite: false }, quietCall), { created: true, problem: '' }, 'made with its parents');
   t.strictSame(await cgroups.ensure({ name: burstable, values: null, rewrite: false }, quietCall), { created: false, problem: '' }, 'twice is once');
   t.equal(await cgroups.exists({ name: burstable }, quietCall), true);
+  t.equal(await cgroups.countProcesses({ name: burstable }, quietCall), 0);
   t.strictSame(await cgroups.ensure({ name: guaranteed, values: null, rewrite: false }, quietCall), { created: true, problem: '' });
   t.strictSame(await cgroups.ensure({ name: bestEffort, values: null, rewrite: false }, quietCall), { created: true, problem: '' });
   await cgroups.ensure({ name: [...guaranteed, 'sandbox'], values: null, rewrite: false }, quietCall);
@@ -206,10 +207,10 @@ export async function podCgroupsContract(t: Test, { cgroups, podsCgroup, readVal
     [[...podsCgroup, 'a\0'], 'invalid-argument'],
   ];
   for (const [name, kind] of outside) {
-    for (const operation of ['ensure', 'set', 'destroy', 'exists'] as const)
+    for (const operation of ['ensure', 'set', 'destroy', 'exists', 'countProcesses'] as const)
       t.equal(await kindOf(() => cgroups[operation]({ name, values: emptyCgroupConfig, rewrite: false }, quietCall)), kind, `${operation} ${JSON.stringify(name)}`);
   }
-  for (const operation of ['destroy', 'exists'] as const) t.equal(await kindOf(() => cgroups[operation]({ name: podsCgroup }, quietCall)), 'permission-denied');
+  for (const operation of ['destroy', 'exists', 'countProcesses'] as const) t.equal(await kindOf(() => cgroups[operation]({ name: podsCgroup }, quietCall)), 'permission-denied');
   await valuesContract(t, { cgroups, podsCgroup, readValue, hasControllers });
   t.equal(await kindOf(() => cgroups.destroy({ name: burstable }, abortedCall)), 'cancelled');
   t.equal(await cgroups.exists({ name: burstable }, quietCall), true);

@@ -72,8 +72,9 @@ async function run(loaded: LoadedConfiguration, logger: PinoLogger, clock: WallA
 async function started(loaded: LoadedConfiguration, logger: PinoLogger, clock: WallAnchoredClock, signalled: Promise<void>): Promise<Daemon | null> {
   const own = readOwnSettings(process.env.KUBELET_TS_CONFIG);
   logger.log('info', 'Kubelet version', { kubeletVersion: reportedVersion(), node: process.version });
+  const { rootDir, kubeconfig, bootstrapKubeconfig } = loaded.options;
   const native = openNative(own.nativeAddonRequired);
-  const profile = kubeletProfile(loaded.options.rootDir, own);
+  const profile = kubeletProfile({ rootDirectory: rootDir, joinsCluster: kubeconfig !== '' || bootstrapKubeconfig !== '' }, own);
   const setVerbosity = (level: number): void => logger.setVerbosity(level);
   const logFailure = (): string | null => logger.failure;
   const starting = startDaemon({ loaded, profile, logger, setVerbosity, logFailure, clock, native, environment: process.env });

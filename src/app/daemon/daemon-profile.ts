@@ -2,6 +2,7 @@
 // what differs is how much of the host it may touch.
 import type { PortOf } from '../../ports/operation.js';
 import type { ProbingOperations } from '../../ports/outbound/probing.js';
+import type { OwnSettings } from './own-settings.js';
 
 export interface DaemonProfile {
   /** Where log collectors find symlinks to container logs. */
@@ -64,11 +65,18 @@ export interface FlightRecordSettings {
 export const defaultRootDirectory = '/var/lib/kubelet';
 const logindDropIn = '/etc/systemd/logind.conf.d/99-kubelet.conf';
 const nodeLogLinks = '/var/log/containers';
-const takeOverAdvice = `Only the kubelet of the node (--root-dir ${defaultRootDirectory}) takes over what it finds.`;
+const takeOverAdvice = `Only the kubelet of the node takes over what it finds: with --root-dir ${defaultRootDirectory}, with --kubeconfig, or with node: own in the file that KUBELET_TS_CONFIG names.`;
 
-/** As `kubelet-ts` runs: the node's kubelet with the default root directory, anything else beside it. */
-export function kubeletProfile(rootDirectory: string, own: Pick<DaemonProfile, 'flightRecord' | 'livePage'> & { readonly ownsImages: boolean | null }): DaemonProfile {
-  const ownsNode = rootDirectory === defaultRootDirectory;
+/** What decides whose the node is: where the agent keeps its files, whether it joins a cluster, and what its own settings say. */
+export interface NodeClaim {
+  readonly rootDirectory: string;
+  /** With --kubeconfig or --bootstrap-kubeconfig. */
+  readonly joinsCluster: boolean;
+}
+
+/** As `kubelet-ts` runs: the node's kubelet with the default root directory or as a node of a cluster, anything else beside it. */
+export function kubeletProfile({ rootDirectory, joinsCluster }: NodeClaim, own: Pick<OwnSettings, 'flightRecord' | 'livePage' | 'ownsImages' | 'ownsNode'>): DaemonProfile {
+  const ownsNode = own.ownsNode ?? (rootDirectory === defaultRootDirectory || joinsCluster);
   return {
     containerLogLinks: ownsNode ? nodeLogLinks : `${rootDirectory}/containers-log`,
     ownsNode,

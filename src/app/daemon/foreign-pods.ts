@@ -1,4 +1,5 @@
-// Pods on this host that are somebody else's: in the runtime, in the log directory and among the cgroups that the agent would clean up.
+// Pods of others that run on this host: in the runtime, and among the cgroups that the agent would clean up. What no longer runs (ended
+// sandboxes and containers, log directories, empty cgroups) is no use of the host: it is cleaned up, as the reference does.
 // Invariant: looking for them changes nothing.
 
 import type { KubeletPorts } from '../../domain/agent/kubelet.js';
@@ -6,17 +7,16 @@ import type { FileSourceSettings } from '../../domain/pod-sources/file-source.js
 import { newManifestStore, podsOfStore, takeListing } from '../../domain/pod-sources/manifest-store.js';
 import { podUidOfLogDirectory } from '../../domain/values/log-paths.js';
 import { byCodeUnits } from '../../domain/values/text-order.js';
-import type { RuntimeListing } from '../../ports/model/runtime-listing.js';
+import type { ListedPod, RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { Call } from '../../ports/operation.js';
 
 export interface PodsOnHost {
   readonly listing: RuntimeListing;
   readonly logDirectories: readonly string[];
-  readonly cgroups: readonly { readonly uid: string; readonly name: readonly string[] }[];
+  readonly cgroups: readonly { readonly uid: string; readonly name: readonly string[]; readonly processes: number }[];
 }
 
 const shownMax = 5;
-const logsOf = 'logs of ';
 const cgroupOf = 'cgroup /';
 const looking: Call = { signal: new AbortController().signal, timeoutMicros: null };
 
@@ -26,7 +26,8 @@ export async function podsOnHost(ports: KubeletPorts, withCgroups: boolean): Pro
     ports.podLogs.listDirectories(null, looking),
     withCgroups ? ports.podCgroups.list(null, looking) : [],
   ]);
-  return { listing, logDirectories, cgroups };
+  const counted = cgroups.map(async (cgroup) => ({ ...cgroup, processes: await ports.podCgroups.countProcesses({ name: cgroup.name }, looking) }));
+  return { listing, logDirectories, cgroups: await Promise.all(counted) };
 }
 
 /** UIDs of which the host has anything. */
@@ -45,30 +46,31 @@ export async function uidsOfManifests(ports: KubeletPorts, source: FileSourceSet
 }
 
 /**
- * What is found of pods that are not in `known`, one text each, and nothing when all are known. Containers of no pod are never touched; they
- * only say that a runtime is somebody else's, and so count where nothing in it is this agent's.
+ * What runs of pods that are not in `known`, one text each, and nothing when all are known. Containers of no pod are never touched; they
+ * only show that a runtime is somebody else's, and so count where nothing in it is this agent's.
  */
 export function strangers(host: PodsOnHost, known: ReadonlySet<string>): string[] {
   const found = new Map<string, string>();
   const pods = host.listing.pods
+    .filter(isRunning)
     .map(({ uid, namespace, name }) => ({ uid, name: `${namespace}/${name}` }))
     .sort((a, b) => byCodeUnits(a.name, b.name) || byCodeUnits(a.uid, b.uid));
   for (const { uid, name } of pods) if (!known.has(uid)) found.set(uid, name);
-  for (const directory of host.logDirectories) {
-    const uid = podUidOfLogDirectory(directory);
-    if (!known.has(uid) && !found.has(uid)) found.set(uid, `${logsOf}${directory}`);
-  }
-  for (const { uid, name } of host.cgroups) if (!known.has(uid) && !found.has(uid)) found.set(uid, `${cgroupOf}${name.join('/')}`);
+  for (const { uid, name, processes } of host.cgroups) if (processes > 0 && !known.has(uid) && !found.has(uid)) found.set(uid, `${cgroupOf}${name.join('/')}`);
   const { foreign } = host.listing;
   const isHome = host.listing.pods.some(({ uid }) => known.has(uid));
   return [...found.values(), ...(foreign === 0 || isHome ? [] : [`${foreign} ${foreign === 1 ? 'container' : 'containers'} of no pod`])];
+}
+
+function isRunning({ sandboxes, containers }: ListedPod): boolean {
+  return sandboxes.some(({ state }) => state === 'ready') || containers.some(({ state }) => state === 'running');
 }
 
 export function strangersRefusal(found: readonly string[], endpoint: string, advice: string): string | null {
   if (found.length === 0) return null;
   const more = found.length - shownMax;
   const names = `${found.slice(0, shownMax).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  const isRuntimeTheirs = found.some((text) => !text.startsWith(logsOf) && !text.startsWith(cgroupOf));
-  const what = isRuntimeTheirs ? `the runtime at ${endpoint} is in use: it holds` : 'the log directory or the cgroups of pods are in use: they hold what is left of';
+  const isRuntimeTheirs = found.some((text) => !text.startsWith(cgroupOf));
+  const what = isRuntimeTheirs ? `the runtime at ${endpoint} is in use: it holds` : 'cgroups of pods are in use: processes run in those of';
   return `${what} pods that this agent does not know (${names}); nothing was touched. ${advice}`;
 }

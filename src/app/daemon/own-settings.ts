@@ -8,6 +8,8 @@
 //     address: 127.0.0.1            # of loopback (this is the default)
 //     port: 4194                    # (this is the default)
 //   images: own                     # or shared: whether unused images may be removed (default: own for the node's kubelet, else shared)
+//   node: own                       # or shared: whether this is the node's kubelet, which takes over the pods that it finds and sets the kernel
+//                                   # up (default: own with the default root directory or with a kubeconfig, else shared)
 //
 // Invariant: what is unknown or of the wrong type is an error that names the field.
 import { readFileSync } from 'node:fs';
@@ -22,9 +24,11 @@ export interface OwnSettings {
   readonly livePage: LivePageSettings | null;
   /** Whether the runtime's images are this agent's to remove, as where the runtime serves it alone; null: by whose the node is. */
   readonly ownsImages: boolean | null;
+  /** Whether this agent is the node's kubelet; null: by its root directory and kubeconfig, see `kubeletProfile`. */
+  readonly ownsNode: boolean | null;
 }
 
-export const noOwnSettings: OwnSettings = { nativeAddonRequired: false, flightRecord: null, livePage: null, ownsImages: null };
+export const noOwnSettings: OwnSettings = { nativeAddonRequired: false, flightRecord: null, livePage: null, ownsImages: null, ownsNode: null };
 
 /** That of cAdvisor's page on nodes of old. */
 const defaultPagePort = 4194;
@@ -45,15 +49,16 @@ export function readOwnSettings(path: string | undefined): OwnSettings {
   const repeated = document.duplicateKeys[0];
   if (repeated !== undefined) throw refuse(`${repeated.path} is set twice`);
   if (document.value === null) return noOwnSettings;
-  const top = fieldsOf(document.value, '', ['nativeAddon', 'flightRecorder', 'livePage', 'images'], refuse);
-  const { nativeAddon = 'optional', flightRecorder = null, livePage = null, images = null } = top;
+  const top = fieldsOf(document.value, '', ['nativeAddon', 'flightRecorder', 'livePage', 'images', 'node'], refuse);
+  const { nativeAddon = 'optional', flightRecorder = null, livePage = null, images = null, node = null } = top;
   if (nativeAddon !== 'optional' && nativeAddon !== 'required') throw refuse('nativeAddon: must be optional or required');
-  if (images !== null && images !== 'own' && images !== 'shared') throw refuse('images: must be own or shared');
+  for (const [field, value] of Object.entries({ images, node })) if (value !== null && value !== 'own' && value !== 'shared') throw refuse(`${field}: must be own or shared`);
   return {
     nativeAddonRequired: nativeAddon === 'required',
     flightRecord: flightRecorder === null ? null : flightRecordOf(flightRecorder, refuse),
     livePage: livePage === null ? null : livePageOf(livePage, refuse),
     ownsImages: images === null ? null : images === 'own',
+    ownsNode: node === null ? null : node === 'own',
   };
 }
 

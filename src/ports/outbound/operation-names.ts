@@ -25,7 +25,7 @@ export const operationNames: { readonly [Port in keyof OutboundOperations]: Name
   subPaths: { look: true, compare: true, carryOut: true },
   podLogs: { nextRestartCount: true, link: true, removeContainerLogs: true, listDirectories: true, removeDirectory: true, removeDeadLinks: true },
   containerLogs: { measure: true, listRotated: true, discard: true, compress: true, rename: true, removeUnfinished: true },
-  podCgroups: { ensure: true, set: true, destroy: true, exists: true, list: true },
+  podCgroups: { ensure: true, set: true, destroy: true, exists: true, countProcesses: true, list: true },
   machine: { read: true, topology: true, addresses: true },
   stateFiles: { read: true, write: true },
   filesystemUsage: { usage: true },

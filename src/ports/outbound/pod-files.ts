@@ -70,6 +70,8 @@ export interface PodCgroupOperations {
   /** Kills what is left inside and removes the cgroup with its children. Absent: succeeds. */
   readonly destroy: Operation<{ readonly name: readonly string[] }, null>;
   readonly exists: Operation<{ readonly name: readonly string[] }, boolean>;
+  /** Processes in the cgroup and below it. Absent: 0. Asked before the start alone. */
+  readonly countProcesses: Operation<{ readonly name: readonly string[] }, number>;
   /** Pods that own a cgroup: uid and name. */
   readonly list: Operation<null, readonly { readonly uid: string; readonly name: readonly string[] }[]>;
 }

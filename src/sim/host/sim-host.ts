@@ -234,6 +234,8 @@ export class SimHost {
         return this.cgroups.destroy(asked.request);
       case 'podCgroups.exists':
         return this.cgroups.exists(asked.request);
+      case 'podCgroups.countProcesses':
+        return this.cgroups.countProcesses(asked.request);
       case 'podCgroups.list':
         return this.cgroups.list();
       case 'pluginSockets.scan':

@@ -52,6 +52,12 @@ export class SimPodCgroups {
     return this.state.cgroups.has(name.join('/'));
   }
 
+  /** Containers of the simulated runtime are no processes of this host. */
+  countProcesses({ name }: PodCgroupOperations['countProcesses']['request']): number {
+    this.check(name);
+    return 0;
+  }
+
   list(): PodCgroupOperations['list']['reply'] {
     const found = qosParents.flatMap((parent) => {
       const prefix = [...this.settings.podsCgroup, ...parent].join('/');

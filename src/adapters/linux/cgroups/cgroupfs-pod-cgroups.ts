@@ -92,6 +92,13 @@ export class CgroupfsPodCgroups implements PortOf<PodCgroupOperations> {
     });
   }
 
+  countProcesses({ name }: PodCgroupOperations['countProcesses']['request'], call: Call): Promise<number> {
+    return carryOut('podCgroups.countProcesses', `/${name.join('/')}`, call, async () => {
+      this.check(name);
+      return countProcesses(this.tree.possibleDirectories(name));
+    });
+  }
+
   list(_request: null, call: Call): Promise<PodCgroupOperations['list']['reply']> {
     return carryOut('podCgroups.list', `/${this.root.join('/')}`, call, async () => {
       const found = new Map<string, { readonly uid: string; readonly name: readonly string[] }>();

@@ -113,6 +113,10 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
     return this.work('podCgroups.exists', name, call, () => this.plain.exists({ name: this.options.naming.directories(name) }, call));
   }
 
+  countProcesses({ name }: PodCgroupOperations['countProcesses']['request'], call: Call): Promise<number> {
+    return this.work('podCgroups.countProcesses', name, call, () => this.plain.countProcesses({ name: this.options.naming.directories(name) }, call));
+  }
+
   list(_request: null, call: Call): Promise<PodCgroupOperations['list']['reply']> {
     return carryOut('podCgroups.list', `/${this.options.naming.directories(this.root).join('/')}`, call, async () => {
       const found: { readonly uid: string; readonly name: readonly string[] }[] = [];
