@@ -163,9 +163,11 @@ class Swarm {
     node.start();
   }
 
-  /** A process or a sandbox dies by itself. */
+  /** A process or a sandbox dies by itself, or what has ended is removed by somebody else. */
   private kill(node: SimClusterNode): void {
     const { dice, cluster } = this;
+    const ended = node.containers().filter(({ state }) => state === 'exited');
+    if (ended.length > 0 && dice.chance(0.3)) node.runtime.forgetContainer(dice.of(ended).id, cluster.now);
     const running = node.containers().filter(({ state }) => state === 'running');
     const sandboxes = node.sandboxes().filter(({ state }) => state === 'ready');
     if (dice.chance(0.7) && running.length > 0) node.runtime.killContainer(dice.of(running).id, cluster.now);

@@ -4,6 +4,7 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import { podCgroupConfig, podCgroupOptions } from '../cgroups/pod-cgroup-config.js';
 import { usesClaims } from '../dra-manager/pod-claims.js';
+import { withReportedEnds } from '../status/reported-ends.js';
 import { isRestartingAll } from '../status/restart-all.js';
 import { newContainerStart } from './container-start-state.js';
 import { newImageVolumePulls } from './image-volumes.js';
@@ -17,10 +18,12 @@ import type { ContainerToRemove, SyncRun, SyncStep } from './sync-run.js';
 
 export function planSync(run: SyncRun, context: SyncContext): SyncStep[] {
   const { pod, status } = run;
+  const reported = context.previousStatus(run);
+  const restartAllContainers = isRestartingAll(pod, status, reported);
   const actions = computePodActions({
     pod,
-    status,
-    restartAllContainers: isRestartingAll(pod, status, context.previousStatus(run)),
+    status: restartAllContainers ? status : withReportedEnds(pod, status, reported, context.turn.wall),
+    restartAllContainers,
     livenessResults: context.probeResults.liveness,
     startupResults: context.probeResults.startup,
     actuated: context.actuatedResources(run),

@@ -3,7 +3,7 @@
 // Invariant: a container that runs is started again only if it is also killed.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
-import { effectiveRestartPolicy } from '../status/restart-rules.js';
+import { isRestartableAfterExit } from '../status/restart-rules.js';
 import { findContainerStatus } from '../status/runtime-lookup.js';
 import { checkSandbox } from '../status/sandbox-check.js';
 import { podLevelResourcesDiffer } from './container-resize.js';
@@ -68,8 +68,8 @@ function addNewSandboxActions(draft: PodActionsDraft, pod: Pod, status: PodRunti
   for (const [index, container] of containers.entries()) {
     const newest = findContainerStatus(status, container.name);
     everStarted ||= newest !== null && newest.state !== 'unknown';
-    const succeeded = newest !== null && newest.state === 'exited' && newest.exitCode === 0;
-    if (!succeeded || effectiveRestartPolicy(pod, container) !== 'OnFailure') starts.push(index);
+    const hasEnded = newest !== null && newest.state === 'exited' && !isRestartableAfterExit(pod, container, newest.exitCode);
+    if (!hasEnded) starts.push(index);
   }
   if (starts.length === 0 && everStarted) draft.createSandbox = false;
   else if (initContainers.length > 0) draft.initContainersToStart = [0];

@@ -8,6 +8,7 @@ import { claimsOutliveContainers } from './claims-outlive-containers.js';
 import { criticalPodsAreSpared } from './critical-pods-are-spared.js';
 import { devicesOutliveMounts } from './devices-outlive-mounts.js';
 import { directoriesOutliveMounts } from './directories-outlive-mounts.js';
+import { endedRunsOnce } from './ended-runs-once.js';
 import { exclusiveCpusAreDisjoint } from './exclusive-cpus-are-disjoint.js';
 import { graceOnlyShrinks } from './grace-only-shrinks.js';
 import { namespacesAreDisjoint } from './namespaces-are-disjoint.js';
@@ -41,4 +42,5 @@ export const allCheckers: readonly AnyChecker[] = [
   anyChecker(apiStatusGoesForward),
   anyChecker(exclusiveCpusAreDisjoint),
   anyChecker(apiPodOutlivesContainers),
+  anyChecker(endedRunsOnce),
 ];

@@ -96,6 +96,14 @@ export class SimContainerRuntime {
     if (container.podUid !== '') this.state.changedPods.add(container.podUid);
   }
 
+  /** Another client of the runtime removes the container. */
+  forgetContainer(id: string, now: Micros): void {
+    this.settle(now);
+    const podUid = this.state.containers.get(id)?.podUid ?? '';
+    this.containers.remove({ containerId: id }, now);
+    if (podUid !== '') this.state.changedPods.add(podUid);
+  }
+
   /** The sandbox dies by itself, and with it what runs inside. */
   killSandbox(id: string, now: Micros): void {
     this.settle(now);

@@ -1,4 +1,5 @@
 // Bugs that a kubelet could have in what it writes about pods, one for each checker of that.
+import { readPodCache } from '../../../src/domain/pod-cache/pod-cache.js';
 import type { KubeletMachine, KubeletState, SimCluster } from '../../../src/sim/index.js';
 import { ApiWorld, podResource } from '../api-world.js';
 import { minute, second } from '../sim-pods.js';
@@ -22,6 +23,30 @@ function once(write: (to: Write, turn: Parameters<KubeletMachine['step']>[2]) =>
       },
     });
   };
+}
+
+/** Makes a container of every pod once more when it is seen to have ended. */
+function runsTwice(): (state: KubeletState) => KubeletMachine {
+  let done = false;
+  return planted({
+    after({ agent }, turn) {
+      for (const { metadata, status } of agent.pods.pods.values()) {
+        const ended = status?.containerStatuses?.find(({ state }) => state?.terminated !== undefined);
+        const seen = readPodCache(agent.cache, metadata.uid ?? '');
+        const sandboxId = seen.kind === 'status' ? seen.status.sandboxes[0]?.id : undefined;
+        if (done || ended === undefined || sandboxId === undefined) continue;
+        done = true;
+        const config = { metadata: { name: ended.name, attempt: 9 }, image: { image: 'busybox' }, labels: {}, annotations: {}, logPath: '' };
+        const sandboxConfig = { metadata: { name: metadata.name, namespace: 'default', uid: metadata.uid ?? '', attempt: 0 }, labels: {}, annotations: {} };
+        turn.ask('containers.create', plantAddress, 'create', { sandboxId, config, sandboxConfig });
+      }
+    },
+  });
+}
+
+function endOne(cluster: SimCluster): void {
+  new ApiWorld(cluster, { ok: () => true }).create('once', { policy: 'Never', containers: { once: 'run=2s', serve: 'run=forever' } });
+  cluster.run(minute);
 }
 
 function runOne(cluster: SimCluster): void {
@@ -57,4 +82,5 @@ export const plantedApiBugs = [
     agent: once((ours, turn) => turn.ask('apiWriter.delete', plantAddress, 'write', { ...pod(ours), gracePeriodSeconds: 0, uid: ours.uid })),
     play: runOne,
   },
+  { name: 'runs twice what runs once', checker: 'ended-runs-once', agent: runsTwice, play: endOne },
 ];
