@@ -246,8 +246,8 @@ const agentModule = module((bind) => {
   });
   bind.to(
     tokens.shell,
-    [tokens.kernel, tokens.ports, tokens.ownership, tokens.recording, tokens.clock, tokens.logger, tokens.ending, tokens.observer, tokens.lives, tokens.tracing],
-    (kernel, ports, { pods }, { recorder }, clock, logger, ending, observer, lives, { tracing }) => {
+    [tokens.kernel, tokens.ports, tokens.ownership, tokens.recording, tokens.clock, tokens.logger, tokens.ending, tokens.observer, tokens.lives, tokens.tracing, tokens.endedSteps],
+    (kernel, ports, { pods }, { recorder }, clock, logger, ending, observer, lives, { tracing }, endedSteps) => {
       const own = logger.named('kubelet');
       const perform = performer(ports, pods);
       tracing?.watch(kernel.state.agent);
@@ -262,7 +262,12 @@ const agentModule = module((bind) => {
           lives.step(clocks.now, input, output);
           tracing?.stepped();
         },
-        fatal: (error) => ending.fatal(error),
+        fatal: (error, input) => {
+          const { agent } = kernel.state;
+          const file = endedSteps.write(error, input, agent, clock.wall(), own);
+          if (file !== null) own.log('error', 'A programmer error ends the agent', withPod(agent, { file, ...(agent.subject === null ? {} : { podUID: agent.subject }) }) ?? {});
+          ending.fatal(error);
+        },
       });
     },
   );

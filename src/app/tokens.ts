@@ -17,6 +17,7 @@ import { type Token, token } from './bind-to.js';
 import type { Clock } from './clock.js';
 import type { ApiAccess } from './daemon/api-access.js';
 import type { DaemonProfile } from './daemon/daemon-profile.js';
+import type { EndedSteps } from './daemon/ended-steps.js';
 import type { FlightRecorder } from './daemon/flight-record.js';
 import type { Inbox } from './daemon/inbox.js';
 import type { LoopHealth } from './daemon/loop-health.js';
@@ -133,6 +134,7 @@ export const tokens = {
   seed: token<Seed>('seed'),
   ownership: token<Ownership>('ownership'),
   recording: token<Recording>('recording'),
+  endedSteps: token<EndedSteps>('endedSteps'),
   kernel: token<Kernel<KubeletState, KubeletEvent, KubeletOperations>>('kernel'),
   shell: token<Shell<KubeletState, KubeletEvent, KubeletOperations>>('shell'),
   loopHealth: token<LoopHealth>('loopHealth'),

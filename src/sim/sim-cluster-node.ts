@@ -3,6 +3,7 @@
 import type { AgentState } from '../domain/agent/agent-state.js';
 import { type AlignmentSettings, noAlignmentPolicies } from '../domain/agent/alignment-state.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
+import { endedPodOf, setAsideFileName } from '../domain/agent/set-aside.js';
 import { defaultSettings } from '../domain/agent/settings.js';
 import { cpuCheckpointName } from '../domain/checkpoints/cpu-checkpoint.js';
 import { draCheckpointName } from '../domain/checkpoints/dra-checkpoint.js';
@@ -82,7 +83,17 @@ function freshAgent(name: string, options: SimClusterOptions, host: SimHostState
   const inCluster = options.node !== undefined;
   const alignment = alignmentOf(options, host);
   const dra = options.claims === true ? { checkpoint: host.stateFiles.get(draCheckpointName) ?? null } : null;
-  const agent = { ...defaultSettings, apiserver: inCluster, alignment, dra, ...options.settings, nodeName: name, runtimeTellsChanges: options.runtimeTellsChanges === true };
+  const setAside = { ends: host.endedSteps, forgiven: host.stateFiles.get(setAsideFileName) ?? null };
+  const agent = {
+    ...defaultSettings,
+    apiserver: inCluster,
+    alignment,
+    dra,
+    setAside,
+    ...options.settings,
+    nodeName: name,
+    runtimeTellsChanges: options.runtimeTellsChanges === true,
+  };
   const source = { nodeName: name, preventApiReferences: true, checkPeriod: options.fileCheckPeriod ?? defaultFileCheckPeriod };
   const fileSource = { ...source, path: manifestDirectory };
   const urlSource = options.manifestUrl === undefined ? null : { ...source, url: options.manifestUrl, headers: {} };
@@ -167,6 +178,15 @@ export class SimClusterNode {
     this.world().restart(this.name, this.newKernel());
     this.observe({ kind: 'started' });
     this.world().send(this.name, { type: 'start' });
+  }
+
+  /** A programmer error has ended the agent: what it was about is written down, as by a daemon, and a fresh agent follows. */
+  endedByError(): void {
+    const { agent } = this;
+    const { endedSteps } = this.host.state;
+    const pod = endedPodOf(agent);
+    if (pod !== null) endedSteps.push({ ...pod, at: this.world().wallOf(this.name), file: `ended-steps/${endedSteps.length}.json` });
+    this.start();
   }
 
   /** Something happens to the agent: an event of its vocabulary, e.g. pods of another source. */

@@ -50,6 +50,8 @@ export interface SimClusterOptions {
   readonly record?: boolean;
   /** The agent of a node; another machine than the project's own where one is to be tried. */
   readonly agent?: (state: KubeletState) => KubeletMachine;
+  /** Whether an error that an agent's machine throws ends that agent alone, and a fresh one follows at once. Absent, or false: the world throws it. */
+  readonly survives?: (error: unknown) => boolean;
   readonly log?: (node: string, now: Micros, level: LogLevel, message: string) => void;
   /** Called with what each node's agent was given, after the step: coverage, traces. Null: a wake-up. */
   readonly observe?: (node: string, input: unknown, state: KubeletState) => void;

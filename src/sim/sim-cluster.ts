@@ -62,6 +62,7 @@ export class SimCluster {
       hash: options.hash === true,
       ...(options.log === undefined ? {} : { log: options.log }),
       observe: (name: string, clocks: Clocks, input: unknown, output: Parameters<SimClusterNode['stepped']>[2]) => this.node(name).stepped(clocks, input, output),
+      ...(options.survives === undefined ? {} : { failed: (name: string, error: unknown) => this.hasEnded(name, error) }),
     };
     if (from === null) {
       this.server = this.newServer(start);
@@ -142,6 +143,14 @@ export class SimCluster {
 
   static from(snapshot: SimSnapshot): SimCluster {
     return new SimCluster(snapshot.options, snapshot);
+  }
+
+  private hasEnded(name: string, error: unknown): boolean {
+    const node = this.node(name);
+    // What is laid to no pod would end the next agent, too, for ever.
+    if (node.agent.subject === null || this.options.survives?.(error) !== true) return false;
+    node.endedByError();
+    return true;
   }
 
   private data(): ClusterData {

@@ -67,6 +67,8 @@ export interface WorldOptions {
   /** The first moment of the world, microseconds since the epoch. */
   readonly start?: Micros;
   readonly log?: (node: string, now: Micros, level: LogLevel, message: string) => void;
+  /** A node's machine has thrown. True: it was seen to, and the world goes on. Absent, or false: the world throws it. */
+  readonly failed?: (node: string, error: unknown) => boolean;
 }
 
 /** Something that is due, as data. */
@@ -256,13 +258,21 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     const { node } = due;
     if (isReplaced(due, at)) return;
     if (due.kind === 'model') this.advanceModel(node);
-    else if (node.running && due.life === node.life) this.stepKernel(node, due);
+    else if (node.running && due.life === node.life) this.stepContained(node, due);
     this.schedule(node);
   }
 
   private advanceModel(node: WorldNode<State, Event, Ops>): void {
     node.modelScheduled = Number.POSITIVE_INFINITY;
     node.model.advance(this.outside(node));
+  }
+
+  private stepContained(node: WorldNode<State, Event, Ops>, due: Exclude<Due<State, Event, Ops>, { kind: 'call' }>): void {
+    try {
+      this.stepKernel(node, due);
+    } catch (error) {
+      if (this.options.failed?.(node.name, error) !== true) throw error;
+    }
   }
 
   private stepKernel(node: WorldNode<State, Event, Ops>, due: Exclude<Due<State, Event, Ops>, { kind: 'call' }>): void {

@@ -64,6 +64,7 @@ export class Manager {
       turn,
       ...{ nodeFacts: nodeFacts(this.facts), nodeName: 'n', node: this.node, apiData: this.apiData, csi: this.csi },
       syncFrequency: 60_000_000,
+      forPod: (_uid, work) => work(),
       event: (pod, _container, type, reason, message) => this.told.push(`${pod.metadata.name} ${type} ${reason} ${message}`),
       claimEvent: () => undefined,
       volumesChanged: (uid) => {

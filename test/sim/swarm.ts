@@ -2,7 +2,7 @@
 // become what is wanted, then nothing is wanted any more and nothing may be left.
 import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import type { PodPhase } from '../../src/ports/model/pod-status.js';
-import { SimCluster, type SimClusterNode } from '../../src/sim/index.js';
+import { SimCluster, type SimClusterNode, type SimClusterOptions } from '../../src/sim/index.js';
 import { Dice } from './dice.js';
 import { minute, second } from './sim-pods.js';
 import { alignmentLeftovers, misplaced, withOwnCpus } from './swarm-alignment.js';
@@ -26,9 +26,9 @@ export interface SwarmResult {
 }
 
 /** @param hash keep the hash of the run, to compare it with another one */
-export function runSeed(seed: number, coverage: SwarmCoverage, hash = false): SwarmResult {
+export function runSeed(seed: number, coverage: SwarmCoverage, hash = false, agent: SimClusterOptions['agent'] | null = null): SwarmResult {
   const options = swarmOptions(seed);
-  const swarm = new Swarm(seed, options, coverage, hash);
+  const swarm = new Swarm(seed, agent === null ? options : { ...options, cluster: { ...options.cluster, agent } }, coverage, hash);
   const problems: string[] = [];
   const phase = (name: string, play: () => readonly string[]): void => {
     if (problems.length > 0) return;

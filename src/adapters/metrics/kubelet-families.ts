@@ -134,6 +134,7 @@ export const kubeletFamilies = {
   kubelet_ts_events_dropped_total: counter('Kubernetes events that were never written.'),
   kubelet_ts_lost_notices_total: counter('Times that notices of a source were lost, so that all was looked at anew.', ['source']),
   kubelet_ts_native_addon: gauge('1: the native addon is in use, 0: the fallback in JavaScript.'),
+  kubelet_ts_pods_set_aside: gauge('Pods that the kubelet leaves alone because their input has ended it more than once.'),
   kubelet_ts_trace_spans_dropped_total: counter('Spans that never reached the collector of traces.'),
 } as const;
 

@@ -1,5 +1,6 @@
 // Pods and their containers as rows of text, for tables and for lines. A pure function of the pods and the time.
 
+import { setAsideAnnotation } from '../../domain/agent/set-aside.js';
 import { microsPerSecond, parseRfc3339 } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -32,6 +33,7 @@ export function podRows(pods: readonly Pod[], now: Micros): PodRow[] {
 
 function podRow(pod: Pod, now: Micros): PodRow {
   const { metadata, spec, status } = pod;
+  const setAside = metadata.annotations?.[setAsideAnnotation];
   const containers = status?.containerStatuses ?? [];
   const all = [...(status?.initContainerStatuses ?? []), ...containers];
   return {
@@ -42,7 +44,12 @@ function podRow(pod: Pod, now: Micros): PodRow {
     ready: `${containers.filter(({ ready }) => ready).length}/${spec.containers.length}`,
     restarts: all.reduce((sum, { restartCount }) => sum + restartCount, 0),
     age: ageText(status?.startTime, now),
-    message: status?.reason ? oneLine(`${status.reason}: ${status.message ?? ''}`) : (all.map(trouble).find((text) => text !== null) ?? ''),
+    message:
+      setAside !== undefined
+        ? oneLine(`set aside: ${setAside}`)
+        : status?.reason
+          ? oneLine(`${status.reason}: ${status.message ?? ''}`)
+          : (all.map(trouble).find((text) => text !== null) ?? ''),
   };
 }
 

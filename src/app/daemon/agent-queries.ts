@@ -1,6 +1,7 @@
 // What the agent answers from its state: its pods with their newest statuses, and its health.
 import type { AgentState } from '../../domain/agent/agent-state.js';
 import { podAndMirror } from '../../domain/agent/pod-index.js';
+import { isAside, setAsideAnnotation, setAsideMessage } from '../../domain/agent/set-aside.js';
 import { podFullName } from '../../domain/values/pod-references.js';
 import { type AgentQueries, type HealthCheck, podList } from '../../ports/inbound/agent-queries.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -9,11 +10,14 @@ import type { LoopHealth } from './loop-health.js';
 export function agentQueries(state: AgentState, health: LoopHealth, logFailure: () => string | null): AgentQueries {
   return {
     pods() {
-      return podList([...state.pods.pods.values()].map((pod) => withStatus(state, asAsked(state, pod))));
+      const pods = [...state.pods.pods.values()];
+      // Of pods that are aside not every one is among those that the agent works with.
+      for (const { uid, pod } of state.setAside.pods.values()) if (pod !== null && !state.pods.pods.has(uid)) pods.push(pod);
+      return podList(pods.map((pod) => withSetAside(state, withStatus(state, asAsked(state, pod)))));
     },
     pod(namespace, name) {
       const pod = state.pods.podsByFullName.get(podFullName(name, namespace));
-      return pod === undefined ? null : withStatus(state, asAsked(state, pod));
+      return pod === undefined ? null : withSetAside(state, withStatus(state, asAsked(state, pod)));
     },
     isContainerRunning(podUid, containerId) {
       const cached = state.cache.entries.get(podUid)?.cached;
@@ -34,6 +38,13 @@ function asAsked({ allocation }: AgentState, pod: Pod): Pod {
 function withStatus(state: AgentState, pod: Pod): Pod {
   const status = state.statuses.get(pod.metadata.uid ?? '')?.status ?? pod.status;
   return status === undefined ? pod : { ...pod, status };
+}
+
+/** A pod that is aside says so in what is shown of it. */
+function withSetAside(state: AgentState, pod: Pod): Pod {
+  const aside = state.setAside.pods.get(pod.metadata.uid ?? '');
+  if (aside === undefined || !isAside(state, aside.uid)) return pod;
+  return { ...pod, metadata: { ...pod.metadata, annotations: { ...pod.metadata.annotations, [setAsideAnnotation]: setAsideMessage(aside) } } };
 }
 
 /** UIDs that the API knows a static pod by. */

@@ -47,6 +47,7 @@ export function kubeletSettings(
     readonly alignment: AlignmentSettings;
     readonly dra: AgentSettings['dra'];
     readonly nodeCgroups: NodeCgroupSettings;
+    readonly setAside: AgentSettings['setAside'];
   },
 ): KubeletSettings {
   const { configuration: c, options, gates } = loaded;
@@ -93,6 +94,7 @@ export function kubeletSettings(
       takesPlugins: true,
       alignment: host.alignment,
       dra: host.dra,
+      setAside: host.setAside,
     },
     node,
     fileSource: c.staticPodPath === '' ? null : { ...manifests, path: c.staticPodPath, checkPeriod: micros(takenPeriod(c, 'fileCheckFrequency')) },

@@ -23,8 +23,8 @@ export interface ShellOutside<Ops> {
   log(level: LogLevel, message: string, fields: LogFields): void;
   /** Called with each step before its commands are performed; null input: a wake-up. */
   record?(clocks: Clocks, input: unknown, output: Output<Ops>): void;
-  /** A programmer error: nothing runs afterwards. */
-  fatal(error: unknown): void;
+  /** A programmer error: nothing runs afterwards. @param input of the step that failed; null: it wasn't a step that did */
+  fatal(error: unknown, input: unknown): void;
 }
 
 /** Node's timers hold 31 bits of milliseconds; a later wake-up is looked at again in between. */
@@ -94,7 +94,7 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
       this.arm();
     } catch (error) {
       this.stop();
-      this.outside.fatal(error);
+      this.outside.fatal(error, this.kernel.stepped);
     } finally {
       this.running = false;
     }
@@ -123,7 +123,7 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
       }
     } catch (error) {
       this.stop();
-      this.outside.fatal(error);
+      this.outside.fatal(error, this.kernel.stepped);
       return;
     }
     this.arm();

@@ -18,6 +18,8 @@ export interface PredicateInput {
   readonly pod: Pod;
   /** The other active pods, with what is allocated to them. */
   readonly otherPods: readonly Pod[];
+  /** Those of them that are never killed to make room; absent: none. */
+  readonly spared?: ReadonlySet<string>;
   /** null while the agent has none, not even one it built itself. */
   readonly node: Node | null;
   /** The node as the API server has it now; null where it can't be read or is the same; undefined before anybody asked for it. */
@@ -52,7 +54,7 @@ const descriptions: Readonly<Record<PredicateName, string>> = {
 };
 
 export function admitByPredicates(input: PredicateInput): PredicateResult {
-  const { pod, otherPods, node, freshNode } = input;
+  const { pod, otherPods, spared, node, freshNode } = input;
   if (node === null) return rejected('InvalidNodeInfo', 'Kubelet cannot get node info.');
   const refusal = unsupportedByNode(pod, node);
   if (refusal !== null) return refusal;
@@ -63,7 +65,8 @@ export function admitByPredicates(input: PredicateInput): PredicateResult {
     if (freshNode !== null) failures = predicateFailures(input, freshNode, freshNode.metadata.labels ?? {}, others);
   }
   if (failures.length === 0) return { kind: 'admitted', preempted: [], lacking: null };
-  const recovered = recoverFromFailures(pod, otherPods, failures);
+  const victims = spared === undefined ? otherPods : otherPods.filter(({ metadata }) => !spared.has(metadata.uid ?? ''));
+  const recovered = recoverFromFailures(pod, victims, failures);
   if (!recovered.ok) return rejected('UnexpectedAdmissionError', `Unexpected error while attempting to recover from admission failure: ${recovered.error}`);
   const first = recovered.remaining[0];
   if (first !== undefined) return rejectionOf(first);

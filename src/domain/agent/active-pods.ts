@@ -4,12 +4,19 @@ import { isPodTerminationRequested } from '../pod-workers/queries.js';
 import { isTerminalPhase } from '../status/phase.js';
 import type { AgentState } from './agent-state.js';
 import { uidOf } from './pod-index.js';
+import { isAside } from './set-aside.js';
 
 /** @param except the uid of a pod that is left out, since it is asked about; null: all */
 export function activePods(state: AgentState, except: string | null = null): Pod[] {
   const active: Pod[] = [];
   for (const [uid, pod] of state.pods.pods) if (uid !== except && isActive(state, pod)) active.push(pod);
   return active;
+}
+
+/** Those of them that may be ended: what is aside holds its place, and is left alone. */
+export function workedOnPods(state: AgentState): Pod[] {
+  const active = activePods(state);
+  return state.setAside.pods.size === 0 ? active : active.filter((pod) => !isAside(state, uidOf(pod)));
 }
 
 export function isActive({ workers, statuses, admission }: AgentState, pod: Pod): boolean {

@@ -50,6 +50,12 @@ function isRuntimeKnown({ state }: AgentContext, pods: readonly Pod[]): boolean 
 function adopt({ state, turn }: AgentContext, pod: Pod): void {
   if (!isWithoutUid(pod)) return;
   const fullName = podFullNameOf(pod);
+  const aside = [...state.setAside.pods.values()].find(({ uid, manifestUid }) => manifestUid === uidOf(pod) && uid !== manifestUid);
+  if (aside !== undefined) {
+    // It was taken over by the agent that it ended; nobody looks at its containers now.
+    state.adoption.adopted.set(fullName, { ownUid: uidOf(pod), uid: aside.uid, from: pod, pod: withUid(pod, aside.uid) });
+    return;
+  }
   const listed = (state.relist.newest?.pods ?? []).filter(({ name, namespace }) => podFullName(name, namespace) === fullName);
   const [only, ...more] = listed.filter(({ uid, sandboxes }) => isGeneratedUid(uid) && !isOwnGeneratedUid(uid) && sandboxes.some((sandbox) => sandbox.state === 'ready'));
   if (only === undefined || more.length > 0 || listed.some(({ uid }) => uid === uidOf(pod)) || !runsSame(state.cache.entries.get(only.uid)?.cached, pod, only)) return;

@@ -96,6 +96,15 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
     this.podsWorkedOn = 0;
   }
 
+  /** Does something for a pod. A programmer error in it leaves the pod's UID in the state: the end of the process is laid to it. */
+  forPod<Result>(uid: string, work: () => Result): Result {
+    const { subject } = this.state;
+    this.state.subject = uid;
+    const result = work();
+    this.state.subject = subject;
+    return result;
+  }
+
   get configs(): RuntimeConfigs {
     const facts = this.state.nodeFacts;
     if (this.built === null || this.built.facts !== facts) this.built = { facts, configs: runtimeConfigs(facts) };

@@ -19,6 +19,7 @@
 // | alignment      | admission, the managers   | container starts, CPU sets, state files |
 // | dra            | claim tasks               | pod operations, container starts       |
 // | shutdown       | the shutdown manager      | admission, the Node's conditions       |
+// | setAside       | its own module            | the sync loop, cleaning up, queries    |
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -59,6 +60,7 @@ import { type NodeCgroupsState, newNodeCgroups } from './node-cgroups-state.js';
 import { type NodeShutdownState, newNodeShutdown } from './node-shutdown-state.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
 import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
+import { newSetAside, type SetAsideState } from './set-aside-state.js';
 import type { AgentSettings } from './settings.js';
 
 /** What waits while the runtime can't be worked with, or for its turn. Deliveries keep their order; the others are sets. */
@@ -198,6 +200,9 @@ export interface AgentState {
   readonly deleting: Set<string>;
   /** Pods that could not be run for want of a feature were told so; once a message. */
   readonly toldMissing: Map<string, string>;
+  /** The UID of the pod that the step works for; null: none, or several. See `step-subject`. */
+  subject: string | null;
+  readonly setAside: SetAsideState;
   startedAt: Micros;
   /** When the loop last dispatched something or found that it could: what liveness is judged by. */
   loopEnteredAt: Micros;
@@ -245,6 +250,8 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     dra: settings.dra === null ? null : draOf(settings.dra.checkpoint),
     deleting: new Set(),
     toldMissing: new Map(),
+    subject: null,
+    setAside: newSetAside(settings.setAside),
     startedAt: 0,
     loopEnteredAt: 0,
   };

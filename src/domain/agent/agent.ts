@@ -50,8 +50,9 @@ import { tellOomKill, warnOfNode } from './node-warnings.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
 import { endOverdue, overdueKillMachine } from './overdue-kills.js';
 import { beginPlugins, pluginSocketsChanged, takePluginReply, takePluginWake } from './plugins.js';
-import { admissionReplied, endRefused, takeMadeRoom } from './pod-admission.js';
+import { endRefused, takeMadeRoom } from './pod-admission.js';
 import { certificateStepReplied, certificateWoken, podCertificateMachine } from './pod-certificates.js';
+import { uidOf } from './pod-index.js';
 import { operationHookReplied, operationReplied, operationWoken } from './pod-operations.js';
 import { syncLoopAddress } from './pod-pace.js';
 import { tellConnected } from './pod-statuses.js';
@@ -60,10 +61,12 @@ import { relistReplied } from './relist.js';
 import { allocationWoken, beginResizes, planResizes } from './resizes.js';
 import { withRuntimeFacts } from './runtime-facts.js';
 import { pollStatus, runtimeReplied } from './runtime-poll.js';
+import { beginSetAside, planSetAsideFile, setAsideMachine, setAsideReplied, setAsideWoken, withoutAside } from './set-aside.js';
 import { planStateFiles, stateFileMachine, stateFileReplied } from './state-files.js';
 import { planStatusWrites, statusWriteReplied, statusWriteWoken } from './status-writes.js';
-import { admitAgain, deliver, drain, goOn, syncPods } from './sync-loop.js';
-import { settleVolumes, takeVolumeReply } from './volumes.js';
+import { subjectOf } from './step-subject.js';
+import { admitAgain, admitReplied, deliver, deliverReturned, drain, goOn, syncPods } from './sync-loop.js';
+import { settleVolumes, takeVolumeReply, tellVolumeAbnormal } from './volumes.js';
 import { withEffects } from './worker-effects.js';
 
 export type AgentInput = AgentEvent | Reply<AgentOperations> | Wake;
@@ -75,12 +78,15 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
     step(given: AgentState, input: AgentInput, turn: Turn<AgentOperations>): void {
       assert(given === state, 'an agent is stepped with a state that is not its own');
       context.begin(turn);
-      take(context, input);
+      state.subject = subjectOf(state, input);
+      take(context, withoutAside(state, input));
+      state.subject = null;
+      deliverReturned(context);
       goOn(context);
       letEndedGo(context);
       settleVolumes(context);
       endRefused(context);
-      for (const pod of takeMadeRoom(context)) admitAgain(context, pod);
+      for (const pod of takeMadeRoom(context)) context.forPod(uidOf(pod), () => admitAgain(context, pod));
       planHousekeeping(context);
       planCollection(context);
       planImageCollection(context);
@@ -96,6 +102,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
       planClaimFile(context);
       planResizes(context);
       planAllocationFiles(context);
+      planSetAsideFile(context);
     },
   };
 }
@@ -112,6 +119,7 @@ function take(context: AgentContext, input: AgentInput): void {
       context.state.startedAt = context.turn.now;
       context.state.loopEnteredAt = context.turn.now;
       warnOfNode(context, null);
+      beginSetAside(context);
       pollStatus(context);
       beginRelist(context);
       startImageStore(context);
@@ -149,11 +157,9 @@ function take(context: AgentContext, input: AgentInput): void {
     case 'oomKill':
       tellOomKill(context, input.kill);
       return;
-    case 'volumeAbnormal': {
-      const pod = context.state.pods.pods.get(input.uid);
-      if (pod !== undefined) context.event(pod, null, 'Warning', 'VolumeConditionAbnormal', `Volume ${input.volumeName}: ${input.message}`);
+    case 'volumeAbnormal':
+      tellVolumeAbnormal(context, input);
       return;
-    }
     case 'nodeFacts': {
       const before = context.state.nodeFacts;
       context.state.nodeFacts = withRuntimeFacts(context.state, input.facts);
@@ -268,6 +274,9 @@ function upkeepReplied(context: AgentContext, reply: Reply<AgentOperations>): vo
     case 'deletor':
       deletorReplied(context, reply);
       return;
+    case setAsideMachine:
+      setAsideReplied(context, reply);
+      return;
     case stateFileMachine:
       stateFileReplied(context, reply.address.key, reply);
       return;
@@ -280,11 +289,6 @@ function upkeepReplied(context: AgentContext, reply: Reply<AgentOperations>): vo
     default:
       assert(false, `an answer came for an unknown address: ${machine}`);
   }
-}
-
-function admitReplied(context: AgentContext, uid: string, reply: Reply<AgentOperations>): void {
-  const pod = admissionReplied(context, uid, reply);
-  if (pod !== null) admitAgain(context, pod);
 }
 
 function woken(context: AgentContext, { address }: Wake): void {
@@ -339,6 +343,9 @@ function woken(context: AgentContext, { address }: Wake): void {
       return;
     case podCertificateMachine:
       certificateWoken(context, address.key);
+      return;
+    case setAsideMachine:
+      setAsideWoken(context, address.key);
       return;
     default:
       if (!wokenForAll(context, address.machine)) assert(takePluginWake(context, address), `an unknown address was woken: ${address.machine}`);

@@ -25,6 +25,7 @@ import { isActive } from './active-pods.js';
 import type { AgentState } from './agent-state.js';
 import { type AlignmentState, unsavedProblem } from './alignment-state.js';
 import { uidOf } from './pod-index.js';
+import { isAside } from './set-aside.js';
 
 /** A pod that comes gets what it is entitled to, container by container. What it has from before, it keeps. */
 export function alignPod(state: AgentState, pod: Pod): Admission {
@@ -87,7 +88,7 @@ export function managedPods(state: AgentState): ActivePods {
     const record = workers.records.get(uid);
     return record === undefined || record.terminatedAt !== null ? undefined : ((record.active ?? record.run?.update ?? record.pending)?.pod ?? undefined);
   }, areAllSourcesReady(state.config));
-  const runs = (uid: string): boolean => pleg.records.get(uid)?.listed?.containers.some((container) => container.state === 'running') === true;
+  const runs = (uid: string): boolean => isAside(state, uid) || pleg.records.get(uid)?.listed?.containers.some((container) => container.state === 'running') === true;
   return {
     sourcesReady: active.sourcesReady,
     hasPod: (uid) => active.hasPod(uid) || runs(uid),

@@ -6,7 +6,7 @@ import { mergeChanges } from '../pod-sources/pod-config.js';
 import type { AgentContext } from './agent-context.js';
 import { mirrorShown, mirrorsListed, reconcileAllMirrors } from './mirror-pods.js';
 import { apiPodShown } from './status-writes.js';
-import { deliver } from './sync-loop.js';
+import { deliver, podUidOf } from './sync-loop.js';
 
 export function apiPodsChanged(context: AgentContext, _reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
   const { state, turn } = context;
@@ -17,8 +17,10 @@ export function apiPodsChanged(context: AgentContext, _reflector: ReflectorState
   }
   if (replaced) mirrorsListed(context);
   for (const { type, object } of changes) {
-    if (type === 'upsert') apiPodShown(context, object as Pod);
-    mirrorShown(context, object as Pod, type === 'delete');
+    context.forPod(podUidOf(context, object as Pod), () => {
+      if (type === 'upsert') apiPodShown(context, object as Pod);
+      mirrorShown(context, object as Pod, type === 'delete');
+    });
   }
   if (replaced) reconcileAllMirrors(context);
 }

@@ -23,11 +23,13 @@ export function letEndedGo(context: AgentContext): void {
       housekeeping.dirty = true;
       continue;
     }
-    forget(workers, record);
-    letGo(context, uid);
-    forgetPod(context.state, uid);
-    forgetStatusWrite(context, uid);
-    removeOrphanDirectory(context, uid);
+    context.forPod(uid, () => {
+      forget(workers, record);
+      letGo(context, uid);
+      forgetPod(context.state, uid);
+      forgetStatusWrite(context, uid);
+      removeOrphanDirectory(context, uid);
+    });
     housekeeping.passAt ??= context.turn.now + safetyNetPeriod;
   }
 }

@@ -15,7 +15,7 @@ import { unreachable } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
 import { couldHaveRunningContainers, shouldPodBeFinished } from '../pod-workers/queries.js';
 import { microsPerSecond } from '../values/time.js';
-import { activePods } from './active-pods.js';
+import { workedOnPods } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
 import { pressCollection } from './collection.js';
 import { pressImageCollection } from './image-collection.js';
@@ -65,7 +65,7 @@ export function evictionReplied(context: AgentContext, reply: Reply<AgentOperati
   }
   // A CRI runtime never tells of a file system of its own for containers.
   const layout: FileSystemLayout | null = dedicatedImageFs === null ? null : { dedicatedImageFs, splitContainerFs: false };
-  happen(context, { type: 'measured', summary, pods: activePods(context.state), layout });
+  happen(context, { type: 'measured', summary, pods: workedOnPods(context.state), layout });
 }
 
 /** What the loop waits for and that is so by now; null: nothing. */

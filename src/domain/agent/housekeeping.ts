@@ -25,6 +25,7 @@ import { removeOrphanDirectory } from './orphan-directories.js';
 import { isAlignedAnew } from './pod-admission.js';
 import { podAndMirror, uidOf } from './pod-index.js';
 import { forgetUnknown } from './pod-statuses.js';
+import { asideUids, bringBackGone, isAside } from './set-aside.js';
 import { forgetStatusWrites, queueStatusWrite } from './status-writes.js';
 import { loopProblem } from './sync-loop.js';
 import { releaseOrphanRanges } from './user-namespace-ranges.js';
@@ -82,7 +83,9 @@ export function housekeepingReplied(context: AgentContext, reply: Reply<AgentOpe
 
 function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   const { state, turn } = context;
-  const wanted = new Set(state.pods.pods.keys());
+  bringBackGone(context);
+  const aside = asideUids(state);
+  const wanted = new Set([...state.pods.pods.keys(), ...aside]);
   let known = new Map<string, KnownPod>();
   // What nobody knows may be collected from the first pass on.
   const isFirst = !state.workers.synced;
@@ -98,12 +101,13 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   // Only now is it known that nothing of pods without a worker runs.
   if (isFirst) for (const uid of state.statuses.keys()) queueStatusWrite(state, uid);
   const runningUids = new Set(running.map(({ uid }) => uid));
-  removeDirectories(context, known, runningUids);
-  releaseOrphanRanges(state, known, runningUids);
-  unprepareOrphans(context, known, runningUids);
+  const present = new Set([...runningUids, ...aside]);
+  removeDirectories(context, known, present);
+  releaseOrphanRanges(state, known, present);
+  unprepareOrphans(context, known, present);
   deleteOrphanMirrors(context);
   for (const pod of state.pods.pods.values()) {
-    if (known.has(uidOf(pod)) || state.admission.pending.has(uidOf(pod)) || !isActive(state, pod) || !isAlignedAnew(context, pod)) continue;
+    if (isAside(state, uidOf(pod)) || known.has(uidOf(pod)) || state.admission.pending.has(uidOf(pod)) || !isActive(state, pod) || !isAlignedAnew(context, pod)) continue;
     const { mirror } = podAndMirror(state.pods, pod);
     dispatchUpdate(context, { type: 'create', pod, mirrorPod: mirror, runningPod: null, killOptions: null, startTime: turn.now });
   }
@@ -126,7 +130,7 @@ function finishRejected(context: AgentContext, known: ReadonlyMap<string, KnownP
 
 function killUnknown(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: readonly ListedPod[]): void {
   for (const { uid, name, namespace } of running) {
-    if (known.has(uid) || context.state.workers.records.has(uid)) continue;
+    if (known.has(uid) || context.state.workers.records.has(uid) || isAside(context.state, uid)) continue;
     context.turn.log('info', 'Clean up containers for orphaned pod we had not seen before', { podUID: uid, pod: `${namespace}/${name}` });
     const gracePeriodOverride = orphanGraceSeconds(context, podFullName(name, namespace));
     const killOptions = { evict: false, gracePeriodOverride, statusChange: null, completion: null };
@@ -147,9 +151,9 @@ function removeDirectories(context: AgentContext, known: ReadonlyMap<string, Kno
 function removeCgroups(context: AgentContext, known: ReadonlyMap<string, KnownPod>): void {
   const { state, turn } = context;
   for (const { uid, name } of state.housekeeping.cgroups ?? []) {
-    const mayRun = state.workers.records.has(uid) && known.get(uid)?.state !== 'terminated';
+    const mayRun = isAside(state, uid) || (state.workers.records.has(uid) && known.get(uid)?.state !== 'terminated');
     if (mayRun || state.runs.has(uid) || turn.inFlight(housekeepingAddress, `cgroup/${uid}`)) continue;
-    turn.ask('podCgroups.destroy', housekeepingAddress, `cgroup/${uid}`, { name });
+    context.forPod(uid, () => turn.ask('podCgroups.destroy', housekeepingAddress, `cgroup/${uid}`, { name }));
   }
 }
 

@@ -10,6 +10,7 @@ import { isStaticPod } from '../values/pod-kind.js';
 import { podFullName, podFullNameOf } from '../values/pod-references.js';
 import type { AgentContext } from './agent-context.js';
 import { uidOf } from './pod-index.js';
+import { bringBackFor, isAside } from './set-aside.js';
 
 /** Takes in what the first look at the runtime found. */
 export function inheritPods(context: AgentContext, pods: readonly ListedPod[]): void {
@@ -25,6 +26,10 @@ export function endPredecessors(context: AgentContext, pod: Pod, effects: PodWor
   const { now } = context.turn;
   for (const uid of uids) {
     if (workers.records.has(uid)) continue;
+    if (isAside(context.state, uid)) {
+      bringBackFor(context, uid);
+      continue;
+    }
     const runningPod = { uid, name: pod.metadata.name, namespace: pod.metadata.namespace ?? '' };
     const killOptions = { evict: false, gracePeriodOverride: orphanGraceSeconds(context, fullName), statusChange: null, completion: null };
     updatePod(workers, { type: 'kill', pod: null, mirrorPod: null, runningPod, killOptions, startTime: now }, now, () => true, effects);

@@ -23,6 +23,8 @@ export function beginRelist(context: AgentContext): void {
 
 /** Asks for a look at one pod soon. One request a pod is kept: the newest. */
 export function requestPodRelist(context: AgentContext, uid: string): void {
+  // What is aside is looked at by nobody.
+  if (context.state.setAside.pods.get(uid)?.phase === 'aside') return;
   context.state.relist.requests.set(uid, context.turn.now);
   beginLooks(context);
 }
@@ -34,7 +36,7 @@ export function planPodRelist({ turn, state }: AgentContext, uid: string): void 
 
 /** A planned look is due; of a pod that is gone by now nobody wants to know. */
 export function podRelistDue(context: AgentContext, uid: string): void {
-  if (context.state.workers.records.has(uid)) requestPodRelist(context, uid);
+  if (context.state.workers.records.has(uid) || context.state.setAside.pods.get(uid)?.phase === 'returning') requestPodRelist(context, uid);
 }
 
 /** Begins what waits: a full look that is due, else the looks at single pods, as many as may go on at once. */
@@ -49,6 +51,6 @@ export function beginLooks(context: AgentContext): void {
     relist.requests.delete(uid);
     if (!isPodRelistDue(pleg, requestedAt)) continue;
     relist.looks.set(uid, turn.now);
-    turn.ask('runtime.inspectPod', relistAddress, `look/${uid}`, { uid }, state.settings.runtimeRequestTimeout);
+    context.forPod(uid, () => turn.ask('runtime.inspectPod', relistAddress, `look/${uid}`, { uid }, state.settings.runtimeRequestTimeout));
   }
 }

@@ -31,7 +31,7 @@ function addressOf(fullName: string): Address {
 
 /** The node's object or the list of the API's pods has come: every static pod may get its mirror now. */
 export function reconcileAllMirrors(context: AgentContext): void {
-  for (const pod of context.state.pods.pods.values()) if (isStaticPod(pod)) reconcileMirror(context, pod);
+  for (const pod of context.state.pods.pods.values()) if (isStaticPod(pod)) context.forPod(uidOf(pod), () => reconcileMirror(context, pod));
 }
 
 /** A pod of the API came, changed or went that is a mirror. */

@@ -10,7 +10,7 @@ import { shutdownStatus } from '../node-shutdown/shutdown-groups.js';
 import { advanceManager, type ShutdownAction, type ShutdownDecision, type ShutdownEvent, shutdownReason, stepShutdown } from '../node-shutdown/shutdown-manager.js';
 import { couldHaveRunningContainers } from '../pod-workers/queries.js';
 import { formatRfc3339Micros } from '../values/time.js';
-import { activePods } from './active-pods.js';
+import { workedOnPods } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
 import { expectEnd } from './overdue-kills.js';
 import { uidOf } from './pod-index.js';
@@ -25,7 +25,7 @@ export function beginNodeShutdown(context: AgentContext): void {
 }
 
 export function shutdownSignalled(context: AgentContext, active: boolean): void {
-  happen(context, { type: 'signal', active, pods: activePods(context.state) });
+  happen(context, { type: 'signal', active, pods: workedOnPods(context.state) });
 }
 
 export function shutdownSignalsLost(context: AgentContext): void {
@@ -42,7 +42,7 @@ export function nodeShutdownReplied(context: AgentContext, reply: Reply<AgentOpe
   askNext(context);
   if (op === 'nodeShutdown.inhibit') {
     if (!outcome.ok) happen(context, { type: 'refused', message: outcome.error.message });
-    else happen(context, { type: 'inhibited', shuttingDown: (outcome.value as { readonly shuttingDown: boolean }).shuttingDown, pods: activePods(context.state) });
+    else happen(context, { type: 'inhibited', shuttingDown: (outcome.value as { readonly shuttingDown: boolean }).shuttingDown, pods: workedOnPods(context.state) });
     return;
   }
   if (!outcome.ok) {

@@ -31,6 +31,7 @@ import { noteNodeCgroups } from './node-cgroups.js';
 import { expectEnd } from './overdue-kills.js';
 import { uidOf } from './pod-index.js';
 import { setStatus } from './pod-statuses.js';
+import { asideUids } from './set-aside.js';
 import type { AgentSettings } from './settings.js';
 import { dispatchUpdate } from './worker-effects.js';
 
@@ -52,7 +53,7 @@ export function isAdmitted(context: AgentContext, pod: Pod): boolean {
   const otherPods = activePods(state, uid);
   // Without an API there is no newer node than our own.
   const freshNode = state.api === null ? null : pending?.freshNode;
-  const result = admitByPredicates({ pod, otherPods, node: admissionNode(context), ...(freshNode === undefined ? {} : { freshNode }) });
+  const result = admitByPredicates({ pod, otherPods, spared: new Set(asideUids(state)), node: admissionNode(context), ...(freshNode === undefined ? {} : { freshNode }) });
   switch (result.kind) {
     case 'rejected':
       return reject(context, pod, result);
@@ -93,7 +94,7 @@ export function admitResize(context: AgentContext, pod: Pod): Exclude<PredicateR
   const { state } = context;
   const refused = [admitUnderPressure(pod, state.eviction.loop.pressure.conditions), admitSysctls(pod, allowlistOf(state.settings)), ...nodeSupport(context, pod)];
   for (const answer of refused) if (answer.kind === 'rejected') return answer;
-  const result = admitByPredicates({ pod, otherPods: activePods(state, uidOf(pod)), node: admissionNode(context), freshNode: null });
+  const result = admitByPredicates({ pod, otherPods: activePods(state, uidOf(pod)), spared: new Set(asideUids(state)), node: admissionNode(context), freshNode: null });
   assert(result.kind !== 'read-node', 'a node is to be read that was given');
   return result;
 }

@@ -10,6 +10,7 @@ import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply, ReplyFor } from '../kernel/machine.js';
+import type { PodLifecycleEvent } from '../pleg/lifecycle-events.js';
 import { inspected, inspectionFailed, isInspectionDue, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../pleg/pleg.js';
 import { deleteFromPodCache, emptyPodStatus, setPodCache } from '../pod-cache/pod-cache.js';
 import type { AgentContext } from './agent-context.js';
@@ -17,6 +18,7 @@ import type { PodLook } from './agent-state.js';
 import { collectAfterDeath } from './dead-containers.js';
 import { inheritPods, successorOf } from './inherited-pods.js';
 import { beginLooks, relistAddress } from './looks.js';
+import { lookAgain } from './set-aside.js';
 import { syncPods } from './sync-loop.js';
 import { resumeAwaiting } from './worker-effects.js';
 
@@ -48,6 +50,7 @@ function lookFailed(context: AgentContext, uid: string, message: string): void {
   const { turn, state } = context;
   turn.log('error', 'PLEG: on-demand relist failed', { podUID: uid, err: message });
   turn.wakeAt(relistAddress, turn.now + state.settings.relistPeriod);
+  lookAgain(context, uid);
 }
 
 /** A look at one pod is a listing of it and its inspection in one. */
@@ -91,7 +94,7 @@ function podInspected(context: AgentContext, reply: ReplyFor<AgentOperations, 'r
 
 function take(context: AgentContext, outcome: RelistOutcome): void {
   const { state, turn } = context;
-  for (const uid of outcome.inspect) turn.ask('runtime.inspectPod', relistAddress, `inspect/${uid}`, { uid }, state.settings.runtimeRequestTimeout);
+  for (const uid of outcome.inspect) context.forPod(uid, () => turn.ask('runtime.inspectPod', relistAddress, `inspect/${uid}`, { uid }, state.settings.runtimeRequestTimeout));
   if (outcome.globalTimeAdvanced) {
     // A pod that could not be inspected changes nothing that anybody would tell of, and its worker waits for it.
     const rests = state.settings.runtimeTellsChanges && !isInspectionDue(state.pleg);
@@ -108,16 +111,20 @@ function dispatchEvents(context: AgentContext): void {
   const { state } = context;
   if (state.pleg.events.length === 0) return;
   const changed = new Set<string>();
-  for (const event of takePlegEvents(state.pleg)) {
-    if (event.type === 'ContainerDied') collectAfterDeath(context, event.uid, event.containerId);
-    if (event.type !== 'ContainerRemoved' && state.pods.pods.has(event.uid)) changed.add(event.uid);
-    const successor = successorOf(context, event.uid);
-    if (successor !== null) changed.add(successor);
-    // Something of a pod that nobody leads to its end; what is removed of it leaves nothing to do.
-    if (event.type !== 'ContainerRemoved' && !state.workers.records.has(event.uid)) state.housekeeping.dirty = true;
-    state.collection.dirty = true;
-  }
+  for (const event of takePlegEvents(state.pleg)) context.forPod(event.uid, () => dispatchEvent(context, event, changed));
   if (changed.size > 0) syncPods(context, changed);
+}
+
+function dispatchEvent(context: AgentContext, event: PodLifecycleEvent, changed: Set<string>): void {
+  const { state } = context;
+  const { type, uid } = event;
+  if (event.type === 'ContainerDied') collectAfterDeath(context, uid, event.containerId);
+  if (type !== 'ContainerRemoved' && state.pods.pods.has(uid)) changed.add(uid);
+  const successor = successorOf(context, uid);
+  if (successor !== null) changed.add(successor);
+  // Something of a pod that nobody leads to its end; what is removed of it leaves nothing to do.
+  if (type !== 'ContainerRemoved' && !state.workers.records.has(uid)) state.housekeeping.dirty = true;
+  state.collection.dirty = true;
 }
 
 function listingOf({ uid, name, namespace, sandboxes, containers }: PodRuntimeStatus): ListedPod {

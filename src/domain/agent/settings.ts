@@ -14,6 +14,7 @@ import type { PodSource } from '../pod-sources/pod-config.js';
 import { defaultUserNamespaces, type UserNamespaceSettings } from '../user-namespaces/id-range.js';
 import type { AlignmentSettings } from './alignment-state.js';
 import { defaultNodeCgroups, type NodeCgroupSettings } from './node-cgroups-state.js';
+import type { SetAsideSettings } from './set-aside-state.js';
 
 export interface AgentSettings {
   readonly nodeName: string;
@@ -76,6 +77,8 @@ export interface AgentSettings {
   readonly takesPlugins: boolean;
   /** How CPUs and memory are given to containers for themselves; null: they aren't. The settings are such that `startAlignment` takes them. */
   readonly alignment: AlignmentSettings | null;
+  /** Pods whose input has ended earlier agents. */
+  readonly setAside: SetAsideSettings;
 }
 
 export const defaultSettings: AgentSettings = {
@@ -112,4 +115,5 @@ export const defaultSettings: AgentSettings = {
   nodeCgroups: defaultNodeCgroups,
   takesPlugins: false,
   alignment: null,
+  setAside: { ends: [], forgiven: null },
 };

@@ -77,7 +77,7 @@ export function planStatusWrites(context: AgentContext): void {
     if (write.sending !== null) continue;
     writes.queue.delete(uid);
     writes.pods.set(uid, write);
-    begin(context, uid, write);
+    context.forPod(uid, () => begin(context, uid, write));
   }
 }
 

@@ -1,10 +1,12 @@
 // What happens to pods when their configuration, the runtime or a clock says something. Everything passes one gate: while the runtime
 // can't be worked with, nothing is dispatched; what came meanwhile is kept in order and dispatched when it can.
 import type { Pod } from '../../ports/model/pod.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { featuresNeededByUpdate } from '../admission/needed-features.js';
 import { missingFeatures } from '../admission/node-support.js';
 import { isAllocationKnown } from '../allocation/allocation-state.js';
 import { evictedReason } from '../eviction/eviction.js';
+import type { Reply } from '../kernel/machine.js';
 import { plegProblem } from '../pleg/pleg.js';
 import { areAllSourcesReady, type DeliveryOp, markHandled, type PodDelivery } from '../pod-sources/pod-config.js';
 import type { PodUpdateType } from '../pod-workers/pod-worker-record.js';
@@ -19,12 +21,14 @@ import type { WaitingDelivery } from './agent-state.js';
 import { desiredPod, putAllocated, recordAdmitted } from './allocation.js';
 import { noteDelivered } from './clean-up-needs.js';
 import { removeDeadContainers } from './dead-containers.js';
-import { forgetAdmission, isAdmitted, isWaiting } from './pod-admission.js';
+import { noteNodeCgroups } from './node-cgroups.js';
+import { admissionReplied, forgetAdmission, isAdmitted, isWaiting } from './pod-admission.js';
 import { podAndMirror, removePod, uidOf } from './pod-index.js';
 import { operationWoken } from './pod-operations.js';
 import { mayWorkOn, workOnNoMore } from './pod-pace.js';
 import { noteStatus, noteUpdate, restoreResize, retryResizes } from './resizes.js';
 import { runtimeProblems } from './runtime-readiness.js';
+import { isAside, keepAside, takeReturned } from './set-aside.js';
 import { dispatchUpdate, resumeAwaiting, withEffects } from './worker-effects.js';
 
 /** To take in a list of more, compare it and bring it in order is enough for one step. */
@@ -80,7 +84,7 @@ export function drain(context: AgentContext): void {
     const pod = context.state.pods.pods.get(uid);
     if (pod !== undefined && !mayWorkOn(context)) return;
     backlog.syncs.delete(uid);
-    if (pod !== undefined && !isWaiting(context, pod)) update(context, 'sync', pod);
+    if (pod !== undefined && !isWaiting(context, pod)) context.forPod(uid, () => update(context, 'sync', pod));
   }
 }
 
@@ -91,8 +95,10 @@ export function goOn(context: AgentContext): void {
   for (const uid of backlog.woken) {
     if (!mayWorkOn(context)) return;
     backlog.woken.delete(uid);
-    volumeDataArrived(volumes, uid, context);
-    withEffects(context, (effects) => operationWoken(context, uid, effects));
+    context.forPod(uid, () => {
+      volumeDataArrived(volumes, uid, context);
+      withEffects(context, (effects) => operationWoken(context, uid, effects));
+    });
   }
   if (!backlog.statusesCame) return;
   backlog.statusesCame = false;
@@ -105,13 +111,37 @@ function handle(context: AgentContext, delivery: WaitingDelivery): readonly Pod[
   for (const [i, pod] of pods.entries()) {
     // What says nothing but a status costs next to nothing.
     if (delivery.op !== 'RECONCILE' && !mayWorkOn(context)) return pods.slice(i);
-    handleOne(context, delivery.op, pod);
-    noteDelivered(context, delivery.op, pod);
+    context.forPod(podUidOf(context, pod), () => handleOne(context, delivery, pod));
   }
   return [];
 }
 
-function handleOne(context: AgentContext, op: DeliveryOp, pod: Pod): void {
+/** Of the static pod behind a mirror. */
+export function podUidOf(context: AgentContext, pod: Pod): string {
+  return isMirrorPod(pod) ? uidOf(podAndMirror(context.state.pods, pod).pod ?? pod) : uidOf(pod);
+}
+
+function handleOne(context: AgentContext, { op, source }: Pick<PodDelivery, 'op' | 'source'>, pod: Pod): void {
+  if (isAside(context.state, uidOf(pod))) {
+    keepAside(context, op, source, pod);
+    noteNodeCgroups(context.state, uidOf(pod));
+    return;
+  }
+  handleByOp(context, op, pod);
+  noteDelivered(context, op, pod);
+}
+
+/** Pods that were aside and whose containers are known by now are delivered as new ones, or ended if their object has gone. */
+export function deliverReturned(context: AgentContext): void {
+  for (const { pod, removed, source } of takeReturned(context)) {
+    if (pod !== null) context.state.backlog.deliveries.push({ op: 'ADD', source, pods: [pod], inOrder: true });
+    else if (removed !== null) context.state.backlog.deliveries.push({ op: 'REMOVE', source, pods: [removed], inOrder: true });
+    context.state.housekeeping.dirty = true;
+    drain(context);
+  }
+}
+
+function handleByOp(context: AgentContext, op: DeliveryOp, pod: Pod): void {
   switch (op) {
     case 'ADD':
       add(context, pod);
@@ -142,6 +172,12 @@ export function admitAgain(context: AgentContext, pod: Pod): void {
   recordAdmitted(context.state, pod);
   restoreResize(context, pod);
   update(context, 'create', pod);
+}
+
+/** The node was read for a pod that waits for its admission. */
+export function admitReplied(context: AgentContext, uid: string, reply: Reply<AgentOperations>): void {
+  const pod = admissionReplied(context, uid, reply);
+  if (pod !== null) admitAgain(context, pod);
 }
 
 function isOver(context: AgentContext, pod: Pod): boolean {
@@ -190,8 +226,9 @@ function update(context: AgentContext, type: PodUpdateType, given: Pod): void {
 }
 
 /** What runs comes before what wants to: after a restart nothing that runs is refused for a newcomer. */
-function inOrderOfAdmission({ state: { pleg } }: AgentContext, pods: readonly Pod[]): Pod[] {
-  const runs = (pod: Pod): boolean => pleg.records.get(uidOf(pod))?.listed?.containers.some(({ state }) => state === 'running') === true;
+function inOrderOfAdmission({ state }: AgentContext, pods: readonly Pod[]): Pod[] {
+  const { pleg } = state;
+  const runs = (pod: Pod): boolean => isAside(state, uidOf(pod)) || pleg.records.get(uidOf(pod))?.listed?.containers.some(({ state }) => state === 'running') === true;
   const [running, others]: [Pod[], Pod[]] = [[], []];
   for (const pod of pods) (runs(pod) ? running : others).push(pod);
   return [...running.sort(byCreation), ...others.sort(byCreation)];

@@ -13,6 +13,7 @@ import { claimMachine, limitMachine, releaseMachine, surveyMachine, volumeMachin
 import { volumeReplied } from '../volume-manager/volume-operations.js';
 import { blockVolumesOf, mountedVolumesOf, releaseState, volumesState } from '../volume-manager/volume-waiting.js';
 import type { AgentContext } from './agent-context.js';
+import type { AgentEvent } from './agent-state.js';
 import { orphanVolumesChanged } from './orphan-directories.js';
 import { operationWoken } from './pod-operations.js';
 import { withEffects } from './worker-effects.js';
@@ -48,6 +49,12 @@ export function takeVolumeReply(context: AgentContext, reply: Reply<AgentOperati
   return true;
 }
 
+/** The driver of a pod's volume says that it is not well. */
+export function tellVolumeAbnormal(context: AgentContext, { uid, volumeName, message }: Extract<AgentEvent, { readonly type: 'volumeAbnormal' }>): void {
+  const pod = context.state.pods.pods.get(uid);
+  if (pod !== undefined) context.event(pod, null, 'Warning', 'VolumeConditionAbnormal', `Volume ${volumeName}: ${message}`);
+}
+
 /** The Node has changed. */
 export function volumesNodeChanged(context: AgentContext): void {
   nodeSeen(context.state.volumes, context);
@@ -62,9 +69,11 @@ export function settleVolumes(context: AgentContext): void {
     const uids = [...podsWithVolumes];
     podsWithVolumes.clear();
     for (const uid of uids) {
-      settleRelease(volumes, uid);
-      if (context.state.orphans.has(uid)) orphanVolumesChanged(context, uid);
-      else withEffects(context, (effects) => operationWoken(context, uid, effects));
+      context.forPod(uid, () => {
+        settleRelease(volumes, uid);
+        if (context.state.orphans.has(uid)) orphanVolumesChanged(context, uid);
+        else withEffects(context, (effects) => operationWoken(context, uid, effects));
+      });
     }
   }
 }

@@ -10,17 +10,22 @@ import type { AgentContext } from './agent-context.js';
 import { requestPodRelist } from './looks.js';
 import { beginOperation, cancelOperation } from './pod-operations.js';
 import { mayWorkOn } from './pod-pace.js';
+import { isAside } from './set-aside.js';
 
 /** The address whose wake-ups are the work queue: one time a pod, a new one replaces the old. */
 export function syncAddress(uid: string): { readonly machine: 'sync'; readonly key: string } {
   return { machine: 'sync', key: uid };
 }
 
-/** Delivers an update to a pod's worker and carries out what follows. */
+/** Delivers an update to a pod's worker and carries out what follows. Nothing is done about a pod that is aside. */
 export function dispatchUpdate(context: AgentContext, update: PodUpdate): void {
-  const effects: PodWorkerEffect[] = [];
-  updatePod(context.state.workers, update, context.turn.now, (uid) => runtimeMayBeActive(context, uid), effects);
-  carryOut(context, effects);
+  const uid = update.pod?.metadata.uid ?? update.runningPod?.uid ?? '';
+  if (isAside(context.state, uid)) return;
+  context.forPod(uid, () => {
+    const effects: PodWorkerEffect[] = [];
+    updatePod(context.state.workers, update, context.turn.now, (of) => runtimeMayBeActive(context, of), effects);
+    carryOut(context, effects);
+  });
 }
 
 /** Lets an operation happen that adds effects, then carries them out. */
@@ -33,7 +38,9 @@ export function withEffects(context: AgentContext, happen: (effects: PodWorkerEf
 export function carryOut(context: AgentContext, effects: PodWorkerEffect[]): void {
   for (let i = 0; i < effects.length; i++) {
     const effect = effects[i];
-    if (effect !== undefined) carryOutOne(context, effect, effects);
+    if (effect === undefined) continue;
+    if ('uid' in effect) context.forPod(effect.uid, () => carryOutOne(context, effect, effects));
+    else carryOutOne(context, effect, effects);
   }
 }
 
@@ -99,7 +106,7 @@ export function resumeAwaiting(context: AgentContext, uids: readonly string[] | 
       break;
     }
     awaitingStatus.delete(uid);
-    runStatusRead(context.state.workers, uid, cached.kind === 'failed' ? cached.error.message : null, context.turn.now, effects);
+    context.forPod(uid, () => runStatusRead(context.state.workers, uid, cached.kind === 'failed' ? cached.error.message : null, context.turn.now, effects));
   }
   carryOut(context, effects);
 }

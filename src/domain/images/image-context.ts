@@ -19,6 +19,8 @@ export interface ImageContext {
   readonly apiData: ApiData | null;
   /** A pull secret as last seen; null: there is none, or none to be had without an apiserver. */
   pullSecret(namespace: string, name: string): Secret | null;
+  /** Does something for a pod: what fails in it is laid to that pod. */
+  forPod<Result>(uid: string, work: () => Result): Result;
   /** An image that the pod waits for has come, or failed to. */
   imageReady(podUid: string): void;
 }

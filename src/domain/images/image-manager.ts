@@ -81,7 +81,7 @@ export function leaveImage(context: ImageContext, id: number): void {
 export function imageReplied(context: ImageContext, id: number, reply: Reply<AgentOperations>): void {
   const run = context.images.runs.get(id);
   assert(run !== undefined, 'an image got an answer that nobody waits for');
-  const answer = answerOf(run, reply, context);
+  const answer = context.forPod(run.request.pod.metadata.uid ?? '', () => answerOf(run, reply, context));
   if (answer !== null) proceed(run, answer, context);
 }
 
@@ -115,6 +115,10 @@ export function failRuns(context: ImageContext, ids: readonly number[], message:
 
 /** Takes steps until one has to wait. @param answer to the step that is open; null: it is still to be carried out */
 function proceed(run: ImageRun, answer: EnsureImageReply | null, context: ImageContext): void {
+  context.forPod(run.request.pod.metadata.uid ?? '', () => takeSteps(run, answer, context));
+}
+
+function takeSteps(run: ImageRun, answer: EnsureImageReply | null, context: ImageContext): void {
   let reply = answer;
   while (run.ensure.step.kind !== 'done') {
     reply ??= carryOut(run, context);
@@ -208,7 +212,7 @@ function startPulls(context: ImageContext): void {
     assert(run !== undefined, 'a pull waits that nobody asked for');
     run.startedAt = turn.now;
     if (acceptPull(images.queue, imageSettings.limits, turn.now)) {
-      askPull(run, context);
+      context.forPod(run.request.pod.metadata.uid ?? '', () => askPull(run, context));
       continue;
     }
     images.queue.pulling.delete(id);

@@ -47,6 +47,8 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
   private readonly wakes = new WakeQueue();
   private lastNow: Micros = 0;
   steps = 0;
+  /** The input of the step that runs; after a step that threw, that one's. */
+  stepped: unknown = null;
 
   /** A new kernel by its seed, or one that goes on from another one's data. */
   constructor(
@@ -95,7 +97,9 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
     this.lastNow = now;
     this.steps++;
     const output = this.turn.begin(now, wall);
+    this.stepped = input;
     this.machine.step(this.state, input, this.turn);
+    this.stepped = null;
     return output;
   }
 

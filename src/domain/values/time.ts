@@ -5,6 +5,7 @@ import type { Timestamp } from '../../ports/model/object-meta.js';
 
 export const microsPerMillisecond = 1_000;
 export const microsPerSecond = 1_000_000;
+export const microsPerMinute = 60_000_000;
 const secondsPerDay = 86_400;
 
 const pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;

@@ -42,7 +42,7 @@ export function reconcileVolumes(manager: VolumeManager, context: VolumeContext)
     manager.dirty.clear();
     const next = names.flatMap((name) => nextOperation(manager, name, context) ?? []);
     next.sort((a, b) => ranks[a.kind] - ranks[b.kind] || byCodeUnits(a.volumeName, b.volumeName));
-    for (const { volumeName, kind, uid } of next) beginOperation(manager, volumeName, kind, uid, context);
+    for (const { volumeName, kind, uid } of next) context.forPod(uid, () => beginOperation(manager, volumeName, kind, uid, context));
   }
 }
 

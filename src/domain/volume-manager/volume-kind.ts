@@ -38,6 +38,8 @@ export interface VolumeContext {
   readonly apiData: ApiData | null;
   readonly csi: CsiView;
   event(pod: Pod, containerName: null, type: 'Normal' | 'Warning', reason: string, message: string): void;
+  /** Does something for a pod: what fails in it is laid to that pod. */
+  forPod<Result>(uid: string, work: () => Result): Result;
   /** Something of the pod's volumes has changed: whoever waits for them looks again, after this step. */
   volumesChanged(uid: string): void;
   claimEvent(claim: PersistentVolumeClaim, type: 'Normal' | 'Warning', reason: string, message: string): void;

@@ -1,4 +1,5 @@
 // What a simulated host keeps for the agent, as plain data: it can be cloned, hashed and written down.
+import type { PodEnd } from '../../domain/agent/set-aside-state.js';
 import type { Micros } from '../../ports/micros.js';
 import type { CgroupValues } from '../../ports/model/cgroup-values.js';
 import type { CsiNodeOperations } from '../../ports/outbound/csi-node.js';
@@ -129,6 +130,8 @@ export interface SimHostState {
   readonly machine: SimMachineState;
   /** By name: their text. */
   readonly stateFiles: Map<string, string>;
+  /** What ended agents by a programmer error. */
+  readonly endedSteps: PodEnd[];
   readonly shutdown: SimShutdownState;
   /** The latest, oldest first. */
   readonly events: SimEvent[];
@@ -168,6 +171,7 @@ export function emptyHostState(): SimHostState {
     cgroupValues: new Map(),
     machine: newSimMachine(),
     stateFiles: new Map(),
+    endedSteps: [],
     shutdown: newSimShutdown(),
     events: [],
     ...nothingOfImages(),

@@ -5,6 +5,7 @@ import type { KubeletReading } from '../../../adapters/metrics/index.js';
 import { activePods } from '../../../domain/agent/active-pods.js';
 import type { AgentState } from '../../../domain/agent/agent-state.js';
 import type { KubeletState } from '../../../domain/agent/kubelet.js';
+import { asideUids } from '../../../domain/agent/set-aside.js';
 import { podCertificateStates } from '../../../domain/pod-certificates/pod-certificates.js';
 import type { PodWorkerRecord } from '../../../domain/pod-workers/pod-worker-record.js';
 import { stateOf } from '../../../domain/pod-workers/pod-worker-record.js';
@@ -38,6 +39,7 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt 
     ...imageReadings(agent),
     ...alignmentReadings(agent),
     ...claimReadings(agent),
+    ['kubelet_ts_pods_set_aside', {}, asideUids(agent).length],
     ['kubelet_graceful_shutdown_start_time_seconds', {}, wholeSeconds(agent.shutdown.manager.startedAt)],
     ['kubelet_graceful_shutdown_end_time_seconds', {}, wholeSeconds(agent.shutdown.manager.endedAt)],
     ['kubelet_pleg_last_seen_seconds', {}, Math.floor((agent.pleg.lastRelist ?? 0) / 1e6)],

@@ -1,0 +1,16 @@
+// Which pods the agent has to set aside, from what ended the agents before it. What can't be read never keeps an agent from its start.
+import { setAsideFileName } from '../../domain/agent/set-aside.js';
+import type { SetAsideSettings } from '../../domain/agent/set-aside-state.js';
+import type { Call } from '../../ports/operation.js';
+import type { Logger } from '../../ports/outbound/logger.js';
+import type { OutboundPorts } from '../../ports/outbound/outbound-ports.js';
+import type { EndedSteps } from './ended-steps.js';
+
+export async function setAsideSettings({ ends }: EndedSteps, stateFiles: OutboundPorts['stateFiles'], logger: Logger, call: Call): Promise<SetAsideSettings> {
+  try {
+    return { ends, forgiven: ends.length === 0 ? null : await stateFiles.read({ name: setAsideFileName }, call) };
+  } catch (error) {
+    logger.log('warn', 'It cannot be read which pods are well again', { file: setAsideFileName, err: error instanceof Error ? error.message : String(error) });
+    return { ends, forgiven: null };
+  }
+}

@@ -1,0 +1,145 @@
+// Pods whose input has ended the process by a programmer error, as data. Each end is on disk with what was stepped (the shell writes it); how often a pod has
+// ended the process, and when it is tried again, follows from these ends alone.
+//
+//   one end -> it runs on as any other
+//   a second one within ten minutes -> aside -> [its pause is over | its object changes | its object goes] -> returning -> trial -> [ten minutes] -> forgiven
+//   a further end in `trial` or `aside` -> aside, with twice the pause
+//
+// Invariants: a pod that is aside is in no worker, run, look or write; only a start sets a pod aside, since a step that failed leaves no state to go on with.
+import type { Instant } from '../../ports/instant.js';
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { ListedPod } from '../../ports/model/runtime-listing.js';
+import type { PodSource } from '../pod-sources/pod-config.js';
+import { compareInstants, microsBetween } from '../values/instant.js';
+import { microsPerMinute } from '../values/time.js';
+
+/** One end of the process by a pod's input. */
+export interface PodEnd {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly at: Instant;
+  /** Its object at that time, see `objectVersion`; null: there was none. */
+  readonly version: string | null;
+  /** Of a static pod that was taken over: the UID that its manifest gives. The same as `uid` for all others. */
+  readonly manifestUid: string;
+  /** It was aside at that time. */
+  readonly wasAside: boolean;
+  /** Where the stack and the input are. */
+  readonly file: string;
+}
+
+export interface SetAsideSettings {
+  /** What earlier agents were ended by. */
+  readonly ends: readonly PodEnd[];
+  /** Text of the state file `set_aside_pods`; null: there is none. */
+  readonly forgiven: string | null;
+}
+
+export interface SetAsidePod {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly manifestUid: string;
+  readonly ends: number;
+  readonly lastEndAt: Instant;
+  /** All ends that count. */
+  readonly files: readonly string[];
+  readonly version: string | null;
+  readonly file: string;
+  /** It has ended the process while it was aside: not even its object is looked at. */
+  readonly isHidden: boolean;
+  phase: 'aside' | 'returning' | 'trial';
+  /** When it is tried again; in `trial`: when it is forgiven. */
+  until: Micros;
+  /** The same, as it is shown. */
+  shownUntil: Instant;
+  /** Its object, as it was delivered last; null: none was, or it has gone. */
+  pod: Pod | null;
+  /** The object as it was before it went; null: it hasn't. */
+  removed: Pod | null;
+  source: PodSource;
+  /** What the runtime has of it; null: nothing, or nobody has looked. */
+  listed: ListedPod | null;
+}
+
+export interface SetAsideState {
+  readonly pods: Map<string, SetAsidePod>;
+  /** Ends that no longer count, by their files: stamps say nothing where the wall clock was set. */
+  readonly forgiven: Set<string>;
+  /** The file is behind. */
+  isUnsaved: boolean;
+}
+
+/** Ends within this are the same fault. */
+export const endsWithin: Micros = 10 * microsPerMinute;
+const firstPause: Micros = 10 * microsPerMinute;
+const longestPause: Micros = 360 * microsPerMinute;
+const firstChangePause: Micros = microsPerMinute;
+const endsUntilAside = 2;
+
+export function newSetAside({ ends, forgiven: text }: SetAsideSettings): SetAsideState {
+  const known = new Set(ends.map(({ uid }) => uid));
+  const files = new Set(ends.map(({ file }) => file));
+  const forgiven = new Set(readForgiven(text).filter((file) => files.has(file)));
+  const pods = new Map<string, SetAsidePod>();
+  for (const uid of known) {
+    const counted = countedEnds(ends.filter((end) => end.uid === uid && !forgiven.has(end.file)));
+    const last = counted.at(-1);
+    if (last === undefined || counted.length < endsUntilAside) continue;
+    const { namespace, name, manifestUid, version, file, at } = last;
+    const isHidden = counted.some(({ wasAside }) => wasAside);
+    const none = { pod: null, removed: null, listed: null, source: 'api', until: 0, phase: 'aside' } as const;
+    pods.set(uid, {
+      ...none,
+      uid,
+      namespace,
+      name,
+      manifestUid,
+      version,
+      file,
+      isHidden,
+      ends: counted.length,
+      files: counted.map((end) => end.file),
+      lastEndAt: at,
+      shownUntil: at,
+    });
+  }
+  return { pods, forgiven, isUnsaved: false };
+}
+
+/** The ends that belong together, oldest first, up to the last one: the second within ten minutes of the first, and every later one. */
+function countedEnds(ends: readonly PodEnd[]): readonly PodEnd[] {
+  let counted: PodEnd[] = [];
+  for (const end of [...ends].sort((a, b) => compareInstants(a.at, b.at) || (a.file < b.file ? -1 : 1))) {
+    const before = counted.at(-1);
+    const isSame = counted.length >= endsUntilAside || (before !== undefined && microsBetween(before.at, end.at) <= endsWithin);
+    counted = isSame ? [...counted, end] : [end];
+  }
+  return counted;
+}
+
+/** How long a pod is left alone after its last end. */
+export function pauseOf(ends: number): Micros {
+  return Math.min(firstPause * 2 ** Math.min(ends - endsUntilAside, 16), longestPause);
+}
+
+/** How long after its last end a change of its object is waited for with: the first one counts at once. */
+export function changePauseOf(ends: number): Micros {
+  return ends <= endsUntilAside ? 0 : Math.min(firstChangePause * 2 ** Math.min(ends - endsUntilAside - 1, 16), pauseOf(ends));
+}
+
+export function writeForgiven(forgiven: ReadonlySet<string>): string {
+  return `${JSON.stringify({ forgiven: [...forgiven] })}\n`;
+}
+
+/** Text that isn't readable forgives nothing: the pods are tried again in their time. */
+function readForgiven(text: string | null): readonly string[] {
+  try {
+    const { forgiven } = JSON.parse(text ?? '{}') as { readonly forgiven?: unknown };
+    return Array.isArray(forgiven) ? forgiven.filter((file) => typeof file === 'string') : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,259 @@
+// Keeps pods that are aside (`set-aside-state.ts`) apart from everything that the agent does, and takes them back.
+//
+// What of a pod stays as it is while it is aside: its containers, sandboxes, cgroup, volumes, directories, logs and images; its status in the API and its
+// mirror pod; its place among the node's resources. It isn't probed, evicted, preempted, resized or ended with the node, and nothing of it is collected.
+//
+// It comes back in two steps: what the runtime has of it is looked at first (`returning`), so that its worker never begins with containers that run
+// unknown; then it is delivered as a pod that is new (`trial`).
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import type { ListedPod } from '../../ports/model/runtime-listing.js';
+import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { canonicalJson, hashText } from '../kernel/canonical.js';
+import type { Address, Reply } from '../kernel/machine.js';
+import type { DeliveryOp, PodConfigState, PodSource } from '../pod-sources/pod-config.js';
+import { epochMicros, instantAfter, momentAhead } from '../values/instant.js';
+import { podUidOfLogDirectory } from '../values/log-paths.js';
+import { podFullName } from '../values/pod-references.js';
+import { formatRfc3339, microsPerSecond } from '../values/time.js';
+import type { AgentContext } from './agent-context.js';
+import type { AgentState } from './agent-state.js';
+import { planPodRelist, requestPodRelist } from './looks.js';
+import { putPod, removePod, uidOf } from './pod-index.js';
+import { changePauseOf, endsWithin, type PodEnd, pauseOf, type SetAsidePod, writeForgiven } from './set-aside-state.js';
+
+export const setAsideMachine = 'set-aside';
+export const setAsideFileName = 'set_aside_pods';
+export const setAsideReason = 'PodSetAside';
+/** Of a pod that is shown, never of one that is kept: why it is aside. */
+export const setAsideAnnotation = 'kubelet-ts.dev/set-aside';
+export const triedAgainReason = 'PodTriedAgain';
+const fileAddress: Address = { machine: setAsideMachine, key: '' };
+const fileRetryPause: Micros = 60 * microsPerSecond;
+
+const addressOf = (uid: string): Address => ({ machine: setAsideMachine, key: uid });
+
+/** Nothing is done about the pod. */
+export function isAside({ setAside }: Pick<AgentState, 'setAside'>, uid: string): boolean {
+  if (setAside.pods.size === 0) return false;
+  const phase = setAside.pods.get(uid)?.phase;
+  return phase === 'aside' || phase === 'returning';
+}
+
+export function asideUids(state: AgentState): string[] {
+  return [...state.setAside.pods.keys()].filter((uid) => isAside(state, uid));
+}
+
+/** The agent starts: pods whose pause is over are tried again at once, the others are aside from here on. */
+export function beginSetAside(context: AgentContext): void {
+  const { state, turn } = context;
+  for (const pod of state.setAside.pods.values()) {
+    const until = untilAfterEnd(context, pod, pauseOf(pod.ends));
+    if (until <= turn.now) {
+      beginTrial(context, pod);
+      continue;
+    }
+    wait(context, pod, until);
+    const message = setAsideMessage(pod);
+    turn.log('error', 'A pod is set aside', {
+      pod: `${pod.namespace}/${pod.name}`,
+      podUID: pod.uid,
+      ends: pod.ends,
+      until: untilText(pod),
+      file: pod.file,
+      err: message,
+    });
+    podEvent(context, pod, 'Warning', setAsideReason, message);
+    context.nodeWarning(setAsideReason, `Pod ${pod.namespace}/${pod.name} (${pod.uid}): ${message}`);
+  }
+}
+
+/** A pause that began with the pod's last end; a wall clock that was set since makes it neither longer than it is, nor end before now. */
+function untilAfterEnd({ turn }: AgentContext, { lastEndAt }: SetAsidePod, pause: Micros): Micros {
+  return Math.max(turn.now, Math.min(momentAhead(instantAfter(lastEndAt, pause), turn), turn.now + pause));
+}
+
+function wait({ turn }: AgentContext, pod: SetAsidePod, until: Micros): void {
+  pod.until = until;
+  pod.shownUntil = instantAfter(turn.wall, until - turn.now);
+  turn.wakeAt(addressOf(pod.uid), until);
+}
+
+function untilText({ shownUntil }: SetAsidePod): string {
+  return formatRfc3339(epochMicros(shownUntil));
+}
+
+/** Why a pod is aside, for events, logs and people. */
+export function setAsideMessage(pod: SetAsidePod): string {
+  const { ends, file } = pod;
+  return (
+    `The kubelet has ended ${ends} times on input of this pod and leaves it alone: its containers run on, it is not synced and its status is not written. ` +
+    `It is tried again at ${untilText(pod)}, or when its object changes. Stack and input: ${file}`
+  );
+}
+
+/** What of an input is to be seen: all but what the runtime and the disk have of pods that are aside. */
+export function withoutAside<Input extends { readonly type: string }>(state: AgentState, input: Input): Input {
+  if (state.setAside.pods.size === 0 || input.type !== 'reply') return input;
+  const reply = input as unknown as Reply<AgentOperations>;
+  if (!reply.outcome.ok) return input;
+  const isSeen = (uid: string): boolean => state.setAside.pods.get(uid)?.phase !== 'aside';
+  const value = seen(state, reply, isSeen);
+  return value === null ? input : ({ ...input, outcome: { ok: true, value } } as Input);
+}
+
+/** null: the answer is about no list of pods. */
+function seen(state: AgentState, reply: Reply<AgentOperations>, isSeen: (uid: string) => boolean): unknown {
+  if (!reply.outcome.ok) return null;
+  switch (reply.op) {
+    case 'runtime.listPods': {
+      const listing = reply.outcome.value;
+      for (const pod of listing.pods) if (!isSeen(pod.uid)) noteListed(state, pod);
+      return { ...listing, pods: listing.pods.filter(({ uid }) => isSeen(uid)) };
+    }
+    case 'podCgroups.list':
+      return reply.outcome.value.filter(({ uid }) => isSeen(uid));
+    case 'podDirectories.list':
+      return reply.outcome.value.filter(isSeen);
+    case 'podLogs.listDirectories':
+      return reply.outcome.value.filter((name) => isSeen(podUidOfLogDirectory(name) ?? ''));
+    default:
+      return null;
+  }
+}
+
+/** A static pod that replaces one that is aside waits for its end, as for that of any other that ran before this agent did. */
+function noteListed({ setAside, inherited }: AgentState, listed: ListedPod): void {
+  const pod = setAside.pods.get(listed.uid);
+  if (pod === undefined) return;
+  if (pod.listed === null && isAlive(listed)) inherited.set(pod.uid, podFullName(pod.name, pod.namespace));
+  pod.listed = listed;
+}
+
+function isAlive({ containers, sandboxes }: ListedPod): boolean {
+  return containers.some(({ state }) => state === 'running') || sandboxes.some(({ state }) => state === 'ready');
+}
+
+/** A source has said something about a pod that is aside. It keeps its place on the node; a change of it brings it back. */
+export function keepAside(context: AgentContext, op: DeliveryOp, source: PodSource, pod: Pod): void {
+  const { state, turn } = context;
+  const aside = state.setAside.pods.get(uidOf(pod));
+  if (aside === undefined) return;
+  if (op === 'REMOVE') {
+    removePod(state.pods, pod);
+    aside.removed = pod;
+    aside.pod = null;
+  } else {
+    if (!aside.isHidden) putPod(state.pods, pod);
+    aside.pod = pod;
+    aside.removed = null;
+    aside.source = source;
+  }
+  if (aside.phase !== 'aside' || objectVersion(state.config, aside.uid) === aside.version) return;
+  const at = untilAfterEnd(context, aside, changePauseOf(aside.ends));
+  if (at <= turn.now) bringBack(context, aside, 'its object has changed');
+  else if (at < aside.until) wait(context, aside, at);
+}
+
+/** What a source says of a pod, as a text that is another one when the object has changed; null: none has it. */
+export function objectVersion({ sources }: PodConfigState, uid: string): string | null {
+  for (const { pods } of sources.values()) {
+    const incoming = pods.get(uid)?.incoming;
+    if (incoming !== undefined) return incoming.metadata.resourceVersion ?? hashText(canonicalJson(incoming));
+  }
+  return null;
+}
+
+/** The pod that a step was about which failed; null: none is known. */
+export function endedPodOf(agent: AgentState): Omit<PodEnd, 'at' | 'file'> | null {
+  const uid = agent.subject;
+  if (uid === null || uid === '') return null;
+  const aside = agent.setAside.pods.get(uid);
+  const known = agent.pods.pods.get(uid) ?? agent.pods.mirrors.get(uid) ?? [...agent.config.sources.values()].flatMap(({ pods }) => pods.get(uid)?.pod ?? [])[0];
+  const [name = '', namespace = ''] = agent.workers.records.get(uid)?.fullName.split('_') ?? [];
+  const adopted = [...agent.adoption.adopted.values()].find((pod) => pod.uid === uid);
+  return {
+    uid,
+    namespace: known?.metadata.namespace ?? aside?.namespace ?? namespace,
+    name: known?.metadata.name ?? aside?.name ?? name,
+    version: objectVersion(agent.config, uid),
+    manifestUid: adopted?.ownUid ?? aside?.manifestUid ?? uid,
+    wasAside: aside?.phase === 'aside',
+  };
+}
+
+/** Every source has said what it has: pods whose object has gone meanwhile come back to be ended. */
+export function bringBackGone(context: AgentContext): void {
+  const { setAside, config } = context.state;
+  for (const pod of setAside.pods.values())
+    if (pod.phase === 'aside' && pod.version !== null && objectVersion(config, pod.uid) === null) bringBack(context, pod, 'its object has gone');
+}
+
+/** A successor under its name waits for the end of a pod that is aside. */
+export function bringBackFor(context: AgentContext, uid: string): void {
+  const pod = context.state.setAside.pods.get(uid);
+  if (pod?.phase === 'aside') bringBack(context, pod, 'another pod takes its place');
+}
+
+function bringBack(context: AgentContext, pod: SetAsidePod, why: string): void {
+  pod.phase = 'returning';
+  const name = `${pod.namespace}/${pod.name}`;
+  context.turn.log('info', 'A pod that was set aside is tried again', { pod: name, podUID: pod.uid, why });
+  podEvent(context, pod, 'Normal', triedAgainReason, `The kubelet works on this pod again: ${why}`);
+  requestPodRelist(context, pod.uid);
+}
+
+/** A look at the pod has failed: it is made again. */
+export function lookAgain(context: AgentContext, uid: string): void {
+  if (context.state.setAside.pods.get(uid)?.phase === 'returning') planPodRelist(context, uid);
+}
+
+/** At the end of a step. Returns pods to deliver: what the runtime has of them is known. */
+export function takeReturned(context: AgentContext): readonly SetAsidePod[] {
+  const { state } = context;
+  if (state.setAside.pods.size === 0) return [];
+  const returned = [...state.setAside.pods.values()].filter(({ uid, phase }) => phase === 'returning' && state.cache.entries.get(uid)?.cached.kind === 'status');
+  for (const pod of returned) beginTrial(context, pod);
+  return returned;
+}
+
+function beginTrial({ turn }: AgentContext, pod: SetAsidePod): void {
+  pod.phase = 'trial';
+  pod.until = turn.now + endsWithin;
+  turn.wakeAt(addressOf(pod.uid), pod.until);
+}
+
+export function setAsideWoken(context: AgentContext, uid: string): void {
+  const { setAside } = context.state;
+  const pod = setAside.pods.get(uid);
+  if (pod?.phase === 'aside') bringBack(context, pod, 'its pause is over');
+  else if (pod?.phase === 'trial') forgive(context, pod);
+}
+
+/** It has been worked on for ten minutes: its earlier ends no longer count. */
+function forgive({ state, turn }: AgentContext, pod: SetAsidePod): void {
+  const { setAside } = state;
+  setAside.pods.delete(pod.uid);
+  for (const file of pod.files) setAside.forgiven.add(file);
+  setAside.isUnsaved = true;
+  turn.log('info', 'A pod that was set aside is well again', { pod: `${pod.namespace}/${pod.name}`, podUID: pod.uid });
+}
+
+/** At the end of a step. */
+export function planSetAsideFile({ state, turn }: AgentContext): void {
+  const { setAside } = state;
+  if (!setAside.isUnsaved || turn.inFlight(fileAddress, 'file')) return;
+  setAside.isUnsaved = false;
+  turn.ask('stateFiles.write', fileAddress, 'file', { name: setAsideFileName, text: writeForgiven(setAside.forgiven) });
+}
+
+export function setAsideReplied({ state, turn }: AgentContext, { outcome }: Reply<AgentOperations>): void {
+  if (outcome.ok) return;
+  state.setAside.isUnsaved = true;
+  turn.log('error', 'Failed to save which pods are well again', { file: setAsideFileName, err: outcome.error.message });
+  turn.wakeAt(fileAddress, turn.now + fileRetryPause);
+}
+
+function podEvent({ turn }: AgentContext, { namespace, name, uid }: SetAsidePod, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  turn.tell('events.record', { involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid }, type, reason, message });
+}

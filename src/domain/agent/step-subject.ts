@@ -1,0 +1,46 @@
+// Which pod a step is about, so that an end of the process by a programmer error can be laid to a pod. It is kept in the state while work for a pod goes on
+// (`AgentContext.forPod`), and it is known of most inputs before anything is done.
+// Invariant: in doubt it is none: a pod is set aside only for what was done for it.
+import { imageMachine } from '../images/image-context.js';
+import type { Wake } from '../kernel/machine.js';
+import type { AgentState } from './agent-state.js';
+
+interface Addressed {
+  readonly type: string;
+  readonly address?: Wake['address'];
+  readonly slot?: string;
+  readonly uid?: unknown;
+  readonly events?: readonly object[];
+}
+
+interface OfObject {
+  readonly object?: { readonly kind?: unknown; readonly metadata?: { readonly uid?: unknown } };
+}
+
+/** The UID of the pod that an input is about; null: of none, of several, or that can't be told. */
+export function subjectOf(state: AgentState, input: Addressed): string | null {
+  const { address, slot = '', uid, events } = input;
+  if (typeof uid === 'string') return known(state, uid);
+  if (events !== undefined) return ofEvents(state, events);
+  if (address === undefined) return null;
+  const { machine, key } = address;
+  if (machine === 'mirror') return state.pods.podsByFullName.get(key)?.metadata.uid ?? null;
+  const ofPart = state.logRotation.active.get(key)?.podUid ?? state.volumes.operations.get(key)?.uid ?? state.alignment?.reconcile.updating.get(key)?.podUid;
+  const imageOf = machine === imageMachine ? state.images.runs.get(Number(key))?.request.pod.metadata.uid : undefined;
+  const certificateOf = state.api?.podCertificates.get(key)?.order.podUid;
+  for (const part of [key, ofPart, imageOf, certificateOf, ...key.split('/'), ...slot.split('/')]) if (part !== undefined && known(state, part) !== null) return part;
+  return null;
+}
+
+function ofEvents(state: AgentState, events: NonNullable<Addressed['events']>): string | null {
+  const objects = (events as readonly OfObject[]).flatMap(({ object }) => (object === undefined ? [] : [object]));
+  const uids = new Set(objects.map(({ metadata }) => metadata?.uid));
+  const [uid] = uids;
+  if (uids.size !== 1 || typeof uid !== 'string') return null;
+  // A pod that comes is in no index yet.
+  return objects.some(({ kind }) => kind === 'Pod') ? uid : known(state, uid);
+}
+
+function known({ pods, workers, pleg, setAside }: AgentState, uid: string): string | null {
+  return pods.pods.has(uid) || workers.records.has(uid) || pleg.records.has(uid) || setAside.pods.has(uid) ? uid : null;
+}

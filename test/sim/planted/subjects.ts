@@ -1,0 +1,38 @@
+// Compares what the agent asks for of a pod with the pod that its step says it works for: an error in the middle of it would be laid to that one.
+import type { Turn } from '../../../src/domain/kernel/machine.js';
+import { type KubeletMachine, type KubeletOperations, type KubeletState, kubeletMachine } from '../../../src/sim/index.js';
+
+type Named = (op: string, machine: string, subject: string | null, uid: string) => void;
+
+/** @param other told of each command about one pod that is asked for in the name of another, or of none */
+export function watchingSubjects(other: Named): (state: KubeletState) => KubeletMachine {
+  return (state) => {
+    const machine = kubeletMachine(state);
+    return { step: (given, input, turn) => machine.step(given, input, watched(turn, state, other)) };
+  };
+}
+
+function watched(turn: Turn<KubeletOperations>, { agent }: KubeletState, other: Named): Turn<KubeletOperations> {
+  const ask: Turn<KubeletOperations>['ask'] = (op, address, slot, request, timeout) => {
+    const uid = onlyPodIn(`${address.key} ${slot} ${textOf(request)}`, agent.pods.pods.keys());
+    if (uid !== null && agent.subject !== uid) other(String(op), address.machine, agent.subject, uid);
+    turn.ask(op, address, slot, request, timeout);
+  };
+  return new Proxy(turn, {
+    get(target, name) {
+      if (name === 'ask') return ask;
+      const member = Reflect.get(target, name, target) as unknown;
+      return typeof member === 'function' ? (member as (...given: unknown[]) => unknown).bind(target) : member;
+    },
+  });
+}
+
+function textOf(request: unknown): string {
+  return JSON.stringify(request, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value instanceof Map ? [...value] : value)) ?? '';
+}
+
+/** null: none, or several. UIDs of swarms are short: only whole words count. */
+function onlyPodIn(text: string, uids: Iterable<string>): string | null {
+  const found = [...uids].filter((uid) => new RegExp(`(?<![\\w.-])${uid.replace(/[.]/g, '\\.')}(?![\\w.-])`).test(text));
+  return found.length === 1 ? (found[0] as string) : null;
+}
