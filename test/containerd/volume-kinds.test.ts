@@ -140,6 +140,14 @@ async function afterRestart(t: Test, stand: VolumeStand, pods: ReadonlyMap<strin
     t.equal(idOf(await running(name)), idOf(pod), `${name} runs in the same container`);
   }
   t.strictSame(mountedFor(stand), before, 'each is mounted as often as before');
+  for (let life = 2; life <= 10; life++) {
+    await kubelet.kill();
+    await admin.patch('configmaps', 'default', 'm', { data: { key: `life-${life}` } });
+    await kubelet.start();
+    const config = stand.inside(await running('config-map'), '/v/key');
+    await kubelet.until(`agent ${life} has its volumes`, () => readFileSync(config, 'utf8') === `life-${life}`);
+  }
+  t.strictSame(mountedFor(stand), before, 'and so they are after ten agents');
 }
 
 async function goneMeanwhile(t: Test, stand: VolumeStand, pods: ReadonlyMap<string, Pod>, kinds: Readonly<Record<string, Kind>>): Promise<void> {
@@ -175,7 +183,7 @@ async function goneMeanwhile(t: Test, stand: VolumeStand, pods: ReadonlyMap<stri
   }
 }
 
-t.test('every kind of volume', { skip, timeout: 480_000 }, async (t) => {
+t.test('every kind of volume', { skip, timeout: 580_000 }, async (t) => {
   const stand = await volumeStand(t);
   const kinds = await kindsOf(stand);
   for (const [name, kind] of Object.entries(kinds)) await make(stand, name, kind);
@@ -184,6 +192,6 @@ t.test('every kind of volume', { skip, timeout: 480_000 }, async (t) => {
   await t.test('is read and written from inside', async (t) => {
     for (const [name, pod] of pods) await check(t, stand, pod, name, kinds[name] as Kind, false);
   });
-  await t.test('is known again by the next agent', { timeout: 240_000 }, (t) => afterRestart(t, stand, pods, kinds));
+  await t.test('is known again by the next agent', { timeout: 400_000 }, (t) => afterRestart(t, stand, pods, kinds));
   await t.test('is cleaned up when its pod goes while no agent runs', { timeout: 300_000 }, (t) => goneMeanwhile(t, stand, pods, kinds));
 });
