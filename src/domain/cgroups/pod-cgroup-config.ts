@@ -68,7 +68,7 @@ function classLimits(pod: Pod, milliCpuRequest: number, limits: Quantities, opti
 }
 
 /** Whether the pod as a whole is limited, or each of its containers. An init container runs beside the sidecars before it: one of their limits will do. */
-function allLimited(pod: Pod, name: Limited): boolean {
+export function allLimited(pod: Pod, name: Limited): boolean {
   if (isLimited(pod.spec, name)) return true;
   if (!pod.spec.containers.every((container) => isLimited(container, name))) return false;
   let besideLimited = false;

@@ -1,5 +1,6 @@
 // Pods that use more local disk than they may: an emptyDir beyond its size limit, the pod or a container beyond its ephemeral-storage limit.
 // Invariant: "more" is strict, and a critical pod is spared.
+import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStats } from '../../ports/model/stats-summary.js';
 import { podLimits } from '../qos/pod-resources.js';
@@ -13,12 +14,17 @@ interface Excess {
   readonly signal: 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
 }
 
-/** All pods beyond a limit, in the order given. @param stats by uid */
-export function localStorageEvictions(pods: readonly Pod[], stats: ReadonlyMap<string, PodStats>, dedicatedImageFs: boolean): Eviction[] {
+/**
+ * All pods beyond a limit, in the order given.
+ * @param stats by uid
+ * @param judged whose own limits count: those of all containers, or, as for the reference, of the regular ones alone
+ */
+export function localStorageEvictions(pods: readonly Pod[], stats: ReadonlyMap<string, PodStats>, dedicatedImageFs: boolean, judged: 'all' | 'regular' = 'all'): Eviction[] {
   return pods.flatMap((pod) => {
     const podStats = stats.get(pod.metadata.uid ?? '');
     if (podStats === undefined || isCriticalPod(pod)) return [];
-    const excess = emptyDirExcess(pod, podStats) ?? podExcess(pod, podStats) ?? containerExcess(pod, podStats, dedicatedImageFs);
+    const excess =
+      emptyDirExcess(pod, podStats) ?? podExcess(pod, podStats) ?? containerExcess(judged === 'all' ? resourceContainers(pod) : pod.spec.containers, podStats, dedicatedImageFs);
     return excess === null ? [] : [{ pod, gracePeriodSeconds: immediateGracePeriodSeconds, annotations: {}, condition: null, ...excess }];
   });
 }
@@ -43,9 +49,14 @@ function podExcess(pod: Pod, stats: PodStats): Excess | null {
   return { message: `Pod ephemeral local storage usage exceeds the total limit of containers ${quantityText(limit)}. `, signal: 'ephemeralpodfs.limit' };
 }
 
-function containerExcess(pod: Pod, stats: PodStats, dedicatedImageFs: boolean): Excess | null {
+/** Ephemeral containers have no resources. */
+function resourceContainers({ spec }: Pod): readonly Container[] {
+  return [...(spec.initContainers ?? []), ...spec.containers];
+}
+
+function containerExcess(containers: readonly Container[], stats: PodStats, dedicatedImageFs: boolean): Excess | null {
   const limits = new Map<string, Quantity>();
-  for (const { name, resources } of pod.spec.containers) {
+  for (const { name, resources } of containers) {
     const text = resources?.limits?.['ephemeral-storage'];
     const limit = text === undefined ? null : mustParseQuantity(text);
     if (limit !== null && quantityValue(limit) !== 0n) limits.set(name, limit);

@@ -5,6 +5,7 @@ import type { ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { Volume } from '../../ports/model/volume.js';
 import type { VolumeAddress, VolumeSetUp } from '../../ports/outbound/pod-volumes.js';
+import { allLimited } from '../cgroups/pod-cgroup-config.js';
 import type { MountedVolume } from '../containers/mounts.js';
 import { assert } from '../kernel/assert.js';
 import { podLimits } from '../qos/pod-resources.js';
@@ -94,11 +95,11 @@ export function payloadSetUp(pod: Pod, volume: Volume, allocatable: ResourceList
   return { ...volumeAddress(pod, volume), mode: tmpfsMode, gid: null, tmpfs: { sizeBytes: memoryBytes(pod, null, allocatable) }, hugePages: null };
 }
 
-/** The least of what the node can give, what the pod may use and what the volume asks for; 0: no limit is known. */
+/** The least of what the node can give, what the pod's cgroup allows and what the volume asks for; 0: no limit is known. */
 function memoryBytes(pod: Pod, sizeLimit: string | null, allocatable: ResourceList): number {
   const candidates: bigint[] = [];
   if (allocatable.memory !== undefined) candidates.push(quantityValue(mustParseQuantity(allocatable.memory)));
-  if (podQosClass(pod) !== 'BestEffort' && isMemoryLimited(pod)) {
+  if (podQosClass(pod) !== 'BestEffort' && allLimited(pod, 'memory')) {
     const limit = podLimits(pod).get('memory');
     if (limit !== undefined) candidates.push(quantityValue(limit));
   }
@@ -120,11 +121,6 @@ function hugePageSize({ spec: { resources, initContainers = [], containers } }: 
   if (first === undefined) return { ok: false, message: `medium ${medium}: hugePages storage requested, but there is no resource request for huge pages` };
   if (named === null && asked.some((size) => !same(size, first))) return { ok: false, message: `medium: ${medium} can't be used if container requests multiple huge page sizes` };
   return { ok: true, value: first };
-}
-
-/** Without a limit of each container the pod has none. */
-function isMemoryLimited({ spec: { resources, containers } }: Pod): boolean {
-  return resources?.limits?.memory !== undefined || containers.every((container) => container.resources?.limits?.memory !== undefined);
 }
 
 /** A mount of a container that would lead above its root; null: there is none. */
