@@ -159,8 +159,8 @@ const rows: readonly (readonly [sentence: string, bytes: readonly Buffer[], end:
   ['headers continued that never began', [settings, frame(9, 4, 1, ok)], 'connection', /not begun/],
   ['headers without end', [settings, frame(1, 0, 1), ...Array.from({ length: 8_000 }, () => frame(9, 0, 1))], 'connection', /too long/],
   ['a push', [settings, frame(5, 4, 1, Buffer.concat([number(2), ok]))], 'connection', /push/],
-  ['data of nobody', [settings, frame(0, 0, 7, 'x')], 'connection', /data of a stream that is not/],
-  ['headers of nobody', [settings, frame(1, 4, 8, ok)], 'connection', /headers of a stream that is not/],
+  ['data of nobody', [settings, frame(0, 0, 7, 'x')], 'connection', /DATA on stream 7, which is idle/],
+  ['headers of nobody', [settings, frame(1, 4, 8, ok)], 'connection', /HEADERS on stream 8, which is idle/],
   ['more padding than there is', [settings, frame(0, 8, 1, '\x09a')], 'connection', /padding/],
   ['more data than the window held at first', [settings, frame(1, 4, 1, ok), ...Array.from({ length: 70 }, () => frame(0, 0, 1, 'x'.repeat(16_384)))], 'open', null],
   ['an entry that no table has', [settings, frame(1, 4, 1, Buffer.from([0xff, 0x80, 0x01]))], 'connection', /no entry 255/],
@@ -171,9 +171,32 @@ const rows: readonly (readonly [sentence: string, bytes: readonly Buffer[], end:
   ['a table that is too large', [settings, frame(1, 4, 1, Buffer.from([0x3f, 0xe2, 0x1f, 0x88]))], 'connection', /larger than allowed/],
   ['settings of an odd length', [frame(4, 0, 0, 'odd')], 'connection', /odd length/],
   ['a window that is too large', [frame(4, 0, 0, Buffer.from([0, 4, 0xff, 0xff, 0xff, 0xff]))], 'connection', /a setting of/],
-  ['a ping of another length', [settings, frame(6, 0, 0, 'ping')], 'connection', /ping/],
-  ['a reset of another length', [settings, frame(3, 0, 1, 'x')], 'connection', /length/],
-  ['a short farewell', [settings, frame(7, 0, 0, 'bye')], 'connection', /farewell/],
+  ['a ping of another length', [settings, frame(6, 0, 0, 'ping')], 'connection', /PING of 4 bytes/],
+  ['a reset of another length', [settings, frame(3, 0, 1, 'x')], 'connection', /RST_STREAM of 1 bytes/],
+  ['a short farewell', [settings, frame(7, 0, 0, 'bye')], 'connection', /GOAWAY of 3 bytes/],
+  ...['DATA', 'HEADERS', 'PRIORITY', 'RST_STREAM', 'SETTINGS', 'PUSH_PROMISE', 'PING', 'GOAWAY', 'WINDOW_UPDATE', 'CONTINUATION'].flatMap((name, type): typeof rows => {
+    const payload = Buffer.alloc([0, 1, 5, 4, 0, 5, 8, 8, 4, 1][type] ?? 0, 1);
+    const ofConnection = name === 'SETTINGS' || name === 'PING' || name === 'GOAWAY';
+    const [stream, problem] = ofConnection ? [1, `${name} on stream 1`] : name === 'WINDOW_UPDATE' ? [3, `${name} on stream 3, which is idle`] : [0, `${name} on stream 0`];
+    // A continuation that nothing goes before is refused as such.
+    if (name === 'CONTINUATION') return [];
+    return [[`${name} where it can't belong`, [settings, frame(type, 0, stream, payload)], 'connection', new RegExp(problem)]];
+  }),
+  ['a priority of another length', [settings, frame(2, 0, 1, '1234')], 'connection', /PRIORITY of 4 bytes/],
+  ['a priority of a stream to come', [settings, frame(2, 0, 9, '12345'), frame(1, 5, 1, ok)], 'whole ', null],
+  ['an acknowledgement with settings', [settings, frame(4, 1, 0, Buffer.alloc(6))], 'connection', /acknowledgement of SETTINGS of 6 bytes/],
+  ['a window update of another length', [settings, frame(8, 0, 1, 'x')], 'connection', /WINDOW_UPDATE of 1 bytes/],
+  ['a window update of 0 for the connection', [settings, frame(8, 0, 0, number(0))], 'connection', /WINDOW_UPDATE of 0 bytes/],
+  ['a window update of 0 for a stream', [settings, frame(8, 0, 1, number(0))], 'reset 1', null],
+  ['a window of the connection that overflows', [settings, frame(8, 0, 0, number(0x7f_ff_ff_ff))], 'connection', /WINDOW_UPDATE of 2147483647 bytes/],
+  ['a window of a stream that overflows', [settings, frame(8, 0, 1, number(0x7f_ff_ff_ff))], 'reset 3', null],
+  [
+    'settings that make a window overflow',
+    [settings, frame(8, 0, 1, number(0x7f_ff_00_00)), frame(4, 0, 0, Buffer.from([0, 4, 0x7f, 0xff, 0xff, 0xff]))],
+    'connection',
+    /SETTINGS make a window of/,
+  ],
+  ['a window update of a stream that has ended', [settings, frame(1, 5, 1, ok), frame(8, 0, 1, number(0))], 'whole ', null],
 ];
 
 t.test('what a peer may send, and what it may not: in one piece and byte by byte', async (t) => {

@@ -5,6 +5,7 @@
 // the table of headers, the windows); whatever breaks the rules ends the connection, with the reason in `problem`; what is asked in one turn of
 // the loop leaves in one write.
 import type { Duplex } from 'node:stream';
+import { checkFrame, enlargeProblem, windowBytesMax } from './frame-rules.js';
 import { FrameWindow, windowBytes } from './frame-window.js';
 import {
   defaultFrameBytes,
@@ -246,6 +247,7 @@ export class Http2Connection {
     const { type, flags, stream, payload } = frame;
     if (!this.hasSettings && (type !== frameType.settings || (flags & flag.ack) !== 0)) throw violation('the first frame is not one of settings');
     if (this.block !== null && (type !== frameType.continuation || stream !== this.block.stream)) throw violation('a block of headers is interrupted');
+    checkFrame(frame, this.nextId);
     if (type === frameType.data) this.tookData(frame);
     else if (type === frameType.headers) this.tookHeaders(stream, flags, unpadded(frame, (flags & flag.priority) !== 0 ? 5 : 0));
     else if (type === frameType.continuation) this.tookContinuation(frame);
@@ -262,10 +264,7 @@ export class Http2Connection {
     this.window.take(frame.payload.length);
     this.enlarge(0, this.window);
     // Of one that was cancelled or reset, some may still be under way.
-    if (stream === undefined) {
-      if (frame.stream === 0 || frame.stream >= this.nextId) throw violation('data of a stream that is not');
-      return;
-    }
+    if (stream === undefined) return;
     const isEnd = (frame.flags & flag.endStream) !== 0;
     stream.window.take(frame.payload.length);
     const bytes = unpadded(frame, 0);
@@ -294,10 +293,7 @@ export class Http2Connection {
   private tookBlock(id: number, flags: number, bytes: Buffer): void {
     const headers = this.decoder.decode(bytes);
     const stream = this.streams.get(id);
-    if (stream === undefined) {
-      if (id === 0 || id >= this.nextId) throw violation('headers of a stream that is not');
-      return;
-    }
+    if (stream === undefined) return;
     // Those before the answer proper (103 and its like) say nothing that is asked for.
     if (!/^1\d\d$/.test(headers.get(':status') ?? '')) stream.events.headers(headers);
     if ((flags & flag.endStream) !== 0) this.finish(id, { how: 'whole' });
@@ -308,7 +304,10 @@ export class Http2Connection {
     const before = this.peer.windowBytes;
     this.peer = settingsOf(payload, this.peer);
     this.answer(frame(frameType.settings, flag.ack, 0, Buffer.alloc(0)));
-    for (const stream of this.streams.values()) stream.sendable += this.peer.windowBytes - before;
+    for (const stream of this.streams.values()) {
+      stream.sendable += this.peer.windowBytes - before;
+      if (stream.sendable > windowBytesMax) throw new Http2ProtocolError(http2Error.flowControlError, `SETTINGS make a window of ${stream.sendable} bytes`);
+    }
     if (!this.hasSettings) {
       this.hasSettings = true;
       this.options.spoke();
@@ -318,7 +317,6 @@ export class Http2Connection {
   }
 
   private tookPing({ flags, payload }: Frame): void {
-    if (payload.length !== 8) throw new Http2ProtocolError(http2Error.frameSizeError, 'a ping of another length than 8');
     if ((flags & flag.ack) === 0) this.answer(frame(frameType.ping, flag.ack, 0, payload));
   }
 
@@ -331,7 +329,6 @@ export class Http2Connection {
   }
 
   private tookGoaway(payload: Buffer): void {
-    if (payload.length < 8) throw new Http2ProtocolError(http2Error.frameSizeError, 'a short farewell');
     const last = payload.readUInt32BE(0) & streamIdMax;
     this.leave();
     for (const id of [...this.streams.keys()]) if (id > last) this.finish(id, { how: 'reset', code: http2Error.refusedStream });
@@ -341,6 +338,15 @@ export class Http2Connection {
   }
 
   private tookWindow(id: number, more: number): void {
+    const sendable = id === 0 ? this.sendable : this.streams.get(id)?.sendable;
+    const problem = sendable === undefined ? null : enlargeProblem(sendable, more);
+    if (problem !== null && id === 0) throw new Http2ProtocolError(problem, `WINDOW_UPDATE of ${more} bytes`);
+    // An error of one stream is the end of that stream alone (RFC 9113, sections 5.4.2 and 6.9).
+    if (problem !== null) {
+      this.send(numberFrame(frameType.rstStream, id, problem));
+      this.finish(id, { how: 'reset', code: problem });
+      return;
+    }
     if (id === 0) {
       this.sendable += more;
       for (const stream of [...this.streams.values()]) if (!stream.isSent) this.sendBody(stream);

@@ -101,9 +101,8 @@ export function violation(message: string): Http2ProtocolError {
   return new Http2ProtocolError(http2Error.protocolError, message);
 }
 
-/** The number that a frame carries. Throws Http2ProtocolError. */
+/** The number that a frame carries, whose length was checked. */
 export function numberOf(payload: Buffer): number {
-  if (payload.length !== 4) throw new Http2ProtocolError(http2Error.frameSizeError, 'a number of another length than 4');
   return payload.readUInt32BE(0);
 }
 

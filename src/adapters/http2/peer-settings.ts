@@ -1,4 +1,5 @@
 // What the peer has said that it takes (RFC 9113, section 6.5).
+import { windowBytesMax } from './frame-rules.js';
 import { defaultFrameBytes, Http2ProtocolError, http2Error, setting } from './frames.js';
 
 export interface PeerSettings {
@@ -9,7 +10,6 @@ export interface PeerSettings {
   readonly frameBytes: number;
 }
 
-const windowBytesMax = 0x7f_ff_ff_ff;
 const frameBytesMax = 0xff_ff_ff;
 
 /** The settings after a frame of them. Throws Http2ProtocolError. */
