@@ -65,7 +65,9 @@ export interface FlightRecordSettings {
 export const defaultRootDirectory = '/var/lib/kubelet';
 const logindDropIn = '/etc/systemd/logind.conf.d/99-kubelet.conf';
 const nodeLogLinks = '/var/log/containers';
-const takeOverAdvice = `Only the kubelet of the node takes over what it finds: with --root-dir ${defaultRootDirectory}, with --kubeconfig, or with node: own in the file that KUBELET_TS_CONFIG names.`;
+const takeOverAdvice =
+  `Only the kubelet of the node takes over what it finds: with --root-dir ${defaultRootDirectory}, with --kubeconfig, ` +
+  'or with node: own in the file that KUBELET_TS_CONFIG names.';
 
 /** What decides whose the node is: where the agent keeps its files, whether it joins a cluster, and what its own settings say. */
 export interface NodeClaim {
