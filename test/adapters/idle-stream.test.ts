@@ -42,6 +42,7 @@ function fakeStream(bytesWritten = 0) {
   const stream = {
     bytesRead: 0,
     bytesWritten,
+    writableLength: 0,
     destroyed: 0,
     destroy() {
       stream.destroyed++;

@@ -1,8 +1,12 @@
 // A connection to the runtime's streaming server that reads into one piece of memory of its own. Bytes that go from one socket to another by way of
 // Node's streams cost a new buffer each read, which is a third of all processor time of a proxy (bench/port-forward.ts).
-// Invariant: nothing is read while nobody takes it, and whoever takes a chunk has done with it before the next one is read.
+//
+// While output is under way the server may have closed already, and a write would make the kernel drop what was not read yet (peer-state). So a write
+// waits until the kernel's table shows the connection open, or the output has ended.
+// Invariants: nothing is read while nobody takes it, and whoever takes a chunk has done with it before the next one is read; writes keep their order.
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { localPeerState } from './peer-state.js';
 
 /** How a target that wants TLS is spoken to. */
 export interface DialOptions {
@@ -11,32 +15,51 @@ export interface DialOptions {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** Takes bytes that the next read may overwrite. False: not the next one before the socket is resumed. */
+/** Takes bytes that the next read may overwrite. False: not the next one before `resume`. */
 export type TakeBytes = (chunk: Buffer) => boolean;
 
 const readBytes = 64 * 1024;
+/** Without output for so long, all that the server wrote has been read. */
+const settledMillis = 1_000;
+/** How long the connection counts as open once it was seen open. */
+const seenOpenMillis = 50;
 
 export class BackendConnection {
   readonly socket: Socket;
   private take: TakeBytes | null = null;
   /** What came while nobody took anything. */
   private held: Buffer | null = null;
+  private isHeldUp = false;
+  /** Nothing more will be read. */
+  private isOver = false;
+  private lastReadMillis = 0;
+  private seenOpenUntil = 0;
+  private readonly waiting: { readonly bytes: Uint8Array; readonly done: () => void }[] = [];
+  private isLooking = false;
+  private isEnding = false;
 
   constructor(target: URL, tls: DialOptions) {
     const host = target.hostname.replace(/^\[|\]$/g, '');
     const secure = target.protocol === 'https:';
     const port = Number(target.port || (secure ? 443 : 80));
-    if (!secure) {
+    // The server's end is no reason to drop what the client still sends.
+    const common = { host, port, allowHalfOpen: true };
+    if (secure) {
+      // All records that have come are handed out at once, whatever is said of further ones: each needs memory of its own.
+      const names = isIP(host) === 0 ? { servername: host } : {};
+      this.socket = connectTls({ ...tls, ...common, ALPNProtocols: ['http/1.1'], ...names });
+      this.socket.on('data', (chunk: Buffer) => {
+        if (!this.read(chunk)) this.socket.pause();
+      });
+    } else {
       const callback = (count: number, { buffer, byteOffset }: Uint8Array): boolean => this.read(Buffer.from(buffer, byteOffset, count));
-      this.socket = connectTcp({ host, port, onread: { buffer: Buffer.allocUnsafeSlow(readBytes), callback } });
-      return;
+      this.socket = connectTcp({ ...common, onread: { buffer: Buffer.allocUnsafeSlow(readBytes), callback } });
     }
-    // All records that have come are handed out at once, whatever is said of further ones: each needs memory of its own.
-    const names = isIP(host) === 0 ? { servername: host } : {};
-    this.socket = connectTls({ ...tls, host, port, ALPNProtocols: ['http/1.1'], ...names });
-    this.socket.on('data', (chunk: Buffer) => {
-      if (!this.read(chunk)) this.socket.pause();
-    });
+    const over = (): void => {
+      this.isOver = true;
+      this.flush();
+    };
+    this.socket.once('end', over).once('close', over);
   }
 
   /** From now on, and with what was held, until `hold`. */
@@ -44,7 +67,8 @@ export class BackendConnection {
     this.take = take;
     const { held } = this;
     this.held = null;
-    if (held === null || take(held)) this.socket.resume();
+    if (held === null || take(held)) this.resume();
+    else this.isHeldUp = true;
   }
 
   hold(): void {
@@ -52,10 +76,78 @@ export class BackendConnection {
     this.socket.pause();
   }
 
+  resume(): void {
+    this.isHeldUp = false;
+    this.socket.resume();
+  }
+
+  get writable(): boolean {
+    return this.socket.writable && !this.isEnding;
+  }
+
+  /** @param done the bytes are not needed any more */
+  write(bytes: Uint8Array, done: () => void): void {
+    if (this.waiting.length === 0 && !this.mayBeClosed()) this.socket.write(bytes, done);
+    else {
+      this.waiting.push({ bytes, done });
+      if (!this.isLooking) void this.look();
+    }
+  }
+
+  cork(): void {
+    this.socket.cork();
+  }
+
+  uncork(): void {
+    this.socket.uncork();
+  }
+
+  /** Of this end, after what was written. */
+  end(): void {
+    this.isEnding = true;
+    if (this.waiting.length === 0) this.socket.end();
+  }
+
+  /** Bytes that the kernel has not taken yet. */
+  get unsentBytes(): number {
+    let bytes = this.socket.writableLength;
+    for (const waiting of this.waiting) bytes += waiting.bytes.length;
+    return bytes;
+  }
+
   private read(chunk: Buffer): boolean {
-    if (this.take !== null) return this.take(chunk);
+    this.lastReadMillis = performance.now();
+    if (this.take !== null) {
+      const goesOn = this.take(chunk);
+      this.isHeldUp = !goesOn;
+      return goesOn;
+    }
     this.held = this.held === null ? Buffer.from(chunk) : Buffer.concat([this.held, chunk]);
     return false;
+  }
+
+  /** Whether the server may have closed with bytes that were not read yet. */
+  private mayBeClosed(): boolean {
+    if (this.isOver) return false;
+    const now = performance.now();
+    return (this.isHeldUp || now - this.lastReadMillis < settledMillis) && now >= this.seenOpenUntil;
+  }
+
+  private async look(): Promise<void> {
+    this.isLooking = true;
+    const state = await localPeerState(this.socket);
+    this.isLooking = false;
+    if (state === 'closed' && !this.isOver) return;
+    this.seenOpenUntil = performance.now() + seenOpenMillis;
+    this.flush();
+  }
+
+  private flush(): void {
+    for (const { bytes, done } of this.waiting.splice(0)) {
+      if (this.socket.writable) this.socket.write(bytes, done);
+      else done();
+    }
+    if (this.isEnding) this.socket.end();
   }
 }
 

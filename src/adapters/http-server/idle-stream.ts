@@ -9,7 +9,7 @@ export interface IdleTimers {
   clear(timer: unknown): void;
 }
 
-export type CountedStream = Pick<Socket, 'bytesRead' | 'bytesWritten' | 'destroy' | 'once'>;
+export type CountedStream = Pick<Socket, 'bytesRead' | 'bytesWritten' | 'writableLength' | 'destroy' | 'once'>;
 
 const looksInPeriod = 8;
 /** What a timer of Node takes. */
@@ -30,13 +30,15 @@ export function endWhenIdle(client: CountedStream, idleMillis: number, onIdle: (
   if (idleMillis <= 0) return;
   const writtenBefore = client.bytesWritten;
   const period = Math.min(Math.max(1, Math.ceil(idleMillis / looksInPeriod)), longestMillis);
-  let [read, written] = [client.bytesRead, client.bytesWritten];
+  // `bytesWritten` counts what still waits to be sent; a slow client that takes it makes the stream move.
+  const sent = (): number => client.bytesWritten - client.writableLength;
+  let [read, written] = [client.bytesRead, sent()];
   let silentMillis = 0;
   const look = (): void => {
-    const moved = client.bytesRead !== read || client.bytesWritten !== written;
+    const moved = client.bytesRead !== read || sent() !== written;
     // What moved may have done so at the end of the period.
     silentMillis = moved || client.bytesWritten === writtenBefore ? 0 : silentMillis + period;
-    [read, written] = [client.bytesRead, client.bytesWritten];
+    [read, written] = [client.bytesRead, sent()];
     if (silentMillis >= idleMillis) {
       onIdle();
       client.destroy();

@@ -1,7 +1,16 @@
 // How bytes of one socket go to another: never more on their way than a bounded number, and in writes as large as what has come.
+// Invariant: what is made for a stream is made once. A chunk adds no listener, no timer and no closure, so that a slow reader of many chunks costs no more.
 import type { Socket } from 'node:net';
-import type { TakeBytes } from './backend-connection.js';
+import type { BackendConnection, TakeBytes } from './backend-connection.js';
 import { readInto } from './read-into.js';
+
+/** Where bytes go. Each write's `done` is called, in order, also when the write failed. */
+export interface BytesTaker {
+  readonly writable: boolean;
+  write(bytes: Uint8Array, done: () => void): unknown;
+  cork(): void;
+  uncork(): void;
+}
 
 /** Of what is on its way to a socket that does not take it: more, and its writer isn't read. */
 const waitingBytesMax = 256 * 1024;
@@ -11,19 +20,18 @@ const spareBlocksMax = 64;
 /** Node's TLS hands out records of at most that. */
 const recordBytes = 16 * 1024;
 
-/** One chunk after the other: each is written before the next one is read over it. */
-export function passOnEach(from: Socket, to: Socket): TakeBytes {
-  const next = (): void => {
-    from.resume();
-  };
+/** One chunk after the other: each is written before the next one is read over it. What comes for a socket that is closed is thrown away. */
+export function passOnEach(from: BackendConnection, to: Socket): TakeBytes {
+  const next = (): void => from.resume();
   return (chunk) => {
-    if (to.writable) to.write(chunk, next);
+    if (!to.writable) return true;
+    to.write(chunk, next);
     return false;
   };
 }
 
 /** All that comes, in whole blocks and what is left at the end of each turn of the loop. Its end is the caller's, who hears of it after this. */
-export function passOn(from: Socket, to: Socket): void {
+export function passOn(from: Socket, to: BytesTaker): void {
   if (!passOnCopied(from, to)) passOnGathered(from, to);
 }
 
@@ -31,11 +39,21 @@ const records = Buffer.allocUnsafeSlow(recordBytes);
 const spareBlocks: Buffer[] = [];
 
 /** Read into one piece of memory, and gathered in blocks that are used again. False: this Node can't. */
-export function passOnCopied(from: Socket, to: Socket): boolean {
+export function passOnCopied(from: Socket, to: BytesTaker): boolean {
   let block: Buffer | null = null;
   let filled = 0;
   let waitingBytes = 0;
   let isArmed = false;
+  /** Writes that are not done yet, in order. */
+  const underWay: { readonly whole: Buffer; readonly bytes: number }[] = [];
+  const written = (): void => {
+    const first = underWay.shift();
+    if (first === undefined) return;
+    if (spareBlocks.length < spareBlocksMax) spareBlocks.push(first.whole);
+    const wasHeldUp = waitingBytes >= waitingBytesMax;
+    waitingBytes -= first.bytes;
+    if (wasHeldUp && waitingBytes < waitingBytesMax) from.resume();
+  };
   const send = (): void => {
     if (block === null) return;
     const [whole, bytes] = [block, filled];
@@ -43,12 +61,8 @@ export function passOnCopied(from: Socket, to: Socket): boolean {
     filled = 0;
     if (!to.writable) return;
     waitingBytes += bytes;
-    to.write(bytes === blockBytes ? whole : whole.subarray(0, bytes), () => {
-      if (spareBlocks.length < spareBlocksMax) spareBlocks.push(whole);
-      const wasHeldUp = waitingBytes >= waitingBytesMax;
-      waitingBytes -= bytes;
-      if (wasHeldUp && waitingBytes < waitingBytesMax) from.resume();
-    });
+    underWay.push({ whole, bytes });
+    to.write(bytes === blockBytes ? whole : whole.subarray(0, bytes), written);
   };
   const turnEnds = (): void => {
     isArmed = false;
@@ -77,11 +91,18 @@ export function passOnCopied(from: Socket, to: Socket): boolean {
 }
 
 /** What comes in one turn of the loop, which over TLS is a chunk for each of its records, is one write. */
-export function passOnGathered(from: Socket, to: Socket): void {
+export function passOnGathered(from: Socket, to: BytesTaker): void {
   let gathering = false;
+  let waitingBytes = 0;
+  const underWay: number[] = [];
   const send = (): void => {
     gathering = false;
     to.uncork();
+  };
+  const written = (): void => {
+    const wasHeldUp = waitingBytes >= waitingBytesMax;
+    waitingBytes -= underWay.shift() ?? 0;
+    if (wasHeldUp && waitingBytes < waitingBytesMax) from.resume();
   };
   from.on('data', (chunk: Buffer) => {
     if (!to.writable) return;
@@ -90,8 +111,10 @@ export function passOnGathered(from: Socket, to: Socket): void {
       to.cork();
       setImmediate(send);
     }
-    if (!to.write(chunk) && to.writableLength >= waitingBytesMax) from.pause();
+    waitingBytes += chunk.length;
+    underWay.push(chunk.length);
+    to.write(chunk, written);
+    if (waitingBytes >= waitingBytesMax) from.pause();
   });
-  to.on('drain', () => from.resume());
   from.resume();
 }

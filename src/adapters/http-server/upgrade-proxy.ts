@@ -1,26 +1,25 @@
 // Hands an upgraded connection to the runtime's streaming server, byte by byte (spec/config-and-api.md, 12): SPDY and WebSocket alike,
 // of which nothing has to be understood here.
-// Invariants: either side's end ends both, within a bounded time whatever the other does; a slow reader holds up its writer, and nothing is
-// gathered in between; the target, which lets whoever knows it in, is never part of an error or a log line.
+// Invariants: what one side wrote before its end reaches the other (upgrade-join); a slow reader holds up its writer, and nothing is gathered in
+// between; the target, which admits everybody who knows it, is never part of an error or a log line.
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { withoutWebsocketBearer } from './access/websocket-bearer.js';
 import { type BackendConnection, type DialOptions, dialBackend } from './backend-connection.js';
 import { type HttpAnswer, strictText } from './http-answer.js';
-import { passOn, passOnEach } from './pass-on.js';
+import { passOnEach } from './pass-on.js';
+import { defaultJoinLimits, type JoinLimits, joined } from './upgrade-join.js';
 
-export interface ProxyLimits {
+export interface ProxyLimits extends JoinLimits {
   readonly dialMillis: number;
   /** From the request until the runtime answers it. */
   readonly answerMillis: number;
   /** Of the answer that is not an upgrade. */
   readonly relayMillis: number;
-  /** For the last bytes, when one side has ended. */
-  readonly lingerMillis: number;
 }
 
-export const defaultProxyLimits: ProxyLimits = { dialMillis: 30_000, answerMillis: 60_000, relayMillis: 10_000, lingerMillis: 5_000 };
+export const defaultProxyLimits: ProxyLimits = { dialMillis: 30_000, answerMillis: 60_000, relayMillis: 10_000, ...defaultJoinLimits };
 /** Silence on a connection after which the kernel asks whether the other end is still there. */
 const keepAliveMillis = 15_000;
 const headBytesMax = 64 * 1024;
@@ -55,8 +54,8 @@ export async function proxyUpgrade(
   }
   const backend = connection.socket;
   backend.on('error', () => backend.destroy());
-  // Whoever has gone meanwhile takes the other one along.
-  client.once('close', () => backend.destroy());
+  const withdraw = (): void => void backend.destroy();
+  client.once('close', withdraw);
   if (client.destroyed) {
     backend.destroy();
     return;
@@ -77,7 +76,8 @@ export async function proxyUpgrade(
   if (status === 101) {
     client.write(head);
     if (rest.length > 0) client.write(rest);
-    await joined(client, connection, limits.lingerMillis);
+    client.off('close', withdraw);
+    await joined(client, connection, limits);
     return;
   }
   if (status >= 400) await relay(client, connection, Buffer.concat([head, rest]), limits.relayMillis);
@@ -141,36 +141,6 @@ function readHead(connection: BackendConnection, answerMillis: number): Promise<
   });
 }
 
-function joined(client: Socket, connection: BackendConnection, lingerMillis: number): Promise<void> {
-  const backend = connection.socket;
-  return new Promise((resolve) => {
-    passOn(client, backend);
-    // What was still on its way, to either side, is let through for a while.
-    const finish = (from: Socket, to: Socket) => {
-      from.once('end', () => {
-        to.end();
-        // It may still send, but not for ever; and what it was to get may never be read by whoever has ended.
-        const late = setTimeout(() => {
-          to.destroy();
-          from.destroy();
-        }, lingerMillis).unref();
-        from.once('close', () => to.once('close', () => clearTimeout(late)));
-      });
-      from.once('close', () => to.destroySoon());
-    };
-    finish(client, backend);
-    finish(backend, client);
-    let open = 2;
-    for (const socket of [client, backend]) {
-      socket.once('close', () => {
-        open--;
-        if (open === 0) resolve();
-      });
-    }
-    connection.receive(passOnEach(backend, client));
-  });
-}
-
 /** An answer that refuses, as it was said. */
 function relay(client: Socket, connection: BackendConnection, soFar: Buffer, relayMillis: number): Promise<void> {
   const { socket } = connection;
@@ -182,6 +152,8 @@ function relay(client: Socket, connection: BackendConnection, soFar: Buffer, rel
       client.end();
       resolve();
     });
-    connection.receive(passOnEach(socket, client));
+    // This end has nothing to add to the request.
+    socket.once('end', () => socket.destroy());
+    connection.receive(passOnEach(connection, client));
   });
 }

@@ -1,0 +1,40 @@
+// Whether the process at the other end of a TCP connection of this host has closed it, as the kernel's table of connections shows it.
+//
+// A process that closes leaves what it wrote last to the kernel. The kernel drops those bytes, and answers with a reset, as soon as anything more is sent
+// to the closed connection. Nothing that arrives says so beforehand: the end comes after the bytes that are dropped. But where both ends are on one host,
+// the other end has a row of its own in /proc/net/tcp, whose state changes at once.
+// Invariant: `closed` is only said of a connection whose own row is in the table, so that another network namespace gives `unknown`.
+import { readFile } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+
+export type PeerState = 'open' | 'closed' | 'unknown';
+
+const tables = ['/proc/net/tcp', '/proc/net/tcp6'];
+/** States of a connection whose process may still read, in the kernel's numbers: established, and ended by this end only. */
+const readingStates: ReadonlySet<string> = new Set(['01', '08']);
+
+/** Resolves; `unknown` where the table can't be read or the other end is on another host. */
+export async function localPeerState({ localPort, remotePort, localAddress, remoteAddress }: Socket): Promise<PeerState> {
+  if (localPort === undefined || remotePort === undefined || !isOnThisHost(localAddress, remoteAddress)) return 'unknown';
+  let hasOwnRow = false;
+  for (const table of tables) {
+    const text = await readFile(table, 'latin1').catch(() => '');
+    const state = stateIn(text, remotePort, localPort);
+    if (state !== null) return readingStates.has(state) ? 'open' : 'closed';
+    hasOwnRow ||= stateIn(text, localPort, remotePort) !== null;
+  }
+  return hasOwnRow ? 'closed' : 'unknown';
+}
+
+function isOnThisHost(local = '', remote = ''): boolean {
+  return local === remote || /^(::ffff:)?127\.|^::1$/.test(remote);
+}
+
+/** The state of a row; null: there is none. */
+export function stateIn(table: string, ownPort: number, otherPort: number): string | null {
+  return new RegExp(`:${portText(ownPort)} [0-9A-F]{8,32}:${portText(otherPort)} ([0-9A-F]{2}) `).exec(table)?.[1] ?? null;
+}
+
+function portText(port: number): string {
+  return port.toString(16).toUpperCase().padStart(4, '0');
+}

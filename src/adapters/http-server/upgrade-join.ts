@@ -1,0 +1,119 @@
+// Two connections joined to one stream: what each side writes goes to the other one until it ends, and both are closed in the end.
+//
+// | what happens                        | what follows                                                                                 |
+// |-------------------------------------|----------------------------------------------------------------------------------------------|
+// | the runtime ends, or is reset       | the client gets what had come, then the end; what it still sends is read, so that no reset    |
+// |                                     | reaches it before it has read everything                                                     |
+// | the client ends its half            | the runtime gets what had come, then the end; its output goes on to the client                |
+// | the client closes after its end     | the runtime gets what had come; its output is thrown away, up to 16 MiB of it                  |
+// | the client is reset                 | the runtime's connection is closed                                                            |
+//
+// A client that has closed both halves, and is not written to, is noticed by TCP's keep-alive, which is on for both connections.
+// Invariant: after an end, bytes are dropped only for a reset, or when nothing has moved for one of the times of `JoinLimits`.
+import type { Socket } from 'node:net';
+import type { BackendConnection, TakeBytes } from './backend-connection.js';
+import { passOn, passOnEach } from './pass-on.js';
+
+export interface JoinLimits {
+  /** After the client's end, for a runtime that neither writes nor ends, while nothing waits for either side. */
+  readonly silentMillis: number;
+  /** After an end, for bytes that a side does not read, and for a client that does not close. */
+  readonly unreadMillis: number;
+}
+
+/** The second one is the reference's for a stream on which nothing moves. */
+export const defaultJoinLimits: JoinLimits = { silentMillis: 60_000, unreadMillis: 4 * 3_600_000 };
+
+/** More than the kernel holds of a connection. */
+const thrownAwayBytesMax = 16 * 1024 * 1024;
+
+/** Resolves when both are closed. */
+export function joined(client: Socket, connection: BackendConnection, limits: JoinLimits): Promise<void> {
+  const backend = connection.socket;
+  return new Promise((resolve) => {
+    const watch = new HalfClosedWatch(client, connection, limits);
+    const closed = (): void => {
+      watch.begin();
+      if (!client.destroyed || !backend.destroyed) return;
+      watch.end();
+      resolve();
+    };
+    client.once('end', () => {
+      watch.begin();
+      connection.end();
+    });
+    backend.once('end', () => {
+      watch.begin();
+      client.end();
+    });
+    client.once('close', () => {
+      // The runtime is owed what a client sent that has ended; of one that was reset nobody knows what is missing.
+      if (client.readableEnded) {
+        connection.end();
+        connection.receive(throwAway(backend));
+      } else backend.destroy();
+      closed();
+    });
+    backend.once('close', () => {
+      client.end();
+      closed();
+    });
+    passOn(client, connection);
+    connection.receive(passOnEach(connection, client));
+    if (client.destroyed) backend.destroy();
+  });
+}
+
+/** Output without a reader is read, since closing a socket with unread bytes resets the connection; but not that of a program which writes without end. */
+function throwAway(backend: Socket): TakeBytes {
+  let left = thrownAwayBytesMax;
+  return (chunk) => {
+    left -= chunk.length;
+    if (left < 0) backend.destroy();
+    return left >= 0;
+  };
+}
+
+/** Closes both sides when one has ended and the other one stands still. */
+class HalfClosedWatch {
+  private timer: NodeJS.Timeout | null = null;
+  private moved = 0;
+  private stillMillis = 0;
+
+  constructor(
+    private readonly client: Socket,
+    private readonly connection: BackendConnection,
+    private readonly limits: JoinLimits,
+  ) {}
+
+  begin(): void {
+    if (this.timer !== null) return;
+    const period = Math.min(this.limits.silentMillis, this.limits.unreadMillis);
+    this.moved = this.movement();
+    this.timer = setInterval(() => this.look(period), period).unref();
+  }
+
+  private look(period: number): void {
+    const { client, connection, limits } = this;
+    const { socket: backend } = connection;
+    const moved = this.movement();
+    this.stillMillis = moved === this.moved ? this.stillMillis + period : 0;
+    this.moved = moved;
+    // What the kernel holds for a client that may still read can't be seen from here.
+    const mayBeRead = client.writableLength > 0 || connection.unsentBytes > 0 || ((backend.readableEnded || backend.destroyed) && !client.destroyed);
+    if (this.stillMillis < (mayBeRead ? limits.unreadMillis : limits.silentMillis)) return;
+    client.destroy();
+    backend.destroy();
+  }
+
+  /** Bytes that a side took. What the client sends after the runtime's end moves nothing, nor does output that is thrown away. */
+  private movement(): number {
+    const { client, connection } = this;
+    const { socket: backend } = connection;
+    return client.bytesWritten - client.writableLength + (client.destroyed ? 0 : backend.bytesRead) + backend.bytesWritten - backend.writableLength;
+  }
+
+  end(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+  }
+}
