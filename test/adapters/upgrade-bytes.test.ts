@@ -116,6 +116,7 @@ t.test('a runtime that speaks before it is asked is heard', async (t) => {
   const runtime = createTcpServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.write(`${switching}first`);
+    socket.resume();
   });
   runtime.listen(0, '127.0.0.1');
   await once(runtime, 'listening');

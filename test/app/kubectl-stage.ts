@@ -23,7 +23,8 @@ export class KubectlStage {
     readonly kubeconfig: string,
   ) {}
 
-  static async open(t: Test, options: Partial<MockCriOptions> = {}): Promise<KubectlStage> {
+  /** @param configuration further lines of the kubelet's configuration */
+  static async open(t: Test, options: Partial<MockCriOptions> = {}, configuration: readonly string[] = []): Promise<KubectlStage> {
     const stage = await Stage.open({
       ...options,
       latencies: { look: 500, runSandbox: 5_000, createContainer: 1_000, startContainer: 1_000, stop: 1_000, remove: 1_000, pull: 1_000, exec: 1_000 },
@@ -47,6 +48,7 @@ export class KubectlStage {
       `port: ${await freePort()}`,
       `authentication: {x509: {clientCAFile: ${authorities}}, anonymous: {enabled: false}, webhook: {enabled: true}}`,
       'authorization: {mode: Webhook}',
+      ...configuration,
       '',
     ].join('\n');
     await stage.start({ apiPort: null, apiAddress: null });

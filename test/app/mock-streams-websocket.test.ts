@@ -1,5 +1,6 @@
 // WebSocket clients of the mock apiserver's exec, attach and port-forward, through a kubelet to the mock runtime: each sub-protocol, outcomes, refusals,
-// faults of the runtime's streaming server, and hundreds of sessions that leave nothing.
+// faults of the runtime's streaming server, and hundreds of sessions that leave nothing. With ExtendWebSocketsToKubelet the kubelet translates them to
+// SPDY, without it the apiserver does.
 import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { upgrade } from '../adapters/stream-client.js';
@@ -74,11 +75,9 @@ const refused: readonly (readonly [sentence: string, pod: string, subresource: s
   ['ports that are not said', 'p', 'portforward', 'v4.channel.k8s.io', 400, /query parameter "port" is required/],
 ];
 
-async function refusals(t: Test, at: KubectlStage): Promise<void> {
-  const ended = await channelsAt(execUrl(at, 'ends', ['true']), v5);
-  await ended.closed;
-  const message = 'Internal error occurred: unable to upgrade connection: container not found ("c")';
-  t.match(JSON.parse(ended.text(3)), { status: 'Failure', reason: 'InternalError', code: 500, message }, 'a container that has ended');
+async function refusals(t: Test, at: KubectlStage, extended: boolean): Promise<void> {
+  if (extended) await t.rejects(channelsAt(execUrl(at, 'ends', ['true']), v5), { message: 'Unexpected server response: 500' }, 'a container that has ended');
+  else await endedContainer(t, at);
   for (const [sentence, pod, subresource, protocol, status, body] of refused) {
     const url = subresource === 'exec' ? execUrl(at, pod, ['true']) : urlOf(at, pod, subresource);
     const headers = { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13', 'Sec-WebSocket-Key': randomBytes(16).toString('base64'), 'Sec-WebSocket-Protocol': protocol };
@@ -86,14 +85,25 @@ async function refusals(t: Test, at: KubectlStage): Promise<void> {
   }
 }
 
+/** The apiserver has agreed to the upgrade before it asks the kubelet. */
+async function endedContainer(t: Test, at: KubectlStage): Promise<void> {
+  const ended = await channelsAt(execUrl(at, 'ends', ['true']), v5);
+  await ended.closed;
+  const message = 'Internal error occurred: unable to upgrade connection: container not found ("c")';
+  t.match(JSON.parse(ended.text(3)), { status: 'Failure', reason: 'InternalError', code: 500, message }, 'a container that has ended');
+}
+
 /** A pod with that fault, and how a session in it goes, told by the error channel. */
 async function faults(t: Test, at: KubectlStage): Promise<void> {
   const reset = await channelsAt(execUrl(at, 'resets', ['echo', 'x']), v5);
   await reset.closed;
   t.ok(['', 'x\n'].includes(reset.text(1)), 'reset: the session is over');
+  const silence = { status: 'Failure', reason: 'InternalError', message: /the connection ended without an outcome of the command/ };
+  t.match(JSON.parse(reset.text(3)), silence, 'reset: it is no success');
   const half = await channelsAt(execUrl(at, 'halves', ['echo', 'x']), v5);
   await half.closed;
   t.equal(half.text(1), 'x\n', 'half-close: what was written came');
+  t.match(JSON.parse(half.text(3)), silence, 'half-close: silence is no success');
   for (const pod of ['hangs', 'silent']) {
     const hanging = await channelsAt(execUrl(at, pod, ['echo', 'x']), v5);
     await until(`${pod}: the runtime has it`, () => at.stage.runtime.streams.connections > 0);
@@ -147,15 +157,17 @@ async function manySessions(t: Test, at: KubectlStage): Promise<void> {
   t.pass('hundreds of sessions came and went');
 }
 
-t.test('WebSocket through mock apiserver, kubelet and mock runtime', { timeout: 380_000 }, async (t) => {
-  const at = await KubectlStage.open(t);
-  await at.pod('p', 'listen=8080');
-  await at.pod('resets', 'stream=reset');
-  await at.pod('halves', 'stream=half-close');
-  await at.pod('hangs', 'stream=hang');
-  await at.pod('silent', 'stream=no-answer');
-  await at.pod('ends', 'run=5s', { restartPolicy: 'Never' });
-  await at.run(['wait', 'pod/ends', '--for=jsonpath={.status.phase}=Succeeded', '--timeout=30s']);
-  const parts = { protocols, channels, refusals, faults, 'ports as channels': ports, 'many sessions': manySessions };
-  for (const [name, part] of Object.entries(parts)) await t.test(name, (t) => part(t, at));
-});
+for (const extended of [true, false]) {
+  t.test(`WebSocket through mock apiserver, kubelet and mock runtime, ExtendWebSocketsToKubelet=${extended}`, { timeout: 380_000 }, async (t) => {
+    const at = await KubectlStage.open(t, {}, extended ? [] : ['featureGates: {ExtendWebSocketsToKubelet: false}']);
+    await at.pod('p', 'listen=8080');
+    await at.pod('resets', 'stream=reset');
+    await at.pod('halves', 'stream=half-close');
+    await at.pod('hangs', 'stream=hang');
+    await at.pod('silent', 'stream=no-answer');
+    await at.pod('ends', 'run=5s', { restartPolicy: 'Never' });
+    await at.run(['wait', 'pod/ends', '--for=jsonpath={.status.phase}=Succeeded', '--timeout=30s']);
+    const parts = { protocols, channels, refusals, faults, 'ports as channels': ports, 'many sessions': manySessions };
+    for (const [name, part] of Object.entries(parts)) await t.test(name, (t) => part(t, at, extended));
+  });
+}

@@ -291,10 +291,11 @@ t.test('pressure conditions follow what eviction sees, and stay for its transiti
 
 t.test('features are declared that the agent has and whose gates are on', async (t) => {
   const rows: readonly (readonly [Readonly<Record<string, boolean>>, readonly string[]])[] = [
-    [{}, ['RestartAllContainersOnContainerExits']],
-    [{ RestartAllContainersOnContainerExits: false }, []],
+    [{}, ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits']],
+    [{ RestartAllContainersOnContainerExits: false }, ['ExtendWebSocketsToKubelet']],
+    [{ ExtendWebSocketsToKubelet: false }, ['RestartAllContainersOnContainerExits']],
     [{ NodeDeclaredFeatures: false }, []],
-    [{ ExtendWebSocketsToKubelet: true, UserNamespacesHostNetworkSupport: true }, ['RestartAllContainersOnContainerExits']],
+    [{ UserNamespacesHostNetworkSupport: true }, ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits']],
   ];
   for (const [gates, expected] of rows) t.strictSame(declaredFeatures(new Map(Object.entries(gates))), expected, JSON.stringify(gates));
 });

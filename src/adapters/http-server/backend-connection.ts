@@ -1,12 +1,12 @@
 // A connection to the runtime's streaming server that reads into one piece of memory of its own. Bytes that go from one socket to another by way of
 // Node's streams cost a new buffer each read, which is a third of all processor time of a proxy (bench/port-forward.ts).
 //
-// While output is under way the server may have closed already, and a write would make the kernel drop what was not read yet (peer-state). So a write
-// waits until the kernel's table shows the connection open, or the output has ended.
+// While output is under way the server may have closed already, and a write would make the kernel drop what was not read yet. So writes wait for a gate
+// (streaming/write-gate).
 // Invariants: nothing is read while nobody takes it, and whoever takes a chunk has done with it before the next one is read; writes keep their order.
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { localPeerState } from './peer-state.js';
+import { WriteGate } from '../streaming/index.js';
 
 /** How a target that wants TLS is spoken to. */
 export interface DialOptions {
@@ -19,23 +19,14 @@ export interface DialOptions {
 export type TakeBytes = (chunk: Buffer) => boolean;
 
 const readBytes = 64 * 1024;
-/** Without output for so long, all that the server wrote has been read. */
-const settledMillis = 1_000;
-/** How long the connection counts as open once it was seen open. */
-const seenOpenMillis = 50;
 
 export class BackendConnection {
   readonly socket: Socket;
   private take: TakeBytes | null = null;
   /** What came while nobody took anything. */
   private held: Buffer | null = null;
-  private isHeldUp = false;
-  /** Nothing more will be read. */
-  private isOver = false;
-  private lastReadMillis = 0;
-  private seenOpenUntil = 0;
+  private readonly gate: WriteGate;
   private readonly waiting: { readonly bytes: Uint8Array; readonly done: () => void }[] = [];
-  private isLooking = false;
   private isEnding = false;
 
   constructor(target: URL, tls: DialOptions) {
@@ -55,11 +46,7 @@ export class BackendConnection {
       const callback = (count: number, { buffer, byteOffset }: Uint8Array): boolean => this.read(Buffer.from(buffer, byteOffset, count));
       this.socket = connectTcp({ ...common, onread: { buffer: Buffer.allocUnsafeSlow(readBytes), callback } });
     }
-    const over = (): void => {
-      this.isOver = true;
-      this.flush();
-    };
-    this.socket.once('end', over).once('close', over);
+    this.gate = new WriteGate(this.socket, () => this.flush());
   }
 
   /** From now on, and with what was held, until `hold`. */
@@ -68,7 +55,7 @@ export class BackendConnection {
     const { held } = this;
     this.held = null;
     if (held === null || take(held)) this.resume();
-    else this.isHeldUp = true;
+    else this.gate.isHeldUp = true;
   }
 
   hold(): void {
@@ -77,7 +64,7 @@ export class BackendConnection {
   }
 
   resume(): void {
-    this.isHeldUp = false;
+    this.gate.isHeldUp = false;
     this.socket.resume();
   }
 
@@ -87,10 +74,10 @@ export class BackendConnection {
 
   /** @param done the bytes are not needed any more */
   write(bytes: Uint8Array, done: () => void): void {
-    if (this.waiting.length === 0 && !this.mayBeClosed()) this.socket.write(bytes, done);
+    if (this.waiting.length === 0 && this.gate.isOpen) this.socket.write(bytes, done);
     else {
       this.waiting.push({ bytes, done });
-      if (!this.isLooking) void this.look();
+      this.gate.look();
     }
   }
 
@@ -116,30 +103,14 @@ export class BackendConnection {
   }
 
   private read(chunk: Buffer): boolean {
-    this.lastReadMillis = performance.now();
+    this.gate.received();
     if (this.take !== null) {
       const goesOn = this.take(chunk);
-      this.isHeldUp = !goesOn;
+      this.gate.isHeldUp = !goesOn;
       return goesOn;
     }
     this.held = this.held === null ? Buffer.from(chunk) : Buffer.concat([this.held, chunk]);
     return false;
-  }
-
-  /** Whether the server may have closed with bytes that were not read yet. */
-  private mayBeClosed(): boolean {
-    if (this.isOver) return false;
-    const now = performance.now();
-    return (this.isHeldUp || now - this.lastReadMillis < settledMillis) && now >= this.seenOpenUntil;
-  }
-
-  private async look(): Promise<void> {
-    this.isLooking = true;
-    const state = await localPeerState(this.socket);
-    this.isLooking = false;
-    if (state === 'closed' && !this.isOver) return;
-    this.seenOpenUntil = performance.now() + seenOpenMillis;
-    this.flush();
   }
 
   private flush(): void {

@@ -1,5 +1,6 @@
 // Routes of the kubelet's port: what answers a pattern, with which methods, and in which form answers come.
 import type { IncomingHttpHeaders } from 'node:http';
+import type { CommandWishes } from '../streaming/index.js';
 import type { HttpAnswer } from './http-answer.js';
 
 export interface KubeletQuestion {
@@ -24,11 +25,13 @@ export interface StreamAnswer {
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** The connection is handed to another server, byte by byte, after it has agreed to the upgrade. */
+/** The connection is handed to another server after it has agreed to the upgrade. */
 export interface ProxyAnswer {
   readonly kind: 'proxy';
   /** Of single use: it must not get into logs. */
   readonly target: URL;
+  /** How a WebSocket reaches a server that speaks SPDY: a command stream by stream, or SPDY's bytes in messages. Left out: byte by byte, as it is. */
+  readonly translation?: { readonly kind: 'command'; readonly wishes: CommandWishes } | { readonly kind: 'tunnel' };
 }
 
 export type KubeletAnswer = HttpAnswer | StreamAnswer | ProxyAnswer;

@@ -19,6 +19,7 @@ import type { RequestPolicy } from '../../ports/inbound/request-policy.js';
 import { PortError } from '../../ports/port-error.js';
 import { accepts } from './accepts.js';
 import type { ClientCertificate } from './access/client-certificates.js';
+import { handOver } from './hand-over.js';
 import { HeadBudget } from './head-budget.js';
 import { type HttpAnswer, methodNotAllowed, notAcceptable, notFound, plainText, redirect, strictText } from './http-answer.js';
 import { endWhenIdle } from './idle-stream.js';
@@ -29,7 +30,7 @@ import { type AccessRules, refusalOf } from './request-access.js';
 import type { RequestTrace, TracedRequest } from './request-trace.js';
 import { RequestTurns } from './request-turns.js';
 import { contextOf, type ServerTls } from './tls-context.js';
-import { defaultProxyLimits, type ProxyLimits, proxyUpgrade } from './upgrade-proxy.js';
+import { defaultProxyLimits, type ProxyLimits } from './upgrade-proxy.js';
 import { writeAnswer } from './write-answer.js';
 
 export interface KubeletServerOptions {
@@ -246,7 +247,7 @@ export class KubeletServer {
     }
     if ('target' in answer) {
       endWhenIdle(socket, this.options.streamIdleMillis ?? 0, () => this.options.onIdleStream?.(splitTarget(request.url ?? '').path));
-      await proxyUpgrade(request, socket, head, answer.target, {}, { ...defaultProxyLimits, ...this.options.proxyLimits });
+      await handOver(request, socket, head, answer, { ...defaultProxyLimits, ...this.options.proxyLimits });
       this.served(request, 101, startedMillis);
       return;
     }

@@ -1,5 +1,4 @@
 // Writes an answer: at once, or as it comes. Invariant: a client that reads slowly holds up who writes, and one that is gone ends it.
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { HttpAnswer } from './http-answer.js';
 import type { StreamAnswer } from './kubelet-routes.js';
@@ -14,29 +13,43 @@ export async function writeAnswer(response: ServerResponse, method: string, answ
   }
   response.writeHead(answer.status, answer.headers);
   response.flushHeaders();
+  const drain = new Drain(response);
   try {
     for await (const chunk of answer.chunks) {
       if (response.destroyed) return;
-      if (!response.write(chunk)) await drained(response);
+      if (!response.write(chunk)) await drain.next();
     }
   } catch (error) {
     if (response.destroyed) return;
     onError(error);
     response.write(error instanceof Error ? error.message : String(error));
+  } finally {
+    drain.end();
   }
   response.end();
 }
 
-async function drained(response: ServerResponse): Promise<void> {
-  if (response.destroyed) return;
-  const gone = new AbortController();
-  const closed = () => gone.abort();
-  response.once('close', closed);
-  try {
-    await once(response, 'drain', { signal: gone.signal });
-  } catch {
-    // The client is gone, which the caller sees for itself.
-  } finally {
-    response.off('close', closed);
+/** Lets a writer wait for a slow reader, with one pair of listeners for the whole answer. */
+class Drain {
+  private resolve: (() => void) | null = null;
+  private readonly wake = (): void => {
+    this.resolve?.();
+    this.resolve = null;
+  };
+
+  constructor(private readonly response: ServerResponse) {
+    response.on('drain', this.wake).on('close', this.wake);
+  }
+
+  /** Resolves when the reader has taken what was written, or is gone. */
+  async next(): Promise<void> {
+    if (this.response.destroyed || !this.response.writableNeedDrain) return;
+    await new Promise<void>((resolve) => {
+      this.resolve = resolve;
+    });
+  }
+
+  end(): void {
+    this.response.off('drain', this.wake).off('close', this.wake);
   }
 }

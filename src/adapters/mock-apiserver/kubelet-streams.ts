@@ -6,12 +6,13 @@ import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { ApiRefusal, type ApiTarget, type ApiUser, type ApiVerb, badRequest, type JsonObject, refusal, type SimApiserver } from '../../sim/index.js';
-import { proxyUpgrade } from '../http-server/index.js';
+import { answerOnSocket, proxyUpgrade } from '../http-server/index.js';
+import { type CommandWishes, translateCommand, tunnelSpdy } from '../streaming/index.js';
 import type { KeyAndCertificate } from './authority.js';
 import { type KubeletPath, kubeletAddress, kubeletPathOf, nodeProxyPath, streamSubresources } from './kubelet-reach.js';
 import { podUrl, proxiedLocation, proxiedPath, proxiedPod } from './proxied-path.js';
 import { cut } from './response-end.js';
-import { translateCommand, tunnelSpdy, webSocketKind } from './websocket-streams.js';
+import { webSocketKind } from './websocket-streams.js';
 
 export interface KubeletReach {
   readonly pair: KeyAndCertificate;
@@ -61,35 +62,43 @@ export class KubeletStreams {
   /** Throws `ApiRefusal` before anything is written to the socket. */
   async upgrade(request: IncomingMessage, socket: Socket, head: Buffer, user: ApiUser, target: ApiTarget): Promise<void> {
     if (!this.concerns(target)) throw badRequest('this is not a stream');
-    const url = this.urlFor(request, user, target);
-    if (isOfPodByProxy(target)) {
+    const { url, node } = this.reached(request, user, target);
+    if (node === null) {
       await proxyUpgrade(request, socket, head, url, { rejectUnauthorized: false });
       return;
     }
     const isWebSocket = request.headers.upgrade?.toLowerCase() === 'websocket' && target.resource.plural === 'pods';
     // A WebSocket is asked for by GET, but what it does is what a POST does.
     if (isWebSocket) this.server.permit(user, 'create', target, this.now());
-    const kind = isWebSocket ? webSocketKind(request, target.subresource ?? '') : 'other';
+    const kind = isWebSocket ? webSocketKind(request, target.subresource ?? '', node) : 'other';
     const dial = { secureContext: this.secureContext, rejectUnauthorized: false, answerMillis: dialMillis };
-    if (kind === 'channels') await translateCommand(request, socket, head, url, dial);
-    else if (kind === 'tunnel') await tunnelSpdy(request, socket, head, url, dial);
-    else {
+    if (kind === 'channels') await translateCommand(request, socket, head, url, wishesOf(url.searchParams), dial);
+    else if (kind === 'tunnel') {
+      const refused = await tunnelSpdy(request, socket, head, url, dial);
+      if (refused !== null) answerOnSocket(socket, { status: refused.status, headers: { 'Content-Type': refused.contentType }, body: refused.body });
+    } else {
       const { key, certificate: cert } = this.reach.pair;
       await proxyUpgrade(request, socket, head, url, { key, cert, rejectUnauthorized: false });
     }
   }
 
   private urlFor(request: IncomingMessage, user: ApiUser, target: ApiTarget): URL {
+    return this.reached(request, user, target).url;
+  }
+
+  /** Throws `ApiRefusal`. node: null for a pod that is reached without its kubelet. */
+  private reached(request: IncomingMessage, user: ApiUser, target: ApiTarget): { readonly url: URL; readonly node: JsonObject | null } {
     this.server.permit(user, verbs.get(request.method ?? '') ?? 'get', target, this.now());
     const { pathname, search, searchParams } = new URL(request.url ?? '/', 'http://server');
     if (isOfPodByProxy(target)) {
       const asked = proxiedPod(target.name ?? '');
-      return podUrl(this.server.object(target.resource, target.namespace, asked.name) as JsonObject, asked, proxiedPath(pathname).rest + search);
+      const pod = this.server.object(target.resource, target.namespace, asked.name) as JsonObject;
+      return { url: podUrl(pod, asked, proxiedPath(pathname).rest + search), node: null };
     }
     const { nodeName, path } = this.pathFor(target, pathname, search, searchParams);
-    const node = this.server.object({ group: '', version: 'v1', plural: 'nodes' }, null, nodeName);
-    const { host, port } = kubeletAddress(node as JsonObject, nodeName);
-    return new URL(path, `https://${hostText(this.reach.host ?? host)}:${port}`);
+    const node = this.server.object({ group: '', version: 'v1', plural: 'nodes' }, null, nodeName) as JsonObject;
+    const { host, port } = kubeletAddress(node, nodeName);
+    return { url: new URL(path, `https://${hostText(this.reach.host ?? host)}:${port}`), node };
   }
 
   private pathFor(target: ApiTarget, pathname: string, search: string, query: URLSearchParams): KubeletPath {
@@ -140,6 +149,12 @@ const verbs: ReadonlyMap<string, ApiVerb> = new Map([
   ['PATCH', 'patch'],
   ['DELETE', 'delete'],
 ]);
+
+/** As a kubelet's path says them. */
+function wishesOf(query: URLSearchParams): CommandWishes {
+  const is = (name: string): boolean => query.get(name) === '1';
+  return { stdin: is('input'), stdout: is('output'), stderr: is('error') && !is('tty'), tty: is('tty') };
+}
 
 function isOfPodByProxy({ resource, subresource }: ApiTarget): boolean {
   return resource.plural === 'pods' && subresource === 'proxy';

@@ -19,5 +19,8 @@ export { dialSpdy, type SpdyDialed, type SpdyDialOptions } from './spdy-dial.js'
 export { type SpdyFrame, SpdyFrameReader, SpdyProtocolError } from './spdy-frames.js';
 export { SpdyHeaderReader, type SpdyHeaders, SpdyHeaderWriter } from './spdy-headers.js';
 export type { SpdyStream } from './spdy-stream.js';
+export { closableChannels, outcomeOf, translateCommand } from './translate-command.js';
+export { offeredInTunnel, type TunnelRefusal, tunnelSpdy } from './tunnel-spdy.js';
 export { negotiate, offeredStreamProtocols, spdyUpgrade, switchToSpdy } from './upgrade.js';
 export { acceptChannels, acceptTunnel, offeredProtocols, type WebSocketChannels } from './web-socket.js';
+export { WriteGate } from './write-gate.js';

@@ -4,8 +4,11 @@
 // its socket without reading what is granted to it, which resets the connection and loses what it wrote last. So what is sent waits for windows only
 // once the peer has spoken of them; and what was read is granted anew once it has, or once it has been silent for `grantMillis` within its window. A
 // peer that goes beyond before is granted nothing; it is held up as a whole, by its socket, while one stream's reader is behind.
+// What a peer sent before it reset a stream, or before the connection ended, stays readable. A server closes its connection only once the client has:
+// closing with bytes unread resets a connection, and the client would lose what it has not read yet.
 // Invariants: nothing is gathered beyond a window and one chunk of the socket a stream; a frame that can't be ends the connection with GOAWAY;
-// when the connection is over so are its streams, and `closed` resolves.
+// when the connection is over so are its streams, and `closed` resolves; a chunk adds no listener, no timer and no closure.
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import {
   controlBytesMax,
@@ -24,6 +27,7 @@ import {
 } from './spdy-frames.js';
 import { SpdyHeaderReader, type SpdyHeaders, SpdyHeaderWriter } from './spdy-headers.js';
 import { SpdyStream, type StreamCarrier, windowBytes } from './spdy-stream.js';
+import { WriteGate } from './write-gate.js';
 
 export interface SpdyConnectionOptions {
   readonly role: 'client' | 'server';
@@ -31,12 +35,16 @@ export interface SpdyConnectionOptions {
   readonly accept?: (stream: SpdyStream) => boolean;
   /** Open at once. */
   readonly streamsMax?: number;
-  /** How long the peer has to close after `close`. */
+  /** How long the peer has, after `close`, to read what was written and to close. 4 hours for a server, as a stream may be idle; 5 seconds for a client. */
   readonly lingerMillis?: number;
+  /** The socket, of a client whose server closes without waiting for it to read: writes wait while that may have happened. */
+  readonly guarded?: Socket;
 }
 
 const defaultStreamsMax = 4_096;
-const defaultLingerMillis = 5_000;
+export const unreadMillis = 4 * 3_600_000;
+/** For a peer that nothing is owed to. */
+const shortLingerMillis = 5_000;
 const pieceBytes = 32 * 1024;
 /** A peer that keeps to windows, and doesn't say so, stands still for so long, once. */
 const grantMillis = 500;
@@ -56,7 +64,8 @@ export class SpdyConnection implements StreamCarrier {
   private readonly pings = new Map<number, () => void>();
   /** Whose readers are behind. */
   private readonly behind = new Set<SpdyStream>();
-  private readonly undrained = new Set<(error?: Error | null) => void>();
+  /** With a write that the socket has not taken yet. */
+  private readonly undrained = new Set<SpdyStream>();
   private readonly accept: (stream: SpdyStream) => boolean;
   private nextId: number;
   private nextPing: number;
@@ -68,6 +77,9 @@ export class SpdyConnection implements StreamCarrier {
   private readonly toGrant = new Set<SpdyStream>();
   private grantTimer: NodeJS.Timeout | null = null;
   private over = false;
+  private readonly gate: WriteGate | null;
+  /** Until the gate is open. */
+  private readonly heldBack: Buffer[] = [];
 
   constructor(
     private readonly socket: Duplex,
@@ -77,6 +89,7 @@ export class SpdyConnection implements StreamCarrier {
     this.nextId = options.role === 'client' ? 1 : 2;
     this.nextPing = this.nextId;
     this.accept = options.accept ?? (() => false);
+    this.gate = options.guarded === undefined ? null : new WriteGate(options.guarded, () => this.gateOpened());
     this.closed = new Promise((resolve) => socket.once('close', resolve));
     socket.on('error', () => socket.destroy());
     socket.once('close', () => this.end());
@@ -118,12 +131,13 @@ export class SpdyConnection implements StreamCarrier {
   /** In good order: what was written goes out, and the peer has a while to close. A second call does nothing. */
   close(status: number = goawayStatus.ok): void {
     if (this.over) return;
-    this.put(goawayFrame(this.lastPeerId, status));
+    if (this.socket.writable) this.socket.write(goawayFrame(this.lastPeerId, status));
     this.end();
     // Whoever closes with bytes unread resets the connection, and what was written last is lost with it.
     this.socket.resume();
     this.socket.end();
-    const late = setTimeout(() => this.socket.destroy(), this.options.lingerMillis ?? defaultLingerMillis);
+    const owesNothing = this.options.role === 'client' || status !== goawayStatus.ok;
+    const late = setTimeout(() => this.socket.destroy(), this.options.lingerMillis ?? (owesNothing ? shortLingerMillis : unreadMillis)).unref();
     this.socket.once('close', () => clearTimeout(late));
   }
 
@@ -133,8 +147,8 @@ export class SpdyConnection implements StreamCarrier {
   }
 
   send(stream: SpdyStream, bytes: Buffer, done: (error?: Error | null) => void): void {
-    if (this.over) {
-      done(new Error('the connection is closed'));
+    if (this.over || stream.isLost) {
+      done(stream.lossForWriter());
       return;
     }
     const allowed = this.initialWindow === null ? bytes.length : Math.max(0, Math.min(bytes.length, stream.sendWindow));
@@ -150,11 +164,14 @@ export class SpdyConnection implements StreamCarrier {
     this.socket.uncork();
     if (allowed < bytes.length) stream.waiting = { bytes: bytes.subarray(allowed), done };
     else if (drained) done();
-    else this.undrained.add(done);
+    else {
+      stream.undrained = done;
+      this.undrained.add(stream);
+    }
   }
 
   sendEnd(stream: SpdyStream, done: (error?: Error | null) => void): void {
-    if (!this.over) this.put(dataHead(stream.id, 0, true));
+    if (!this.over && !stream.isLost) this.put(dataHead(stream.id, 0, true));
     done();
   }
 
@@ -175,6 +192,7 @@ export class SpdyConnection implements StreamCarrier {
     if (this.streams.get(stream.id) === stream) this.streams.delete(stream.id);
     if (broken && !this.over) this.put(rstStreamFrame(stream.id, resetStatus.cancel));
     this.toGrant.delete(stream);
+    this.undrained.delete(stream);
     this.opening.get(stream.id)?.reject(new Error('the stream was reset'));
     this.opening.delete(stream.id);
     if (this.behind.delete(stream) && this.behind.size === 0 && !this.over) this.socket.resume();
@@ -198,6 +216,7 @@ export class SpdyConnection implements StreamCarrier {
 
   private received(chunk: Buffer): void {
     if (this.over) return;
+    this.gate?.received();
     try {
       for (const frame of this.frames.read(chunk)) {
         this.take(frame);
@@ -307,7 +326,9 @@ export class SpdyConnection implements StreamCarrier {
     const stream = this.streams.get(streamId);
     if (stream === undefined) return;
     stream.peerReset = true;
-    stream.destroy();
+    this.undrained.delete(stream);
+    this.forget(stream, false);
+    stream.lose();
   }
 
   private takePing(id: number): void {
@@ -356,13 +377,23 @@ export class SpdyConnection implements StreamCarrier {
 
   /** A socket whose half was closed by others takes nothing more, and that is no error of whoever still writes. */
   private put(bytes: Buffer): boolean {
-    return !this.socket.writable || this.socket.write(bytes);
+    if (!this.socket.writable) return true;
+    if (this.gate === null || (this.heldBack.length === 0 && this.gate.isOpen)) return this.socket.write(bytes);
+    this.heldBack.push(bytes);
+    this.gate.look();
+    return false;
+  }
+
+  private gateOpened(): void {
+    if (this.over) return;
+    for (const bytes of this.heldBack.splice(0)) if (this.socket.writable) this.socket.write(bytes);
+    if (!this.socket.writableNeedDrain) this.drained();
   }
 
   private drained(): void {
     const waiting = [...this.undrained];
     this.undrained.clear();
-    for (const done of waiting) done();
+    for (const stream of waiting) stream.sent();
   }
 
   private end(): void {
@@ -375,8 +406,8 @@ export class SpdyConnection implements StreamCarrier {
     this.streams.clear();
     for (const { reject } of this.opening.values()) reject(gone);
     this.opening.clear();
-    for (const done of this.undrained) done(gone);
     this.undrained.clear();
+    this.heldBack.length = 0;
     this.behind.clear();
     this.pings.clear();
   }

@@ -1,6 +1,6 @@
 // One stream of a SPDY connection, as a duplex of Node: written bytes become data frames, the end of writing their last one, and destroying it
 // before both directions are over a reset.
-// Invariant: a stream never emits an error that nobody listens to; whoever reads sees 'close' without 'end' when it broke.
+// Invariants: what came before a reset, or before the connection's end, may still be read, whatever happens to writes; a stream never emits an error that nobody listens to; whoever reads sees 'close' without 'end' when it broke.
 import { Duplex } from 'node:stream';
 import type { SpdyHeaders } from './spdy-headers.js';
 
@@ -27,9 +27,11 @@ export class SpdyStream extends Duplex {
   peerReset = false;
   /** What is left to send of a write, once the peer allows it. */
   waiting: { readonly bytes: Buffer; readonly done: (error?: Error | null) => void } | null = null;
-  private sentEnd = false;
+  /** Ends a write that the socket has not taken yet. */
+  undrained: ((error?: Error | null) => void) | null = null;
   /** Nothing more comes or goes, but what is there may still be read. */
-  private lost = false;
+  isLost = false;
+  private sentEnd = false;
 
   constructor(
     readonly id: number,
@@ -48,14 +50,37 @@ export class SpdyStream extends Duplex {
   override read(size?: number): Buffer | null {
     const bytes = super.read(size) as Buffer | null;
     if (bytes !== null) this.carrier.consumed(this);
-    if (this.lost && this.readableLength === 0) process.nextTick(() => this.destroy());
+    if (this.isLost && this.readableLength === 0) process.nextTick(() => this.destroy());
     return bytes;
   }
 
-  /** Its connection is over. */
+  /** Its connection is over, or the peer has reset it. */
   lose(): void {
-    this.lost = true;
-    if (this.readableLength === 0) this.destroy();
+    this.isLost = true;
+    const [waiting, undrained] = [this.waiting?.done, this.undrained];
+    this.waiting = null;
+    this.undrained = null;
+    const loss = this.lossForWriter();
+    waiting?.(loss);
+    undrained?.(loss);
+    if (!this.isUnread()) this.destroy();
+  }
+
+  /** Why a write of a lost stream fails. null: it doesn't, as a failed write would take what is unread with it. */
+  lossForWriter(): Error | null {
+    return this.isUnread() ? null : new Error('the stream is closed');
+  }
+
+  /** The socket has taken what was written. */
+  sent(): void {
+    const { undrained } = this;
+    this.undrained = null;
+    undrained?.();
+  }
+
+  /** Bytes, or their end. */
+  private isUnread(): boolean {
+    return this.readableLength > 0 || (this.peerEnded && !this.readableEnded && !this.destroyed);
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
@@ -68,9 +93,12 @@ export class SpdyStream extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    const { waiting } = this;
+    const { waiting, undrained } = this;
     this.waiting = null;
-    waiting?.done(new Error('the stream is closed'));
+    this.undrained = null;
+    const closed = new Error('the stream is closed');
+    waiting?.done(closed);
+    undrained?.(closed);
     this.carrier.forget(this, !this.peerReset && !(this.peerEnded && this.sentEnd));
     done(error);
   }

@@ -8,11 +8,12 @@
 // | v5.channel.k8s.io            | bytes; 255 and a channel: the client writes nothing more to that one        |
 //
 // Invariants: a reader that is behind holds up the client; a message is `messageBytesMax` long at most; the client's end, however it comes, ends
-// every channel.
+// every channel, and what it sent before stays readable; a message adds no listener, no timer and no closure.
 import type { IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
 // @ts-expect-error: the package brings no types; ws-types has what is used of it
 import * as ws from 'ws';
+import { unreadMillis } from './spdy-connection.js';
 import type { WebSocket, WsPackage } from './ws-types.js';
 
 const { createWebSocketStream, WebSocketServer, WebSocket: states }: WsPackage = ws;
@@ -28,6 +29,8 @@ export const messageBytesMax = 32 * 1024 * 1024;
 const channelBytes = 64 * 1024;
 const endOfChannel = 255;
 const normalClosure = 1000;
+const textMessage = { binary: false };
+const binaryMessage = { binary: true };
 
 /**
  * null: the handshake was refused, and that was said. The sub-protocol is taken out of the request and said here, since names such as
@@ -35,7 +38,7 @@ const normalClosure = 1000;
  * @param protocol the sub-protocol that is spoken; '' for none at all
  */
 function accept(request: IncomingMessage, socket: Duplex, head: Buffer, protocol: string): Promise<WebSocket | null> {
-  const server = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: messageBytesMax, perMessageDeflate: false });
+  const server = new WebSocketServer({ noServer: true, clientTracking: false, maxPayload: messageBytesMax, perMessageDeflate: false, closeTimeout: unreadMillis });
   server.on('headers', (headers: string[]) => {
     if (protocol !== '') headers.push(`Sec-WebSocket-Protocol: ${protocol}`);
   });
@@ -50,7 +53,7 @@ function accept(request: IncomingMessage, socket: Duplex, head: Buffer, protocol
 }
 
 /** Sub-protocols that a client offers, in its order. */
-export function offeredProtocols({ headers }: IncomingMessage): readonly string[] {
+export function offeredProtocols({ headers }: Pick<IncomingMessage, 'headers'>): readonly string[] {
   return (headers['sec-websocket-protocol'] ?? '')
     .split(',')
     .map((name) => name.trim())
@@ -109,14 +112,20 @@ export class WebSocketChannels {
     this.webSocket.terminate();
   }
 
-  send(channel: number, bytes: Buffer, done: (error?: Error | null) => void): void {
+  send(channel: Channel, bytes: Buffer, done: (error?: Error | null) => void): void {
     if (this.webSocket.readyState !== states.OPEN) {
-      done(new Error('the connection is closed'));
+      // A failed write would take what is unread with it.
+      done(channel.readableLength > 0 ? null : new Error('the connection is closed'));
       return;
     }
-    const { base64 } = this.protocol;
-    const message = base64 ? `${channel}${bytes.toString('base64')}` : Buffer.concat([Buffer.from([channel]), bytes]);
-    this.webSocket.send(message, { binary: !base64 }, (error) => done(error ?? null));
+    if (this.protocol.base64) {
+      this.webSocket.send(`${channel.number}${bytes.toString('base64')}`, textMessage, done);
+      return;
+    }
+    const message = Buffer.allocUnsafe(bytes.length + 1);
+    message[0] = channel.number;
+    message.set(bytes, 1);
+    this.webSocket.send(message, binaryMessage, done);
   }
 
   consumed(channel: Channel): void {
@@ -145,7 +154,7 @@ class Channel extends Duplex {
   private inputEnded = false;
 
   constructor(
-    private readonly number: number,
+    readonly number: number,
     private readonly channels: WebSocketChannels,
   ) {
     super({ allowHalfOpen: true, readableHighWaterMark: channelBytes, writableHighWaterMark: channelBytes });
@@ -168,7 +177,7 @@ class Channel extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.channels.send(this.number, chunk, done);
+    this.channels.send(this, chunk, done);
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {

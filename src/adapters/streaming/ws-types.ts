@@ -24,6 +24,8 @@ export interface WebSocketServerOptions {
   readonly clientTracking: false;
   readonly maxPayload: number;
   readonly perMessageDeflate: false;
+  /** In milliseconds: for the client, after the server has closed, to do the same. */
+  readonly closeTimeout: number;
 }
 
 export interface WsPackage {

@@ -4,10 +4,10 @@
 import { type FeatureGates, featureEnabled } from '../configuration/feature-gates.js';
 
 /**
- * A whole pod starts again by the rule of one container. Of the others that a kubelet of this version may declare, ExtendWebSocketsToKubelet isn't
- * needed where SPDY is passed through, and pods' own cgroups are neither resized nor are pods given user namespaces beside the host's network.
+ * The kubelet's port translates WebSockets to SPDY, and a whole pod starts again by the rule of one container. Of the others that a kubelet of this version
+ * may declare, pods' own cgroups are not resized, and pods are not given user namespaces beside the host's network.
  */
-export const doneFeatures: readonly string[] = ['RestartAllContainersOnContainerExits'];
+export const doneFeatures: readonly string[] = ['ExtendWebSocketsToKubelet', 'RestartAllContainersOnContainerExits'];
 
 export function declaredFeatures(gates: FeatureGates): readonly string[] {
   return featureEnabled(gates, 'NodeDeclaredFeatures') ? doneFeatures.filter((name) => featureEnabled(gates, name)) : [];

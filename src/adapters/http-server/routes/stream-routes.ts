@@ -1,46 +1,50 @@
 // /exec, /attach, /portForward and /run (spec/config-and-api.md, 10.2 and 12): sessions are opened by the runtime, and the connection is
-// handed on to it. Invariant: no session is opened for a request that is not well-formed.
+// handed on to it. With ExtendWebSocketsToKubelet WebSockets in which a client can end its input, and tunnels of SPDY, are translated to SPDY.
+// Invariant: no session is opened for a request that is not well-formed.
 
 import type { Found, NodeContainerOperations, StreamWishes } from '../../../ports/inbound/node-containers.js';
 import type { Call, PortOf } from '../../../ports/operation.js';
 import type { StreamingSession } from '../../../ports/outbound/runtime-streaming.js';
+import { closableChannels, offeredInTunnel, offeredProtocols } from '../../streaming/index.js';
 import { type HttpAnswer, plainText } from '../http-answer.js';
-import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from '../kubelet-routes.js';
+import type { KubeletAnswer, KubeletQuestion, KubeletRoute, ProxyAnswer } from '../kubelet-routes.js';
 
 const methods = ['GET', 'POST'];
 /** Looking for the container and opening a session take this long at most. */
 const openMicros = 120_000_000;
 const portMax = 65_535;
 
-export function streamRoutes(containers: PortOf<NodeContainerOperations>): readonly KubeletRoute[] {
+/** @param translates whether the gate ExtendWebSocketsToKubelet is on */
+export function streamRoutes(containers: PortOf<NodeContainerOperations>, translates: boolean): readonly KubeletRoute[] {
   return [
-    { pattern: '/exec/', methods, produces: null, answer: (question) => exec(containers, question) },
-    { pattern: '/attach/', methods, produces: null, answer: (question) => attach(containers, question) },
-    { pattern: '/portForward/', methods, produces: null, answer: (question) => portForward(containers, question) },
+    { pattern: '/exec/', methods, produces: null, answer: (question) => exec(containers, question, translates) },
+    { pattern: '/attach/', methods, produces: null, answer: (question) => attach(containers, question, translates) },
+    { pattern: '/portForward/', methods, produces: null, answer: (question) => portForward(containers, question, translates) },
     { pattern: '/run/', methods: ['POST'], produces: null, answer: (question) => run(containers, question) },
   ];
 }
 
-async function exec(containers: PortOf<NodeContainerOperations>, question: KubeletQuestion): Promise<KubeletAnswer | null> {
+async function exec(containers: PortOf<NodeContainerOperations>, question: KubeletQuestion, translates: boolean): Promise<KubeletAnswer | null> {
   const address = containerAddress(question);
   const wishes = wishesOf(question.query);
   if (address === null || wishes === null) return address === null ? null : nothingWished;
-  return proxied(await containers.exec({ ...address, ...wishes, command: question.query.getAll('command') }, calling(question)));
+  return proxied(await containers.exec({ ...address, ...wishes, command: question.query.getAll('command') }, calling(question)), commandTranslation(question, wishes, translates));
 }
 
-async function attach(containers: PortOf<NodeContainerOperations>, question: KubeletQuestion): Promise<KubeletAnswer | null> {
+async function attach(containers: PortOf<NodeContainerOperations>, question: KubeletQuestion, translates: boolean): Promise<KubeletAnswer | null> {
   const address = containerAddress(question);
   const wishes = wishesOf(question.query);
   if (address === null || wishes === null) return address === null ? null : nothingWished;
-  return proxied(await containers.attach({ ...address, ...wishes }, calling(question)));
+  return proxied(await containers.attach({ ...address, ...wishes }, calling(question)), commandTranslation(question, wishes, translates));
 }
 
-async function portForward(containers: PortOf<NodeContainerOperations>, question: KubeletQuestion): Promise<KubeletAnswer | null> {
+async function portForward(containers: PortOf<NodeContainerOperations>, question: KubeletQuestion, translates: boolean): Promise<KubeletAnswer | null> {
   const [, namespace = '', podName = '', podUid = null, ...more] = question.elements;
   if (podName === '' || more.length > 0) return null;
-  const ports = legacyPorts(question);
+  const isTunnel = translates && isWebSocket(question) && offeredInTunnel(question) !== null;
+  const ports = isTunnel ? [] : legacyPorts(question);
   if (!Array.isArray(ports)) return ports as HttpAnswer;
-  return proxied(await containers.portForward({ namespace, podName, podUid, ports: ports as number[] }, calling(question)));
+  return proxied(await containers.portForward({ namespace, podName, podUid, ports: ports as number[] }, calling(question)), isTunnel ? { kind: 'tunnel' } : undefined);
 }
 
 async function run(containers: PortOf<NodeContainerOperations>, question: KubeletQuestion): Promise<KubeletAnswer | null> {
@@ -72,9 +76,9 @@ function wishesOf(query: URLSearchParams): StreamWishes | null {
 }
 
 /** Those of a WebSocket client that can't say them on the stream; SPDY clients can. */
-function legacyPorts({ headers, query }: KubeletQuestion): readonly number[] | HttpAnswer {
-  if (headers.upgrade?.toLowerCase() !== 'websocket') return [];
-  const texts = query.getAll('port').flatMap((text) => text.split(','));
+function legacyPorts(question: KubeletQuestion): readonly number[] | HttpAnswer {
+  if (!isWebSocket(question)) return [];
+  const texts = question.query.getAll('port').flatMap((text) => text.split(','));
   if (texts.length === 0) return plainText(400, 'query parameter "port" is required');
   const ports: number[] = [];
   for (const text of texts) {
@@ -86,8 +90,19 @@ function legacyPorts({ headers, query }: KubeletQuestion): readonly number[] | H
   return ports;
 }
 
-function proxied(found: Found<StreamingSession>): KubeletAnswer {
-  return found.kind === 'refused' ? refused(found) : { kind: 'proxy', target: new URL(found.value.url) };
+/** A client that can't end its input by a message is understood by runtimes as it is. */
+function commandTranslation(question: KubeletQuestion, wishes: StreamWishes, translates: boolean): ProxyAnswer['translation'] {
+  return translates && isWebSocket(question) && offeredProtocols(question).includes(closableChannels) ? { kind: 'command', wishes } : undefined;
+}
+
+function isWebSocket({ headers }: KubeletQuestion): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+function proxied(found: Found<StreamingSession>, translation: ProxyAnswer['translation']): KubeletAnswer {
+  if (found.kind === 'refused') return refused(found);
+  const target = new URL(found.value.url);
+  return translation === undefined ? { kind: 'proxy', target } : { kind: 'proxy', target, translation };
 }
 
 function refused({ status, message }: { readonly status: number; readonly message: string }): HttpAnswer {

@@ -45,6 +45,8 @@ interface Pending {
 const pendingMax = 1_000;
 const pendingMillis = 60_000;
 const tokenBytes = 12;
+/** A client that is gone without a word is noticed. */
+const keepAlive = { keepAlive: true, keepAliveInitialDelay: 15_000 };
 const forwardProtocol = 'portforward.k8s.io';
 
 export class MockStreamingServer {
@@ -59,7 +61,9 @@ export class MockStreamingServer {
     private readonly mock: MockRuntime,
     private readonly creationMillis: number = streamCreationMillis,
   ) {
-    this.server = createServer((_request, response) => response.writeHead(400, { 'Content-Type': 'text/plain' }).end('unable to upgrade: missing upgrade headers in request\n'));
+    this.server = createServer(keepAlive, (_request, response) =>
+      response.writeHead(400, { 'Content-Type': 'text/plain' }).end('unable to upgrade: missing upgrade headers in request\n'),
+    );
     this.server.on('connection', (socket: Socket) => {
       this.sockets.add(socket);
       socket.setNoDelay(true);

@@ -65,7 +65,7 @@ export function allRoutes(context: DaemonContext, resolver: Resolver, startedMil
     runningPodsRoute((signal) => runningPods(resolver.get(tokens.runtime), signal)),
     configzRoute(() => shownConfiguration(configuration)),
     ...logRoutes(context, resolver, containers),
-    ...streamRoutes(containers),
+    ...streamRoutes(containers, featureEnabled(gates, 'ExtendWebSocketsToKubelet')),
     ...(featureEnabled(gates, 'ContainerCheckpoint') ? [checkpointRoute(resolver.get(tokens.checkpoints))] : []),
     nodeLogs(context),
     configuration.enableProfilingHandler ? profileRoute(profileSources) : disabledRoute('/debug/pprof/', 'profiling endpoint is disabled.\n'),
