@@ -10,6 +10,7 @@
 // when the connection is over so are its streams, and `closed` resolves; a chunk adds no listener, no timer and no closure.
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { FrameWriter } from './frame-writer.js';
 import {
   controlBytesMax,
   dataHead,
@@ -27,7 +28,6 @@ import {
 } from './spdy-frames.js';
 import { SpdyHeaderReader, type SpdyHeaders, SpdyHeaderWriter } from './spdy-headers.js';
 import { SpdyStream, type StreamCarrier, windowBytes } from './spdy-stream.js';
-import { WriteGate } from './write-gate.js';
 
 export interface SpdyConnectionOptions {
   readonly role: 'client' | 'server';
@@ -77,9 +77,7 @@ export class SpdyConnection implements StreamCarrier {
   private readonly toGrant = new Set<SpdyStream>();
   private grantTimer: NodeJS.Timeout | null = null;
   private over = false;
-  private readonly gate: WriteGate | null;
-  /** Until the gate is open. */
-  private readonly heldBack: Buffer[] = [];
+  private readonly out: FrameWriter;
 
   constructor(
     private readonly socket: Duplex,
@@ -89,12 +87,11 @@ export class SpdyConnection implements StreamCarrier {
     this.nextId = options.role === 'client' ? 1 : 2;
     this.nextPing = this.nextId;
     this.accept = options.accept ?? (() => false);
-    this.gate = options.guarded === undefined ? null : new WriteGate(options.guarded, () => this.gateOpened());
+    this.out = new FrameWriter(socket, options.guarded, () => this.drained());
     this.closed = new Promise((resolve) => socket.once('close', resolve));
     socket.on('error', () => socket.destroy());
     socket.once('close', () => this.end());
     socket.once('end', () => this.close());
-    socket.on('drain', () => this.drained());
     socket.on('data', (chunk: Buffer) => this.received(chunk));
     // Once whoever made the connection has had its turn.
     if (head.length > 0) socket.unshift(head);
@@ -114,7 +111,7 @@ export class SpdyConnection implements StreamCarrier {
     this.add(id, new Map(Object.entries(headers)));
     return new Promise((resolve, reject) => {
       this.opening.set(id, { resolve, reject });
-      this.put(synStreamFrame(id, this.writer.block(headers)));
+      this.out.put(synStreamFrame(id, this.writer.block(headers)));
     });
   }
 
@@ -124,14 +121,14 @@ export class SpdyConnection implements StreamCarrier {
     this.nextPing += 2;
     return new Promise((resolve) => {
       this.pings.set(id, resolve);
-      if (!this.over) this.put(pingFrame(id));
+      if (!this.over) this.out.put(pingFrame(id));
     });
   }
 
   /** In good order: what was written goes out, and the peer has a while to close. A second call does nothing. */
   close(status: number = goawayStatus.ok): void {
     if (this.over) return;
-    if (this.socket.writable) this.socket.write(goawayFrame(this.lastPeerId, status));
+    this.out.last(goawayFrame(this.lastPeerId, status));
     this.end();
     // Whoever closes with bytes unread resets the connection, and what was written last is lost with it.
     this.socket.resume();
@@ -158,8 +155,8 @@ export class SpdyConnection implements StreamCarrier {
     let drained = true;
     for (let at = 0; at < now.length; at += pieceBytes) {
       const piece = now.subarray(at, at + pieceBytes);
-      this.put(dataHead(stream.id, piece.length, false));
-      drained = this.put(piece);
+      this.out.put(dataHead(stream.id, piece.length, false));
+      drained = this.out.put(piece);
     }
     this.socket.uncork();
     if (allowed < bytes.length) stream.waiting = { bytes: bytes.subarray(allowed), done };
@@ -171,7 +168,7 @@ export class SpdyConnection implements StreamCarrier {
   }
 
   sendEnd(stream: SpdyStream, done: (error?: Error | null) => void): void {
-    if (!this.over && !stream.isLost) this.put(dataHead(stream.id, 0, true));
+    if (!this.over && !stream.isLost) this.out.put(dataHead(stream.id, 0, true));
     done();
   }
 
@@ -181,7 +178,7 @@ export class SpdyConnection implements StreamCarrier {
     if (this.over || stream.peerEnded || read < windowBytes / 2 || this.regard === 'ignores') return;
     if (this.regard === 'keeps') {
       stream.unacknowledged -= read;
-      this.put(windowUpdateFrame(stream.id, read));
+      this.out.put(windowUpdateFrame(stream.id, read));
       return;
     }
     this.toGrant.add(stream);
@@ -190,7 +187,7 @@ export class SpdyConnection implements StreamCarrier {
 
   forget(stream: SpdyStream, broken: boolean): void {
     if (this.streams.get(stream.id) === stream) this.streams.delete(stream.id);
-    if (broken && !this.over) this.put(rstStreamFrame(stream.id, resetStatus.cancel));
+    if (broken && !this.over) this.out.put(rstStreamFrame(stream.id, resetStatus.cancel));
     this.toGrant.delete(stream);
     this.undrained.delete(stream);
     this.opening.get(stream.id)?.reject(new Error('the stream was reset'));
@@ -216,7 +213,7 @@ export class SpdyConnection implements StreamCarrier {
 
   private received(chunk: Buffer): void {
     if (this.over) return;
-    this.gate?.received();
+    this.out.received();
     try {
       for (const frame of this.frames.read(chunk)) {
         this.take(frame);
@@ -371,23 +368,8 @@ export class SpdyConnection implements StreamCarrier {
   /** What a peer makes us say. */
   private answer(frame: Buffer): void {
     if (this.over) return;
-    this.put(frame);
+    this.out.put(frame);
     if (this.socket.writableLength > unreadAnswersMax && this.undrained.size === 0) this.destroy();
-  }
-
-  /** A socket whose half was closed by others takes nothing more, and that is no error of whoever still writes. */
-  private put(bytes: Buffer): boolean {
-    if (!this.socket.writable) return true;
-    if (this.gate === null || (this.heldBack.length === 0 && this.gate.isOpen)) return this.socket.write(bytes);
-    this.heldBack.push(bytes);
-    this.gate.look();
-    return false;
-  }
-
-  private gateOpened(): void {
-    if (this.over) return;
-    for (const bytes of this.heldBack.splice(0)) if (this.socket.writable) this.socket.write(bytes);
-    if (!this.socket.writableNeedDrain) this.drained();
   }
 
   private drained(): void {
@@ -407,7 +389,6 @@ export class SpdyConnection implements StreamCarrier {
     for (const { reject } of this.opening.values()) reject(gone);
     this.opening.clear();
     this.undrained.clear();
-    this.heldBack.length = 0;
     this.behind.clear();
     this.pings.clear();
   }

@@ -1,6 +1,7 @@
 // One stream of a SPDY connection, as a duplex of Node: written bytes become data frames, the end of writing their last one, and destroying it
 // before both directions are over a reset.
-// Invariants: what came before a reset, or before the connection's end, may still be read, whatever happens to writes; a stream never emits an error that nobody listens to; whoever reads sees 'close' without 'end' when it broke.
+// Invariants: what came before a reset, or before the connection's end, may still be read, whatever happens to writes; a stream never
+// emits an error that nobody listens to; whoever reads sees 'close' without 'end' when it broke.
 import { Duplex } from 'node:stream';
 import type { SpdyHeaders } from './spdy-headers.js';
 

@@ -1,0 +1,45 @@
+// Writes frames to a connection's socket; where its server may have closed with output that was not read yet, once a WriteGate is open.
+// Invariant: frames keep their order; those that wait when the connection is over are dropped.
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WriteGate } from './write-gate.js';
+
+export class FrameWriter {
+  private readonly gate: WriteGate | null;
+  private readonly waiting: Buffer[] = [];
+
+  /** @param guarded the socket, of a server that may close so @param drained what was written has been taken */
+  constructor(
+    private readonly socket: Duplex,
+    guarded: Socket | undefined,
+    private readonly drained: () => void,
+  ) {
+    this.gate = guarded === undefined ? null : new WriteGate(guarded, () => this.opened());
+    socket.on('drain', drained);
+  }
+
+  /** Output of the server came. */
+  received(): void {
+    this.gate?.received();
+  }
+
+  /** False: `drained` is called once it was taken. A socket whose half was closed by others takes nothing more, and that is no error of whoever still writes. */
+  put(bytes: Buffer): boolean {
+    if (!this.socket.writable) return true;
+    if (this.gate === null || (this.waiting.length === 0 && this.gate.isOpen)) return this.socket.write(bytes);
+    this.waiting.push(bytes);
+    this.gate.look();
+    return false;
+  }
+
+  /** The last frame, whatever waits. */
+  last(bytes: Buffer): void {
+    this.waiting.length = 0;
+    if (this.socket.writable) this.socket.write(bytes);
+  }
+
+  private opened(): void {
+    for (const bytes of this.waiting.splice(0)) if (this.socket.writable) this.socket.write(bytes);
+    if (!this.socket.writableNeedDrain) this.drained();
+  }
+}
