@@ -3,6 +3,7 @@ import { exclusiveCpuCount } from '../../src/domain/cpu-manager/static-policy.js
 import { parseCpuSet } from '../../src/domain/values/cpu-set.js';
 import type { Container } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
+import { bookedBefore } from '../../src/sim/checkers/booked-by-what-may-run.js';
 import type { SimClusterNode, SimClusterOptions } from '../../src/sim/index.js';
 import type { Dice } from './dice.js';
 
@@ -50,7 +51,9 @@ export function misplaced({ name, agent, runtime }: SimClusterNode): string[] {
   const taken = placed.flatMap(({ what, cpus }) =>
     owners.filter((owner) => owner.what !== what && owner.cpus.some((cpu) => cpus.includes(cpu))).map((owner) => `${what} runs on CPUs of ${owner.what}`),
   );
-  return [...few, ...taken].map((problem) => `${name}: ${problem}`);
+  const last = running.filter(({ podUid, config }) => agent.pods.pods.get(podUid)?.spec.containers.some((one) => one.name === config.metadata.name));
+  const booked = last.flatMap(({ podUid, config }) => bookedBefore({ agent }, podUid, config.metadata.name));
+  return [...few, ...taken, ...booked].map((problem) => `${name}: ${problem}`);
 }
 
 /** What managers keep of pods that are gone. */

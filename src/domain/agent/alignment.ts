@@ -9,11 +9,13 @@ import type { LinuxContainerResources } from '../../ports/model/sandbox-config.j
 import { type Admission, admitted, rejected } from '../admission/admission-result.js';
 import { cpuHintProvider } from '../cpu-manager/cpu-hint-provider.js';
 import { collectStaleCpus, containerCpus, hasExclusiveCpus, keepsCpus } from '../cpu-manager/cpu-manager.js';
+import { gaveCpusBack, releaseFinishedInitCpus, shareInitCpus } from '../cpu-manager/init-cpus.js';
 import { noteCpuUpdate } from '../cpu-manager/reconcile-cpus.js';
 import { exclusiveCpuCount } from '../cpu-manager/static-policy.js';
 import { assert } from '../kernel/assert.js';
 import { memoryHintProvider } from '../memory-manager/allocate-memory.js';
 import { collectStaleMemory, containerMemoryNodes, releaseFinishedInitContainers } from '../memory-manager/memory-manager.js';
+import { readPodCache } from '../pod-cache/pod-cache.js';
 import { areAllSourcesReady } from '../pod-sources/pod-config.js';
 import type { Pinning, PinningOfPods } from '../pod-sync/sync-context.js';
 import { isRestartableInit } from '../status/restart-rules.js';
@@ -38,6 +40,7 @@ export function alignPod(state: AgentState, pod: Pod): Admission {
   counters.admissions++;
   const answer = continueAdmission(alignment.topology, beginAdmission(pod), pod, providers);
   assert(answer.kind !== 'waiting', 'a manager waits that has nothing to wait for');
+  if (answer.kind === 'admitted' && !hasContainers(state, uidOf(pod))) shareInitCpus(cpu, pod);
   if (cpu.fileText !== before.cpu) cpuFile.unsaved.add(uidOf(pod));
   if (memory.fileText !== before.memory) memoryFile.unsaved.add(uidOf(pod));
   if (answer.kind === 'admitted') return admitted;
@@ -45,16 +48,24 @@ export function alignPod(state: AgentState, pod: Pod): Admission {
   return rejected(answer.reason, answer.message);
 }
 
+function hasContainers({ pleg }: AgentState, uid: string): boolean {
+  return (pleg.records.get(uid)?.listed?.containers.length ?? 0) > 0;
+}
+
 /** Counts what is asked of the providers, and how often it fails. */
 function counted(alignment: AlignmentState, pod: Pod, provider: HintProvider): HintProvider {
   const { counters, cpu, memory } = alignment;
   const counts = (container: Container): boolean => (provider.name === 'cpu' ? cpu.policy !== null && exclusiveCpuCount(pod, container) > 0 : memory.policy !== 'None');
   const [requests, errors] = provider.name === 'cpu' ? (['cpuPinnings', 'cpuPinningErrors'] as const) : (['memoryPinnings', 'memoryPinningErrors'] as const);
-  const isOver = (container: Container): boolean => provider.name === 'memory' && gaveMemoryBack(alignment, pod, container);
+  const isOver = (container: Container): boolean => (provider.name === 'memory' ? gaveMemoryBack(alignment, pod, container) : gaveCpusBack(cpu, pod, container));
+  const remaining = (of: Pod): Pod => {
+    const { initContainers } = of.spec;
+    return initContainers?.some(isOver) === true ? { ...of, spec: { ...of.spec, initContainers: initContainers.filter((init) => !isOver(init)) } } : of;
+  };
   return {
     name: provider.name,
     containerHints: (of, container) => (isOver(container) ? null : provider.containerHints(of, container)),
-    podHints: (of) => provider.podHints(of),
+    podHints: (of) => provider.podHints(remaining(of)),
     allocate: (of, container, hint) => {
       // A pod that runs on the node's last whole cores is admitted again after a restart: what it has is not asked for again.
       if (isOver(container) || (provider.name === 'cpu' && keepsCpus(cpu, of, container))) return { kind: 'allocated' };
@@ -103,8 +114,24 @@ export function collectStale(state: AgentState): void {
   const active = managedPods(state);
   collectStaleCpus(alignment.cpu, active);
   collectStaleMemory(alignment.memory, active);
+  for (const uid of new Set([...alignment.cpu.assignments.keys(), ...alignment.memory.assignments.keys()])) releaseFinished(state, alignment, uid);
   if (!active.sourcesReady) return;
   for (const uid of [...alignment.topology.hints.keys()]) if (!active.hasPod(uid)) forgetHints(alignment.topology, uid);
+}
+
+/** The agent before this one may have ended before it gave back what init containers had that are over. */
+function releaseFinished({ pods, cache }: AgentState, { cpu, memory }: AlignmentState, uid: string): void {
+  const pod = pods.pods.get(uid);
+  const seen = readPodCache(cache, uid);
+  if (pod === undefined || seen.kind !== 'status') return;
+  const { sandboxes, containers: instances } = seen.status;
+  const made = new Set(instances.filter(({ sandboxId }) => sandboxId === sandboxes[0]?.id).map(({ name }) => name));
+  const { initContainers = [], containers } = pod.spec;
+  // The last one that was made says how far the pod has come.
+  const last = containers.find(({ name }) => made.has(name)) ?? initContainers.findLast(({ name }) => made.has(name));
+  if (last === undefined) return;
+  releaseFinishedInitCpus(cpu, pod, last);
+  releaseFinishedInitContainers(memory, pod, last);
 }
 
 /** What runs of pods ask of the managers. */
@@ -135,6 +162,7 @@ export function pinningOfPods(state: AgentState): PinningOfPods {
         if (update.podUid === uid && update.containerName === container.name) update.replaced = true;
       // Meanwhile others may have taken CPUs for themselves.
       if (!equalCpuSets(cpus, containerCpus(cpu, uid, container.name))) reconcile.dirty = true;
+      releaseFinishedInitCpus(cpu, pod, container);
       releaseFinishedInitContainers(memory, pod, container);
     },
   };

@@ -3,6 +3,7 @@
 import { apiPodOutlivesContainers } from './api-pod-outlives-containers.js';
 import { apiStatusGoesForward } from './api-status-goes-forward.js';
 import { apiWritesOwnPods } from './api-writes-own-pods.js';
+import { bookedByWhatMayRun } from './booked-by-what-may-run.js';
 import { type AnyChecker, anyChecker } from './checker.js';
 import { claimsOutliveContainers } from './claims-outlive-containers.js';
 import { criticalPodsAreSpared } from './critical-pods-are-spared.js';
@@ -43,4 +44,5 @@ export const allCheckers: readonly AnyChecker[] = [
   anyChecker(exclusiveCpusAreDisjoint),
   anyChecker(apiPodOutlivesContainers),
   anyChecker(endedRunsOnce),
+  anyChecker(bookedByWhatMayRun),
 ];

@@ -26,4 +26,22 @@ function runTwoOnTheirOwn(cluster: SimCluster): void {
   }
 }
 
-export const plantedAlignmentBugs = [{ name: 'gives a CPU twice', checker: 'exclusive-cpus-are-disjoint', agent: forgetsGivenCpus, play: runTwoOnTheirOwn }] as const;
+/** Gives an init container CPUs of its own, whether or not it is over. */
+function keepsForInitContainers(): (state: KubeletState) => KubeletMachine {
+  return planted({
+    after({ agent: { alignment } }) {
+      for (const ofPod of alignment?.cpu.assignments.values() ?? []) ofPod.set('i', [1, 2]);
+    },
+  });
+}
+
+function runAfterAnInitContainer(cluster: SimCluster): void {
+  const container = (name: string) => ({ name, image: 'busybox', ...ownCpus(1) });
+  cluster.node().put('a.yaml', podOf('a', { uid: 'a', init: { i: 'run=1s' }, spec: { initContainers: [container('i')], containers: [container('c')] } }));
+  cluster.run(20 * second);
+}
+
+export const plantedAlignmentBugs = [
+  { name: 'gives a CPU twice', checker: 'exclusive-cpus-are-disjoint', agent: forgetsGivenCpus, play: runTwoOnTheirOwn },
+  { name: 'keeps CPUs for what is over', checker: 'booked-by-what-may-run', agent: keepsForInitContainers, play: runAfterAnInitContainer },
+] as const;

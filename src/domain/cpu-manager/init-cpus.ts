@@ -1,0 +1,84 @@
+// CPUs of init containers that run to their end. They are over before the containers after them start, so these may have the same CPUs.
+//
+//   a pod is admitted        -> such an init container uses the CPUs of the containers after it, and has more of its own only where it needs more
+//   a later container starts -> what it had beyond those goes back to the shared pool
+//   it runs again (another sandbox) -> on the same CPUs, or, where it needs more than its pod has, in the shared pool
+//
+// Invariant: afterwards each CPU of the pod is one of a container that may still run.
+import type { Container } from '../../ports/model/container.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { isRestartableInit } from '../status/restart-rules.js';
+import { type CpuSet, cpuSetDifference, cpuSetIntersection, cpuSetOf, cpuSetUnion, equalCpuSets } from '../values/cpu-set.js';
+import type { CpuManager } from './cpu-manager.js';
+import { exclusiveCpuCount, type StaticPolicy } from './static-policy.js';
+import { takeByTopology } from './take-cpus.js';
+
+/** After the pod's admission and before any of its containers was made: its init containers take as little of the node as they can. */
+export function shareInitCpus(manager: CpuManager, pod: Pod): void {
+  const { policy } = manager;
+  const ofPod = manager.assignments.get(pod.metadata.uid ?? '');
+  if (policy === null || ofPod === undefined) return;
+  // From the last one on: each may use what those after it have in the end.
+  for (const init of endingInits(pod).toReversed()) {
+    const own = ofPod.get(init.name);
+    if (own === undefined) continue;
+    const shared = sharedWith(policy, own, cpusOfLater(ofPod, pod, init), exclusiveCpuCount(pod, init));
+    if (shared !== null && !equalCpuSets(shared, own)) replace(manager, ofPod, init.name, shared);
+  }
+}
+
+/** null: it keeps what it has. */
+function sharedWith({ topology, options }: StaticPolicy, own: CpuSet, later: CpuSet, count: number): CpuSet | null {
+  if (later.length >= count) {
+    const take = takeByTopology(topology, options, later, count);
+    return take.ok ? take.cpus : null;
+  }
+  const take = takeByTopology(topology, options, cpuSetDifference(own, later), count - later.length);
+  return take.ok ? cpuSetUnion(later, take.cpus) : null;
+}
+
+/** The container is about to start, so each init container before it is over. */
+export function releaseFinishedInitCpus(manager: CpuManager, pod: Pod, container: Container): void {
+  const ofPod = manager.assignments.get(pod.metadata.uid ?? '');
+  if (ofPod === undefined) return;
+  const { initContainers = [] } = pod.spec;
+  const at = initContainers.findIndex(({ name }) => name === container.name);
+  const over = endingInits({ ...pod, spec: { ...pod.spec, initContainers: at < 0 ? initContainers : initContainers.slice(0, at) } });
+  // From the last one on: what was only for one that is over is for none before it.
+  for (const init of over.toReversed()) {
+    const own = ofPod.get(init.name);
+    if (own === undefined || cpuSetDifference(own, cpusOfLater(ofPod, pod, init)).length === 0) continue;
+    replace(manager, ofPod, init.name, null);
+    if (ofPod.size === 0) manager.assignments.delete(pod.metadata.uid ?? '');
+  }
+}
+
+/** Whether the init container has no CPUs of its own any more, since it is over, while later ones have theirs: it needs none to be admitted again. */
+export function gaveCpusBack(manager: CpuManager, pod: Pod, container: Container): boolean {
+  const ofPod = manager.assignments.get(pod.metadata.uid ?? '');
+  if (ofPod === undefined || ofPod.has(container.name) || !endingInits(pod).includes(container)) return false;
+  return cpusOfLater(ofPod, pod, container).length > 0;
+}
+
+/** Those that run to their end, in their order. */
+function endingInits({ spec }: Pod): readonly Container[] {
+  return (spec.initContainers ?? []).filter((init) => !isRestartableInit(init));
+}
+
+function cpusOfLater(ofPod: ReadonlyMap<string, CpuSet>, { spec }: Pod, init: Container): CpuSet {
+  const { initContainers = [], containers } = spec;
+  const later = [...initContainers.slice(initContainers.indexOf(init) + 1), ...containers];
+  return cpuSetOf(later.flatMap(({ name }) => ofPod.get(name) ?? []));
+}
+
+/** What no container of the pod has any more is everybody's; what was everybody's isn't touched. @param cpus null: the container has none */
+function replace(manager: CpuManager, ofPod: Map<string, CpuSet>, name: string, cpus: CpuSet | null): void {
+  const before = ofPod.get(name) ?? [];
+  if (cpus === null) ofPod.delete(name);
+  else ofPod.set(name, cpus);
+  const freed = cpuSetDifference(before, cpuSetOf([...ofPod.values()].flat()));
+  if (freed.length > 0) manager.sharedPool = cpuSetUnion(manager.sharedPool, freed);
+  // What has become free for all is not there for the pod's own, should it be admitted once more.
+  if (manager.reusable !== null) manager.reusable = { ...manager.reusable, cpus: cpuSetIntersection(manager.reusable.cpus, cpuSetOf([...ofPod.values()].flat())) };
+  manager.fileText = null;
+}
