@@ -1,4 +1,5 @@
 // A kill of some or all of a pod's containers under way, as data.
+import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ActionResult } from './action-result.js';
 import type { ContainerKill } from './container-kill.js';
@@ -10,6 +11,10 @@ export interface KillItem {
   /** The preStop hook, once it was begun. */
   hook: LifecycleHook | null;
   asked: boolean;
+  /** When the grace period of the stop ends, once it was asked for. */
+  stopUntil: Micros | null;
+  /** When an interrupted stop is asked for again; null: it isn't waited for. */
+  retryAt: Micros | null;
 }
 
 export interface PodKill {

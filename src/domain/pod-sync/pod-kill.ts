@@ -5,16 +5,20 @@ import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { PortFailure } from '../../ports/port-error.js';
 import type { Reply } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import { failed, succeeded } from './action-result.js';
 import { beginContainerKill, containerKillDeadline, containerKillTimedOut, preStopEnded, stopAnswered, stopTimeoutSeconds, turnCame } from './container-kill.js';
 import { containerOf } from './container-of.js';
-import type { KillReason } from './kill-grace.js';
+import { type KillReason, minStopTimeoutSeconds } from './kill-grace.js';
 import { beginHook, hookAddress, hookAnswered } from './lifecycle-hook.js';
 import type { KillItem, PodKill } from './pod-kill-state.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import { isTurnToStop, terminationOrder } from './termination-order.js';
+
+/** A runtime that restarts is back within seconds. */
+const pauseAfterInterruption: Micros = microsPerSecond;
 
 export interface ContainerToKill {
   readonly id: string;
@@ -64,7 +68,7 @@ function begin(
       continue;
     }
     context.event(pod, name, begun.event.type, begun.event.reason, begun.event.message);
-    kill.items.push({ containerId: id, kill: begun.kill, hook: null, asked: false });
+    kill.items.push({ containerId: id, kill: begun.kill, hook: null, asked: false, stopUntil: null, retryAt: null });
   }
   return kill;
 }
@@ -94,9 +98,12 @@ function decideItem(kill: PodKill, item: KillItem, uid: string, context: SyncCon
   containerKillTimedOut(item.kill, turn.now);
   if (item.kill.phase === 'preStop') runPreStop(kill, item, uid, context);
   if (item.kill.phase === 'turn' && isTurnToStop(kill.order, item.kill.containerName, stoppedNames(kill))) turnCame(item.kill, turn.now);
-  if (item.kill.phase !== 'stop' || item.asked) return 0;
+  if (item.kill.phase !== 'stop' || item.asked || (item.retryAt !== null && turn.now < item.retryAt)) return 0;
   item.asked = true;
-  const gracePeriodSeconds = stopTimeoutSeconds(item.kill);
+  item.retryAt = null;
+  const left = item.stopUntil === null ? stopTimeoutSeconds(item.kill) : Math.ceil((item.stopUntil - turn.now) / microsPerSecond);
+  const gracePeriodSeconds = Math.max(left, minStopTimeoutSeconds);
+  item.stopUntil ??= turn.now + gracePeriodSeconds * microsPerSecond;
   const request = { containerId: item.containerId, gracePeriodSeconds };
   turn.ask('containers.stop', podAddress(uid), `stop/${item.containerId}`, request, settings.runtimeRequestTimeout + gracePeriodSeconds * microsPerSecond);
   return 1;
@@ -136,6 +143,7 @@ export function applyPodKillReply(kill: PodKill, uid: string, reply: Reply<Agent
   if (reply.op === 'containers.stop') {
     const item = kill.items.find(({ containerId }) => reply.slot === `stop/${containerId}`);
     if (item === undefined) return false;
+    if (failure !== null && isInterrupted(item, failure, context)) return true;
     stopAnswered(item.kill, failure);
     // A hook that outlived the grace period has nothing left to run in.
     if (item.hook !== null && item.kill.error === null) context.turn.cancel(hookAddress(uid), item.hook.slot);
@@ -149,6 +157,15 @@ export function applyPodKillReply(kill: PodKill, uid: string, reply: Reply<Agent
   return true;
 }
 
+/** The runtime gave the stop up before the container had its grace period: what is left of it is asked for, not the end of the sandbox. */
+function isInterrupted(item: KillItem, { kind, message }: PortFailure, { turn }: SyncContext): boolean {
+  if ((kind !== 'cancelled' && kind !== 'unavailable') || item.stopUntil === null || turn.now + pauseAfterInterruption >= item.stopUntil) return false;
+  item.asked = false;
+  item.retryAt = turn.now + pauseAfterInterruption;
+  turn.log('warn', 'The stop of a container was interrupted; it is asked for again with the rest of the grace period', { containerID: item.containerId, err: message });
+  return true;
+}
+
 function stoppedNames(kill: PodKill): Set<string> {
   return new Set(kill.items.filter((item) => item.kill.phase === 'done' && item.kill.error === null).map((item) => item.kill.containerName));
 }
@@ -158,6 +175,7 @@ function nextDeadline(kill: PodKill): Micros | null {
   for (const item of kill.items) {
     const sleepsUntil = item.kill.phase === 'preStop' ? (item.hook?.sleepsUntil ?? null) : null;
     const graceEnds = containerKillDeadline(item.kill);
+    if (item.retryAt !== null && (next === null || item.retryAt < next)) next = item.retryAt;
     const deadline = graceEnds !== null && sleepsUntil !== null ? Math.min(graceEnds, sleepsUntil) : graceEnds;
     if (deadline !== null && (next === null || deadline < next)) next = deadline;
   }
