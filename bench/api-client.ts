@@ -1,6 +1,7 @@
 // The price of talking to the apiserver, over TLS with a client certificate and a server in a process of its own: a status PATCH, and 1 000 watch
 // events a second, by the agent's client and, in the same run, by @kubernetes/client-node and by node:https alone with the same bytes. The
 // patches of the three are sent in turns, so that what else the machine does meets all of them. CPU is that of this process.
+
 import { fork } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, request } from 'node:https';
@@ -11,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { CoreV1Api, KubeConfig, PatchStrategy, setHeaderOptions, Watch } from '@kubernetes/client-node';
 import { loadKubeconfig, openApiClients } from '../src/adapters/apiserver/index.js';
 import { startMockApiserver } from '../src/adapters/mock-apiserver/index.js';
+import { instantOf } from '../src/domain/values/instant.js';
 import { calibrateHere } from './calibration.js';
 import { round, share } from './stage/process-cost.js';
 
@@ -130,6 +132,7 @@ function ours(path: string): Sender & { watch(): Promise<number> } {
     heartbeatTimeoutMicros: 10_000_000,
     environment: {},
     now: () => Date.now() * 1000,
+    wall: () => instantOf(Date.now() * 1000),
     deliver: (seen) => {
       eventsSeen += seen.events.length;
     },

@@ -1,6 +1,7 @@
 // A thousand followers of the logs of a hundred containers through the kubelet's port: how late a line comes, and what it costs the server in
 // processor time and memory, at rest and while each container writes a line a second. As root the server is that of a node with 110 pods, too, and
 // its statistics are asked for without followers, with them at rest and with them at work. The server is a process of its own. Prints lines of JSON.
+
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,6 +14,7 @@ import { FileLogReader } from '../src/adapters/container-logs/index.js';
 import { containerLogRoutes, type KubeletRoute, KubeletServer } from '../src/adapters/http-server/index.js';
 import { openNativeLinux } from '../src/adapters/native-linux/index.js';
 import { requestPolicy } from '../src/domain/authorization/request-policy.js';
+import { instantOf } from '../src/domain/values/instant.js';
 import type { Pod } from '../src/ports/model/pod.js';
 import { openStatisticsNode, statisticsAnswers } from './stage/statistics-node.js';
 import { type Turns, watchTurns } from './stage/turns.js';
@@ -33,7 +35,7 @@ async function beServer(directory: string): Promise<void> {
     pod,
     containers: { logs: ({ podName }) => Promise.resolve({ kind: 'found', value: { path: join(directory, podName, '0.log'), containerId: podName } }) },
     read: ({ path }, _uid, options, signal) => reader.read({ log: { path, mayGrow: async () => true }, options, signal }),
-    now: () => Date.now() * 1000,
+    wall: () => instantOf(Date.now() * 1000),
     splitStreams: false,
   });
   const statistics = isRoot ? statisticsAnswers(openStatisticsNode(statisticsPods), native) : null;

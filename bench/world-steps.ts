@@ -109,7 +109,11 @@ function nodeWith(pods: readonly Pod[], tells = true, maxContainerRestartPeriod:
     const sandbox = runtime.state.sandboxes.get(sandboxId);
     if (kind === 'started' && container !== undefined && sandbox !== undefined) host.logs.writeLog(`${sandbox.config.logDirectory}/${container.config.logPath}`);
   });
-  const ports = { knows: (op: string) => host.knows(op), handle: (op: string, request: unknown, now: number) => host.handle(op as HostOperationName, request as never, now) };
+  const ports = {
+    wallOffset: 0,
+    knows: (op: string) => host.knows(op),
+    handle: (op: string, request: unknown, now: number) => host.handle(op as HostOperationName, request as never, now),
+  };
   const node = new SimNode({ runtime, host: ports, runtimeTellsChanges: tells });
   const world = new World<AgentState, AgentEvent, AgentOperations>({ start });
   world.add('node', kernel, node);

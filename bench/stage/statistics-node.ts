@@ -1,6 +1,7 @@
 // A node with many pods for benchmarks of statistics: cgroups of this host, a sandbox with a network and a container each, both with a process;
 // and the agent's own way from them to its answers. It takes root.
 // Invariant: everything is below one directory of its own in each hierarchy, and is gone when the process is.
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { type KubeletRoute, metricsRoute, statsSummaryRoute } from '../../src/adapters/http-server/index.js';
@@ -12,6 +13,7 @@ import { NodeSampler } from '../../src/app/daemon/stats/node-sampler.js';
 import { NodeStats } from '../../src/app/daemon/stats/node-stats.js';
 import { PodDiskUsage } from '../../src/app/daemon/stats/pod-disk-usage.js';
 import { resourcesOf, summaryOf } from '../../src/app/daemon/stats/summary-answers.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 
 export interface StatisticsNode {
   readonly podCount: number;
@@ -86,28 +88,28 @@ export function statisticsAnswers(node: StatisticsNode, native: Pick<NativeLinux
     foreign: 0,
     pods: numbers.map((i) => ({
       ...{ uid: `uid${i}`, name: `p${i}`, namespace: 'default' },
-      sandboxes: [{ id: `sandbox${i}`, state: 'ready' as const, attempt: 0, createdAt: 1 }],
-      containers: [{ id: `container${i}`, name: 'c', state: 'running' as const, sandboxId: `sandbox${i}`, createdAt: 1 }],
+      sandboxes: [{ id: `sandbox${i}`, state: 'ready' as const, attempt: 0, createdAt: instantOf(1) }],
+      containers: [{ id: `container${i}`, name: 'c', state: 'running' as const, sandboxId: `sandbox${i}`, attempt: 0, createdAt: instantOf(1) }],
     })),
   };
   let now = Date.now() * 1_000;
-  const reader = new CgroupReader({ native, layout, nowMillis: () => Math.floor(now / 1_000), descriptorsMax: statsDescriptorsMax });
+  const reader = new CgroupReader({ native, layout, nowMillis: () => Math.floor(now / 1_000), now: () => now, descriptorsMax: statsDescriptorsMax });
   const stats = new NodeStats({
     sampler: new NodeSampler({ reader, processes: new ProcessReader({ native }), trees: [top], single: [], now: () => now, pause: async () => {} }),
     runtime: { listPods: async () => listing },
     criStats: {
       containers: async () => numbers.map((i) => ({ containerId: `container${i}`, cpu: null, memory: null, swap: null, writableLayer: null })),
-      imageFilesystems: async () => [{ time: 1, mountpoint: '/', usedBytes: 1, inodesUsed: 1 }],
+      imageFilesystems: async () => [{ time: instantOf(1), mountpoint: '/', usedBytes: 1, inodesUsed: 1 }],
     },
     diskUsage: new PodDiskUsage({
       walks: { files: async () => null, tree: async () => null, volume: async () => null, quota: async () => null, filesystem: async () => null, driver: async () => null },
       volumes: () => [],
-      ...{ rootDirectory: '/none', podLogsDirectory: '/none', volumePeriod: 0, now: () => now, random: () => 0 },
+      ...{ rootDirectory: '/none', podLogsDirectory: '/none', volumePeriod: 0, now: () => now, wall: () => instantOf(now), random: () => 0 },
     }),
     filesystemUsage: { usage: async () => usage },
-    ...{ rootDirectory: '/', pods: () => [], now: () => now, systemCgroups: [], machine: { memoryBytes: 1e10, swapBytes: 0 } },
+    ...{ rootDirectory: '/', pods: () => [], now: () => now, wall: () => instantOf(now), systemCgroups: [], machine: { memoryBytes: 1e10, swapBytes: 0 } },
   });
-  const summary = { stats, nodeName: 'n', bootedAt: 1, processCounts: async () => ({ maxPid: 1, processes: 1 }) };
+  const summary = { stats, nodeName: 'n', bootedAt: instantOf(1), processCounts: async () => ({ maxPid: 1, processes: 1 }) };
   const cadvisor = { stats, nowMillis: () => 1, machine: () => Promise.reject(new Error('none')), imageOf: () => 'image', rootFilesystems: async () => [], deviceName: () => '' };
   return {
     later() {

@@ -1,5 +1,6 @@
 // The modules of a daemon: the runtime behind its sockets, the host's files, and the agent on top of both.
 // Invariant: making a part costs no I/O but opening its own directories; what has to be given back is added to the teardown where it is made.
+
 import { resolve } from 'node:path';
 import { Container, ContainerModule } from 'inversify';
 import { NodeRegistryCredentials } from '../adapters/credentials/index.js';
@@ -18,6 +19,7 @@ import { reservedCgroupNames } from '../domain/cgroups/reserved-cgroups.js';
 import { sliceSettings } from '../domain/cgroups/systemd-properties.js';
 import { featureEnabled } from '../domain/configuration/feature-gates.js';
 import { Kernel } from '../domain/kernel/kernel.js';
+import { epochMicros } from '../domain/values/instant.js';
 import type { Pod } from '../ports/model/pod.js';
 import { type Binder, bindTo, type Resolver } from './bind-to.js';
 import { agentQueries, mirrorUids } from './daemon/agent-queries.js';
@@ -138,7 +140,7 @@ const hostModule = module((bind) => {
     teardown.add('state files', () => files.close());
     return files;
   });
-  bind.to(tokens.events, [tokens.logger, tokens.clock], (logger, clock) => new LoggingEventSink(logger.named('event'), () => clock.now()));
+  bind.to(tokens.events, [tokens.logger, tokens.clock], (logger, clock) => new LoggingEventSink(logger.named('event'), () => epochMicros(clock.wall())));
   bind.to(tokens.apiReader, [tokens.apiAccess], ({ clients }) => clients?.reader ?? failingPort('apiReader', 'failed-precondition', standalone));
   bind.to(tokens.apiWriter, [tokens.apiAccess], ({ clients }) => clients?.writer ?? failingPort('apiWriter', 'failed-precondition', standalone));
   bind.to(tokens.manifestDirectory, [tokens.native, tokens.inbox, tokens.teardown], (native, inbox, teardown) => {
@@ -258,8 +260,8 @@ const agentModule = module((bind) => {
         log: (level, message, fields) => own.log(level, message, withPod(kernel.state.agent, fields)),
         record: (clocks, input, output) => {
           recorder?.record(clocks, input, output);
-          observer.step(clocks.now, input, output);
-          lives.step(clocks.now, input, output);
+          observer.step(clocks, input, output);
+          lives.step(epochMicros(clocks.wall), input, output);
           tracing?.stepped();
         },
         fatal: (error, input) => {
@@ -281,7 +283,7 @@ const agentModule = module((bind) => {
     },
   );
   bind.to(tokens.checkpoints, [tokens.configuration, tokens.runtime, tokens.containers, tokens.queries, tokens.clock], ({ options }, runtime, containers, queries, clock) => {
-    return new RuntimeCheckpoints({ rootDirectory: options.rootDir, runtime, containers, pod: (namespace, name) => queries.pod(namespace, name), now: () => clock.now() });
+    return new RuntimeCheckpoints({ rootDirectory: options.rootDir, runtime, containers, pod: (namespace, name) => queries.pod(namespace, name), wall: () => clock.wall() });
   });
   bind.to(tokens.queries, [tokens.kernel, tokens.loopHealth, tokens.logFailure], (kernel, health, logFailure) => agentQueries(kernel.state.agent, health, logFailure));
 });

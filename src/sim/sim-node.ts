@@ -7,6 +7,7 @@
 import type { KubeletEvent, KubeletOperations } from '../domain/agent/kubelet.js';
 import { assert } from '../domain/kernel/assert.js';
 import type { Command } from '../domain/kernel/machine.js';
+import { wallOffset } from '../domain/values/instant.js';
 import type { Micros } from '../ports/micros.js';
 import type { AgentOperations } from '../ports/outbound/outbound-ports.js';
 import type { Outcome, PortErrorKind } from '../ports/port-error.js';
@@ -33,7 +34,7 @@ export interface PortModel {
 
 export interface SimNodeParts {
   readonly runtime: SimContainerRuntime;
-  readonly host: PortModel;
+  readonly host: PortModel & { wallOffset: Micros };
   /** Where the agent has no source of static pods inside, there are none. */
   readonly manifests?: SimManifests;
   /** The node's way to an apiserver, which nodes may share; without it whatever is asked of one fails with `failed-precondition`. */
@@ -80,6 +81,7 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
   }
 
   advance(outside: Outside<KubeletEvent, KubeletOperations>): void {
+    this.parts.runtime.state.wallOffset = wallOffset(outside);
     if (this.downUntil !== null && this.downUntil <= outside.now) {
       this.downUntil = null;
       if (this.parts.runtimeTellsChanges) outside.event(0, { type: 'runtimeChangesLost' });
@@ -89,6 +91,8 @@ export class SimNode implements NodeModel<KubeletEvent, KubeletOperations> {
   }
 
   private carryOut(command: Command<KubeletOperations>, outside: Outside<KubeletEvent, KubeletOperations>): void {
+    this.parts.runtime.state.wallOffset = wallOffset(outside);
+    this.parts.host.wallOffset = wallOffset(outside);
     count(this.performed, command.op);
     this.parts.watch?.(command, outside.now);
     const fault = this.faults?.(command, outside.now) ?? null;

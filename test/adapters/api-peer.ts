@@ -1,4 +1,5 @@
 // A peer for clients of an apiserver: its own authority, an HTTPS server on loopback that answers as a test says, and kubeconfigs for it.
+
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -9,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type ApiClientOptions, type ApiClients, loadKubeconfig, openApiClients } from '../../src/adapters/apiserver/index.js';
 import { issueCertificate } from '../../src/adapters/certificates/index.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { Call } from '../../src/ports/operation.js';
 import type { ApiWatchEvents } from '../../src/ports/outbound/apiserver.js';
 import { PortError, type PortFailure } from '../../src/ports/port-error.js';
@@ -195,6 +197,7 @@ export class ApiPeer {
       heartbeatTimeoutMicros: 10_000_000,
       environment: {},
       now: () => Date.now() * 1000,
+      wall: () => instantOf(Date.now() * 1000),
       deliver: (events) => delivered.push(events),
       problem: (text) => problems.push(text),
       ...more,

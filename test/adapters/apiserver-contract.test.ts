@@ -1,10 +1,12 @@
 // The contract of all apiservers on the real client, over HTTPS to the mock apiserver.
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { loadKubeconfig, openApiClients } from '../../src/adapters/apiserver/index.js';
 import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { ApiWatchEvent } from '../../src/ports/outbound/apiserver.js';
 import { apiserverContract } from '../ports/apiserver.contract.js';
 
@@ -22,6 +24,7 @@ t.test('the client over HTTPS', async (t) => {
     heartbeatTimeoutMicros: 10_000_000,
     environment: {},
     now: () => Date.now() * 1000,
+    wall: () => instantOf(Date.now() * 1000),
     deliver: ({ watch, events }) => void seen.set(watch, [...(seen.get(watch) ?? []), ...events]),
     problem: (text) => t.fail(text),
   });

@@ -62,7 +62,7 @@ t.test('cgroup v2', async (t) => {
     '/sys/fs/cgroup/kubepods/broken/cpu.stat': 'what is this',
     '/sys/fs/cgroup/kubepods/empty/notes': '',
   });
-  const reader = new CgroupReader({ native, layout: cgroupLayout(v2Mount), nowMillis, hostRoot: root });
+  const reader = new CgroupReader({ native, layout: cgroupLayout(v2Mount), nowMillis, now: () => nowMillis() * 1_000, hostRoot: root });
   t.teardown(() => reader.close());
   t.strictSame((await reader.walk('/kubepods')).sort(), ['/kubepods', '/kubepods/broken', '/kubepods/empty', '/kubepods/poda']);
   t.strictSame(await reader.walk('/none'), []);
@@ -114,7 +114,7 @@ t.test('cgroup v1', async (t) => {
     [at('blkio', 'blkio.throttle.io_service_bytes')]: '8:0 Read 512\n8:0 Write 1024\n8:0 Sync 9\nTotal 1536\n',
     [at('blkio', 'blkio.throttle.io_serviced')]: '8:0 Read 1\n8:0 Write 2\nTotal 3\n',
   });
-  const reader = new CgroupReader({ native, layout: cgroupLayout(v1Mounts), nowMillis, hostRoot: root });
+  const reader = new CgroupReader({ native, layout: cgroupLayout(v1Mounts), nowMillis, now: () => nowMillis() * 1_000, hostRoot: root });
   t.teardown(() => reader.close());
   const [read] = await reader.read(['/a'], () => 'all');
   t.match(read?.counters, {
@@ -133,7 +133,7 @@ t.test('cgroup v1', async (t) => {
 
 t.test('this host', { skip: readCgroupLayout('/proc/self/mountinfo').hierarchies.length === 0 ? 'no cgroups are mounted' : false }, async (t) => {
   const layout = readCgroupLayout('/proc/self/mountinfo');
-  const reader = new CgroupReader({ native, layout, nowMillis });
+  const reader = new CgroupReader({ native, layout, nowMillis, now: () => nowMillis() * 1_000 });
   t.teardown(() => reader.close());
   const [first] = await reader.read(['/'], () => 'all');
   let spent = 0;
@@ -183,7 +183,7 @@ t.test('the text', async (t) => {
   for (const [value, text] of rows) t.equal(metricNumber(value), text);
   const layout = cgroupLayout(v2Mount);
   const root = tree(t, { '/sys/fs/cgroup/x/cpu.stat': 'usage_usec 5\n', '/sys/fs/cgroup/x/memory.stat': stat2, '/sys/fs/cgroup/x/cpu.max': '5 10\n' });
-  const reader = new CgroupReader({ native, layout, nowMillis, hostRoot: root });
+  const reader = new CgroupReader({ native, layout, nowMillis, now: () => nowMillis() * 1_000, hostRoot: root });
   t.teardown(() => reader.close());
   const [read] = await reader.read(['/x'], () => 'all');
   if (read === undefined) throw new Error('the fixture was not read');

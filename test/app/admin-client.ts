@@ -1,6 +1,8 @@
 // The administrator of a mock apiserver, as tests have him: what he asks for is refused or done, and he sees what happens.
+
 import { writeFileSync } from 'node:fs';
 import { type ApiClients, loadKubeconfig, openApiClients } from '../../src/adapters/apiserver/index.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { ApiObject, ApiResource } from '../../src/ports/model/api-object.js';
 import type { ApiWatchEvent, ApiWatchEvents } from '../../src/ports/outbound/apiserver.js';
 import { PortError } from '../../src/ports/port-error.js';
@@ -23,6 +25,7 @@ export class AdminClient {
       heartbeatTimeoutMicros: 10_000_000,
       environment: {},
       now: () => Date.now() * 1000,
+      wall: () => instantOf(Date.now() * 1000),
       deliver: (events) => this.saw(events),
       problem: () => {},
     });

@@ -6,6 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { factsOf } from '../../src/adapters/certificates/index.js';
+import { epochMicros } from '../../src/domain/values/instant.js';
 import { ClusterStage } from './cluster-stage.js';
 import { Program } from './programs.js';
 import { until } from './stage.js';
@@ -61,7 +62,10 @@ for (const { sentence, serverAhead, certificateSeconds, holds, asked } of rows) 
       t.ok(existsSync(pem));
       const { notBefore, notAfter, commonName } = factsOf(new X509Certificate(readFileSync(pem)));
       t.equal(commonName, 'system:node:n1');
-      t.ok(holds(notBefore, notAfter, Date.now() * 1000), `from ${new Date(notBefore / 1000).toISOString()} to ${new Date(notAfter / 1000).toISOString()}`);
+      t.ok(
+        holds(epochMicros(notBefore), epochMicros(notAfter), Date.now() * 1000),
+        `from ${new Date(epochMicros(notBefore) / 1000).toISOString()} to ${new Date(epochMicros(notAfter) / 1000).toISOString()}`,
+      );
       await place.createPod('a');
       await place.untilReady('a');
       const running = stage.running;

@@ -1,9 +1,11 @@
 // Checkpoints: what is asked of the runtime, where archives go, and every way to be refused. On a mock runtime that can and on one that can't.
+
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
 import { tokens } from '../../src/app/tokens.js';
 import { checkpointPath } from '../../src/domain/containers/checkpoint-archive.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { Call } from '../../src/ports/operation.js';
 import { phaseOf, podNamed, Stage, until } from './stage.js';
 
@@ -53,6 +55,6 @@ t.test('the name of an archive', async (t) => {
     [19_800, '2026-01-02T08:34:05+05:30'],
     [-12_600, '2026-01-01T23:34:05-03:30'],
   ] as const) {
-    t.equal(checkpointPath('/r', pod, 'app', at, offset), `/r/checkpoints/checkpoint-web_shop-app-${time}.tar`);
+    t.equal(checkpointPath('/r', pod, 'app', instantOf(at), offset), `/r/checkpoints/checkpoint-web_shop-app-${time}.tar`);
   }
 });

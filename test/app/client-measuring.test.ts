@@ -1,9 +1,11 @@
 // What /metrics tells of the way to the apiserver: requests, tries, sizes, waiting, and how long certificates are good for.
+
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import { ClientMeasuring } from '../../src/app/daemon/client-measuring.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { ask } from './ask-daemon.js';
 import { Stage, until } from './stage.js';
 
@@ -59,10 +61,10 @@ t.test('a node of a cluster with certificates of its own', async (t) => {
 });
 
 t.test('what isn’t kept never expires, and failures are those of the keeper', (t) => {
-  const measuring = new ClientMeasuring(() => 5_000_000);
+  const measuring = new ClientMeasuring(() => instantOf(5_000_000));
   const read = () => Object.fromEntries(measuring.readings().map(([name, , number]) => [name, number]));
   t.match(read(), { kubelet_certificate_manager_client_ttl_seconds: Number.POSITIVE_INFINITY, kubelet_server_expiration_renew_errors: 0 });
-  const facts = { notBefore: 0, notAfter: 3_000_000, commonName: '', organizations: [], dnsNames: [], ipAddresses: [] };
+  const facts = { notBefore: instantOf(0), notAfter: instantOf(3_000_000), commonName: '', organizations: [], dnsNames: [], ipAddresses: [] };
   measuring.keeps({ purpose: 'server', facts, failedAttempts: 3 });
   t.match(read(), {
     kubelet_certificate_manager_client_ttl_seconds: Number.POSITIVE_INFINITY,

@@ -1,4 +1,5 @@
 // The node's numbers when things go wrong: a runtime that hangs, cgroups that go while they are read, files with nonsense, and many at once.
+
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import { NodeSampler } from '../../src/app/daemon/stats/node-sampler.js';
 import { NodeStats } from '../../src/app/daemon/stats/node-stats.js';
 import { PodDiskUsage } from '../../src/app/daemon/stats/pod-disk-usage.js';
 import { resourcesOf, summaryOf } from '../../src/app/daemon/stats/summary-answers.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { metricFindings } from '../adapters/metric-lint.js';
 
 const native = openNativeLinux({ kernelLogPath: '/dev/null', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } }, false);
@@ -56,14 +58,14 @@ function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, po
     ...{ observedAt: 0, foreign: 0 },
     pods: numbers.map((i) => ({
       ...{ uid: `uid${i}`, name: podName(i), namespace: 'default' },
-      sandboxes: [{ id: `sandbox${i}`, state: 'ready' as const, attempt: 0, createdAt: 1 }],
+      sandboxes: [{ id: `sandbox${i}`, state: 'ready' as const, attempt: 0, createdAt: instantOf(1) }],
       containers: [
-        ...containersOf(i).map((id, n) => ({ id, name: `c${n}`, state: 'running' as const, sandboxId: `sandbox${i}`, createdAt: 1 })),
-        ...alsoContainers(i).map((more) => ({ sandboxId: `sandbox${i}`, ...more })),
+        ...containersOf(i).map((id, n) => ({ id, name: `c${n}`, state: 'running' as const, sandboxId: `sandbox${i}`, attempt: 0, createdAt: instantOf(1) })),
+        ...alsoContainers(i).map(({ createdAt, ...more }) => ({ sandboxId: `sandbox${i}`, attempt: 0, ...more, createdAt: instantOf(createdAt) })),
       ],
     })),
   };
-  const reader = new CgroupReader({ native, layout: cgroupLayout(mountinfo), nowMillis: () => Math.floor(now / 1_000), hostRoot: root });
+  const reader = new CgroupReader({ native, layout: cgroupLayout(mountinfo), nowMillis: () => Math.floor(now / 1_000), now: () => now, hostRoot: root });
   const processes = new ProcessReader({ native, hostRoot: root });
   for (const opened of [reader, processes]) t.teardown(() => opened.close());
   const pause = async (millis: number) => {
@@ -81,18 +83,18 @@ function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, po
     },
     criStats: {
       containers: () => (hangs ? never : Promise.resolve(numbers.flatMap((i) => [...containersOf(i), ...alsoContainers(i).map(({ id }) => id)]).map(unmeasured))),
-      imageFilesystems: async () => (hangs ? never : [{ time: 1, mountpoint: '/', usedBytes: 1, inodesUsed: 1 }]),
+      imageFilesystems: async () => (hangs ? never : [{ time: instantOf(1), mountpoint: '/', usedBytes: 1, inodesUsed: 1 }]),
     },
     diskUsage: new PodDiskUsage({
       walks: { files: async () => null, tree: async () => null, volume: async () => null, quota: async () => null, filesystem: async () => null, driver: async () => null },
       volumes: () => [],
-      ...{ rootDirectory: '/none', podLogsDirectory: '/none', volumePeriod: 0, now: () => now, random: () => 0 },
+      ...{ rootDirectory: '/none', podLogsDirectory: '/none', volumePeriod: 0, now: () => now, wall: () => instantOf(now), random: () => 0 },
     }),
     filesystemUsage: { usage: async () => usage },
     lookMicros: hangs ? 50_000 : 30_000_000,
-    ...{ rootDirectory: '/', pods: () => [], now: () => now, systemCgroups: [], machine: { memoryBytes: 1e10, swapBytes: 0 } },
+    ...{ rootDirectory: '/', pods: () => [], now: () => now, wall: () => instantOf(now), systemCgroups: [], machine: { memoryBytes: 1e10, swapBytes: 0 } },
   });
-  const summary = { stats, nodeName: 'n', bootedAt: 1, processCounts: async () => ({ maxPid: 1, processes: 1 }) };
+  const summary = { stats, nodeName: 'n', bootedAt: instantOf(1), processCounts: async () => ({ maxPid: 1, processes: 1 }) };
   const cadvisor = { stats, nowMillis: () => 1, machine: () => Promise.reject(new Error('none')), imageOf: () => 'image', rootFilesystems: async () => [], deviceName: () => '' };
   return {
     root,

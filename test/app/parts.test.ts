@@ -1,4 +1,5 @@
 // Parts of the daemon and of its programs, each by itself.
+
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +15,7 @@ import { podView } from '../../src/app/dev/pod-view.js';
 import { newAgentState } from '../../src/domain/agent/agent-state.js';
 import { defaultSettings } from '../../src/domain/agent/settings.js';
 import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { ListedPod } from '../../src/ports/model/runtime-listing.js';
 import { LogLines, until } from './stage.js';
@@ -206,7 +208,7 @@ const pods: readonly Pod[] = [
 ];
 
 t.test('pods as a table', async (t) => {
-  const rows = podRows(pods, now);
+  const rows = podRows(pods, instantOf(now));
   t.same(tableText(podHeader, rows.map(podCells), 200), [
     'NAME  NAMESPACE  PHASE    READY  RESTARTS  AGE  MESSAGE',
     'a     default    Running  1/2    3         10m  d: CrashLoopBackOff: back-off [2J40s',
@@ -217,7 +219,7 @@ t.test('pods as a table', async (t) => {
 
 t.test('the view on a terminal is redrawn in its place, elsewhere a change is a line', async (t) => {
   const written: string[] = [];
-  const rows = podRows(pods, now);
+  const rows = podRows(pods, instantOf(now));
   const line = podView({ write: (text) => written.push(text) });
   line.show(rows);
   line.show(rows);
@@ -241,6 +243,6 @@ t.test('a pile of pods does not scroll the table away', async (t) => {
   const written: string[] = [];
   const many = Array.from({ length: 50 }, (_, i): Pod => ({ metadata: { name: `p${i}`, uid: String(i) }, spec: { containers: [] } }));
   const table = podView({ isTTY: true, columns: 60, rows: 10, write: (text) => written.push(text) });
-  table.show(podRows(many, now));
+  table.show(podRows(many, instantOf(now)));
   t.equal(written[0]?.split('\n').length, 9);
 });

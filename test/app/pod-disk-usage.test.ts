@@ -1,4 +1,5 @@
 // What is measured of pods' volumes: by which means, how often, and what a file system that never answers holds up.
+
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { MockCsiDriver, mockCsiDefaults } from '../../src/adapters/mock-plugins/
 import { GrpcCsiNode } from '../../src/adapters/plugins/index.js';
 import { driverUsage } from '../../src/app/daemon/stats/driver-usage.js';
 import { PodDiskUsage, type PodDiskUsageOptions } from '../../src/app/daemon/stats/pod-disk-usage.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { MeasuredVolume } from '../../src/domain/volume-manager/measured-volumes.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 
@@ -40,6 +42,7 @@ function usage(volumes: Readonly<Record<string, readonly MeasuredVolume[]>>, wal
     walks: whole,
     volumes: ({ metadata: { uid = '' } }) => volumes[uid] ?? [],
     now: () => clock.now,
+    wall: () => instantOf(clock.now),
     onAbnormal: (...told) => abnormal.push(told.join(' ')),
     onMeasured: (_took, source) => sources.push(source),
   });

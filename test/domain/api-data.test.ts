@@ -1,4 +1,5 @@
 // The rules by which secrets, config maps and tokens are kept, one by one.
+
 import t from 'tap';
 import {
   isShown,
@@ -25,6 +26,7 @@ import {
   tokenKey,
   tokenRequestBody,
 } from '../../src/domain/api-data/token-cache.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { formatRfc3339, microsPerSecond } from '../../src/domain/values/time.js';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -171,6 +173,11 @@ const request = { namespace: 'n', serviceAccountName: 'sa', audiences: null, exp
 
 class Asking implements TokenAsking {
   now = start;
+  /** How far the wall clock is ahead of the other one. */
+  ahead = 0;
+  get clocks() {
+    return { now: this.now, wall: instantOf(this.now + this.ahead) };
+  }
   asked = 0;
   drawn = 0;
   random() {
@@ -185,7 +192,7 @@ class Asking implements TokenAsking {
 function issue(cache: TokenCache, asking: Asking, seconds: number | null, lifetime = seconds ?? 3600): void {
   lookUpToken(cache, request, asking.now, asking);
   const spec = seconds === null ? {} : { expirationSeconds: seconds };
-  const response = { spec, status: { token: `t${asking.asked}`, expirationTimestamp: formatRfc3339(asking.now + lifetime * second) } };
+  const response = { spec, status: { token: `t${asking.asked}`, expirationTimestamp: formatRfc3339(instantOf(asking.now + lifetime * second)) } };
   tokenAnswered(cache, tokenKey(request), ok(response) as never, asking);
 }
 
@@ -225,7 +232,7 @@ t.test('what a failed request leads to', async (t) => {
   tokenAnswered(
     cache,
     tokenKey(request),
-    ok({ spec: { expirationSeconds: 600 }, status: { token: 'x', expirationTimestamp: formatRfc3339(start + 600 * second) } }) as never,
+    ok({ spec: { expirationSeconds: 600 }, status: { token: 'x', expirationTimestamp: formatRfc3339(instantOf(start + 600 * second)) } }) as never,
     asking,
   );
   asking.now = start + 500 * second;
@@ -250,7 +257,7 @@ t.test('a server whose clock is not ours: a token lives from when it was asked f
       asking.now = start + seconds * second;
       return lookUpToken(cache, request, asking.now, asking);
     };
-    t.match(at(1), { kind: 'found', expirationTimestamp: formatRfc3339(start + (600 + ahead) * second) }, `a server ${ahead} s ahead: what it said is told`);
+    t.match(at(1), { kind: 'found', expirationTimestamp: formatRfc3339(instantOf(start + (600 + ahead) * second)) }, `a server ${ahead} s ahead: what it said is told`);
     t.match(at(400), { kind: 'found' }, `a server ${ahead} s ahead: it is kept`);
     t.equal(asking.asked, 1);
     t.match(at(482), { kind: 'pending' }, `a server ${ahead} s ahead: it is replaced in time`);

@@ -1,4 +1,5 @@
 // What is written to the API about pods: patches of what changed, the next request of a status, mirror pods.
+
 import fc from 'fast-check';
 import t from 'tap';
 import { strategicMergePatch } from '../../src/domain/api-cache/strategic-merge-patch.js';
@@ -6,6 +7,7 @@ import { type MirrorPlan, mirrorPlan, mirrorPod } from '../../src/domain/pod-sou
 import { podStatusPatch } from '../../src/domain/status/pod-status-patch.js';
 import type { StatusRecord } from '../../src/domain/status/status-manager.js';
 import { newStatusWrite, nextWriteStep, type StatusWrite } from '../../src/domain/status/status-write.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { isNewerVersion } from '../../src/domain/values/resource-version.js';
 import type { Node } from '../../src/ports/model/node.js';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -150,7 +152,7 @@ t.test('the next request about a status', async (t) => {
   const deleted = { deletionTimestamp: '2026-01-01T00:00:00Z' };
   const running = podWith({ phase: 'Running' });
   const next = (write: Partial<StatusWrite>, status: StatusRecord, watched: Pod | null, couldHaveRunningContainers = false): unknown => {
-    const step = nextWriteStep({ ...newStatusWrite(), ...write }, { record: status, watched, couldHaveRunningContainers, now });
+    const step = nextWriteStep({ ...newStatusWrite(), ...write }, { record: status, watched, couldHaveRunningContainers, wall: instantOf(now) });
     return step.do === 'patch' ? step.body.status : step.do;
   };
   t.equal(next({}, record({ phase: 'Running' }), running), 'nothing', 'the API shows it already');

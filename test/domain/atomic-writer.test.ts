@@ -1,6 +1,8 @@
 // The atomic writer's plans on a model file system: whatever step they stop at, readers see one whole payload, and the next plan clears up.
+
 import fc from 'fast-check';
 import t from 'tap';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { type AtomicWriteStep, generationName } from '../../src/domain/volumes/atomic-writer.js';
 import { fsGroupMode } from '../../src/domain/volumes/volume-ownership.js';
 import { checkedPayload, payloadPathProblem, type VolumePayload } from '../../src/domain/volumes/volume-payload.js';
@@ -125,7 +127,7 @@ t.test('a plan that stops anywhere leaves one whole payload, can be undone befor
         for (const [at, payload] of payloads.entries()) {
           const base = (at + 1) * 10;
           const before = text(seen(files));
-          const problem = holdsAt(files, before, payload, own, fsGroup, at, (n) => generationName((base + n) * second, '7'));
+          const problem = holdsAt(files, before, payload, own, fsGroup, at, (n) => generationName(instantOf((base + n) * second), '7'));
           if (problem !== null) throw new Error(problem);
           const clash = own.filter((name) => files.entries.get(`${volume}/${name}`)?.type !== 'dir');
           if (clash.length > 0) throw new Error(`${clash.join()} was replaced`);
@@ -145,11 +147,11 @@ t.test('what was left over by a crash is not in the way', async (t) => {
     { path: '..data_tmp', type: 'symlink', target: '..2020_01_01_00_00_01.2' },
   ]);
   const same: VolumePayload = new Map([['a', { bytes: Buffer.from('old'), mode: 0o644, fsUser: null }]]);
-  const unchanged = planFor(files, volume, same, generationName(second, '1'), null);
+  const unchanged = planFor(files, volume, same, generationName(instantOf(second), '1'), null);
   t.equal(unchanged.kind === 'steps' && unchanged.generation, null);
   if (unchanged.kind === 'steps') perform(files, unchanged.steps);
   t.strictSame(files.children(volume), ['..2020_01_01_00_00_00.1', '..data', 'a'], 'a payload that is there needs no generation, only order');
-  const changed = planFor(files, volume, new Map([['b', { bytes: Buffer.from('new'), mode: 0o644, fsUser: null }]]), generationName(2 * second, '1'), null);
+  const changed = planFor(files, volume, new Map([['b', { bytes: Buffer.from('new'), mode: 0o644, fsUser: null }]]), generationName(instantOf(2 * second), '1'), null);
   if (changed.kind === 'steps') perform(files, changed.steps);
   t.strictSame(files.children(volume), ['..1970_01_01_00_00_02.1', '..data', 'b']);
 });
@@ -159,7 +161,7 @@ t.test('a data link that leads out of the volume costs nobody anything', async (
     { path: 'other/file', type: 'file' },
     { path: 'vol/..data', type: 'symlink', target: '../other' },
   ]);
-  const plan = planFor(files, volume, new Map([['a', { bytes: Buffer.from('1'), mode: 0o644, fsUser: null }]]), generationName(second, '1'), null);
+  const plan = planFor(files, volume, new Map([['a', { bytes: Buffer.from('1'), mode: 0o644, fsUser: null }]]), generationName(instantOf(second), '1'), null);
   if (plan.kind === 'steps') perform(files, plan.steps);
   t.ok(files.entries.has('/other/file'));
   t.equal(text(seen(files)), '[["a",{"text":"1","mode":420,"uid":0}]]');
@@ -174,11 +176,11 @@ t.test('refusals touch nothing', async (t) => {
       ['a', file],
       ['a/b', file],
     ]),
-    generationName(0, '1'),
+    generationName(instantOf(0), '1'),
     null,
   );
   t.strictSame(clash, { kind: 'refused', message: '/vol/..1970_01_01_00_00_00.1/a: is a directory'.replace(/^/, 'open ') });
-  const directory = planFor(ModelFileSystem.of(volume, [{ path: '..data', type: 'dir' }]), volume, new Map([['a', file]]), generationName(0, '1'), null);
+  const directory = planFor(ModelFileSystem.of(volume, [{ path: '..data', type: 'dir' }]), volume, new Map([['a', file]]), generationName(instantOf(0), '1'), null);
   t.strictSame(directory, { kind: 'refused', message: 'readlink /vol/..data: invalid argument' });
 });
 

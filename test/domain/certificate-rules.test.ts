@@ -1,8 +1,10 @@
 // When certificates are renewed and for whom they are; what a start makes of its kubeconfigs.
+
 import t from 'tap';
 import { bootstrapDecision, type KubeconfigState } from '../../src/domain/certificates/bootstrap-decision.js';
 import { clientTemplate, covers, rotationDeadline, servingTemplate } from '../../src/domain/certificates/certificate-rules.js';
 import { csrVerdict } from '../../src/domain/certificates/signing-request.js';
+import { epochMicros, instantOf } from '../../src/domain/values/instant.js';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
 
 const template = clientTemplate('n1');
@@ -59,7 +61,7 @@ t.test('rules', async (t) => {
     t.same(wanted, expected === null ? null : { commonName: 'system:node:n1', organizations: ['system:nodes'], ...expected }, sentence);
   }
   t.same(
-    [0, 0.5, 0.999999].map((chance) => Math.round(rotationDeadline({ notBefore: 1000, notAfter: 2000 }, chance))),
+    [0, 0.5, 0.999999].map((chance) => Math.round(epochMicros(rotationDeadline({ notBefore: instantOf(1000), notAfter: instantOf(2000) }, chance)))),
     [1700, 1800, 1900],
   );
   t.ok(covers({ ...template, dnsNames: ['a'], ipAddresses: ['1.1.1.1'] }, template));
@@ -74,7 +76,7 @@ t.test('rules', async (t) => {
 
 t.test('what a start does with a kubeconfig and a bootstrap kubeconfig', async (t) => {
   const now = 1000;
-  const valid: KubeconfigState = { kind: 'loaded', pair: [{ notBefore: 0, notAfter: 2000 }] };
+  const valid: KubeconfigState = { kind: 'loaded', pair: [{ notBefore: instantOf(0), notAfter: instantOf(2000) }] };
   const loaded = (pair: (KubeconfigState & { kind: 'loaded' })['pair']): KubeconfigState => ({ kind: 'loaded', pair });
   const unusable: KubeconfigState = { kind: 'unusable', reason: 'stat /k: no such file or directory' };
   const fine = { problem: null };
@@ -85,29 +87,29 @@ t.test('what a start does with a kubeconfig and a bootstrap kubeconfig', async (
     ['absent, rotating', unusable, true, null, 'unable to load kubeconfig: stat /k: no such file or directory'],
     ['absent', unusable, false, null, 'invalid kubeconfig: stat /k: no such file or directory'],
     ['without a certificate', loaded(null), false, null, 'use-kubeconfig'],
-    ['expired, without bootstrap', loaded([{ notBefore: 0, notAfter: 1000 }]), true, null, 'use-kubeconfig'],
+    ['expired, without bootstrap', loaded([{ notBefore: instantOf(0), notAfter: instantOf(1000) }]), true, null, 'use-kubeconfig'],
     ['absent, bootstrap gone', unusable, true, bad, 'unable to load bootstrap kubeconfig: stat /b: no such file or directory'],
     ['absent, bootstrap', unusable, true, fine, 'bootstrap beside'],
     ['absent, bootstrap, not rotating', unusable, false, fine, 'bootstrap before'],
     ['without a certificate, bootstrap', loaded(null), true, fine, 'bootstrap beside'],
     ['no pair, bootstrap', loaded('broken'), true, fine, 'bootstrap beside'],
     ['nothing in its files, bootstrap', loaded([]), true, fine, 'bootstrap beside'],
-    ['expired, bootstrap', loaded([{ notBefore: 0, notAfter: 1000 }]), true, fine, 'bootstrap beside'],
+    ['expired, bootstrap', loaded([{ notBefore: instantOf(0), notAfter: instantOf(1000) }]), true, fine, 'bootstrap beside'],
     [
       'an expired one in the chain, bootstrap',
       loaded([
-        { notBefore: 0, notAfter: 2000 },
-        { notBefore: 0, notAfter: 500 },
+        { notBefore: instantOf(0), notAfter: instantOf(2000) },
+        { notBefore: instantOf(0), notAfter: instantOf(500) },
       ]),
       true,
       fine,
       'bootstrap beside',
     ],
-    ['not yet valid, bootstrap', loaded([{ notBefore: 1001, notAfter: 2000 }]), true, fine, 'bootstrap beside'],
-    ['valid for a moment more, bootstrap', loaded([{ notBefore: 0, notAfter: 1001 }]), true, fine, 'use-kubeconfig'],
+    ['not yet valid, bootstrap', loaded([{ notBefore: instantOf(1001), notAfter: instantOf(2000) }]), true, fine, 'bootstrap beside'],
+    ['valid for a moment more, bootstrap', loaded([{ notBefore: instantOf(0), notAfter: instantOf(1001) }]), true, fine, 'use-kubeconfig'],
   ];
   for (const [sentence, state, rotates, bootstrap, expected] of rows) {
-    const decision = bootstrapDecision(state, rotates, bootstrap, now);
+    const decision = bootstrapDecision(state, rotates, bootstrap, instantOf(now));
     const text = decision.kind === 'refuse' ? decision.error : decision.kind === 'bootstrap' ? `bootstrap ${decision.blocking ? 'before' : 'beside'}` : decision.kind;
     t.equal(text, expected, sentence);
   }

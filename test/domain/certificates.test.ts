@@ -129,7 +129,7 @@ class Outside {
       case 'apiReader.list':
         return { items: this.isGone ? [] : [this.csr()], resourceVersion: '7', continueToken: null };
       default:
-        this.inUse = { ...(this.template as CertificateTemplate), notBefore: this.now, notAfter: this.now + this.lifetime };
+        this.inUse = { ...(this.template as CertificateTemplate), notBefore: instantOf(this.now), notAfter: instantOf(this.now + this.lifetime) };
         return this.inUse;
     }
   }
@@ -140,7 +140,7 @@ class Outside {
 }
 
 const template = clientTemplate('n1');
-const facts = (from: number, to: number): CertificateFacts => ({ ...template, notBefore: begin + from, notAfter: begin + to });
+const facts = (from: number, to: number): CertificateFacts => ({ ...template, notBefore: instantOf(begin + from), notAfter: instantOf(begin + to) });
 
 t.test('the first certificate', async (t) => {
   const outside = new Outside('client', template).feed({ type: 'begin' });

@@ -1,4 +1,5 @@
 // Garbage collection of containers, sandboxes and logs beyond the vectors.
+
 import fc from 'fast-check';
 import t from 'tap';
 import {
@@ -11,15 +12,25 @@ import {
 } from '../../src/domain/gc/container-gc.js';
 import { allDeadContainers, deadContainersAfterDeath } from '../../src/domain/gc/dead-containers.js';
 import { emptyPodStatus } from '../../src/domain/pod-cache/pod-cache.js';
+import { epochMicros, instantOf } from '../../src/domain/values/instant.js';
 import type { ListedContainer, ListedPod } from '../../src/ports/model/runtime-listing.js';
 import type { ContainerRuntimeState, PodRuntimeStatus, RuntimeContainerStatus } from '../../src/ports/model/runtime-status.js';
 
+const now = 20;
 const context = (state: PodGcState, allSourcesReady = true, removeForTerminatedPods = false): ContainerGcContext => ({
   podState: () => state,
   allSourcesReady,
   removeForTerminatedPods,
+  ageOf: (_uid, { createdAt }) => now - epochMicros(createdAt),
 });
-const container = (id: string, name: string, state: ContainerRuntimeState, createdAt: number): ListedContainer => ({ id, name, state, sandboxId: 's', createdAt });
+const container = (id: string, name: string, state: ContainerRuntimeState, createdAt: number): ListedContainer => ({
+  id,
+  name,
+  state,
+  sandboxId: 's',
+  attempt: createdAt,
+  createdAt: instantOf(createdAt),
+});
 
 t.test('links to logs that are not there', async (t) => {
   const id = '0123456789abcdef';
@@ -42,7 +53,7 @@ t.test('log directories wait until all sources are ready', async (t) => {
 
 t.test('after a death', async (t) => {
   const status = (id: string, name: string, state: ContainerRuntimeState, createdAt: number): RuntimeContainerStatus => ({
-    ...{ id, name, state, createdAt, sandboxId: 's', startedAt: null, finishedAt: null, exitCode: 0, reason: '', message: '', restartCount: 0, hash: '' },
+    ...{ id, name, state, createdAt: instantOf(createdAt), sandboxId: 's', startedAt: null, finishedAt: null, exitCode: 0, reason: '', message: '', restartCount: 0, hash: '' },
     ...{ image: '', imageRef: '', imageId: '', resources: null, user: null },
   });
   const pod: PodRuntimeStatus = {
@@ -68,8 +79,14 @@ t.test('properties', async (t) => {
     pods.map(
       (pod, p): ListedPod => ({
         ...{ uid: `u${p}`, name: '', namespace: '' },
-        sandboxes: pod.sandboxes.map((sandbox, i) => ({ ...sandbox, id: `s${p}-${i}`, attempt: 0 })),
-        containers: pod.containers.map((item, i) => ({ ...item, id: `k${p}-${i}`, sandboxId: `s${p}-${i % 3}` })),
+        sandboxes: pod.sandboxes.map(({ createdAt, ...sandbox }, i) => ({ ...sandbox, createdAt: instantOf(createdAt), id: `s${p}-${i}`, attempt: 0 })),
+        containers: pod.containers.map(({ createdAt, ...item }, i) => ({
+          ...item,
+          createdAt: instantOf(createdAt),
+          attempt: createdAt,
+          id: `k${p}-${i}`,
+          sandboxId: `s${p}-${i % 3}`,
+        })),
       }),
     ),
   );
@@ -77,14 +94,13 @@ t.test('properties', async (t) => {
   const contexts = fc
     .record({ state: fc.constantFrom<PodGcState>('running', 'terminated', 'removed'), ready: fc.boolean(), remove: fc.boolean() })
     .map(({ state, ready, remove }) => context(state, ready, remove));
-  const now = 20;
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(anyPods, policies, contexts, (pods, policy, gc) => {
         const all = new Map(pods.flatMap((pod) => pod.containers).map((item) => [item.id, item]));
-        const collected = containersToCollect(pods, policy, gc, now);
+        const collected = containersToCollect(pods, policy, gc);
         const goes = new Set(collected.map(({ id }) => id));
-        const old = [...all.values()].filter((item) => item.state !== 'running' && item.createdAt <= now - policy.minAge);
+        const old = [...all.values()].filter((item) => item.state !== 'running' && epochMicros(item.createdAt) <= now - policy.minAge);
         const kept = old.filter(({ id }) => !goes.has(id));
         return (
           goes.size === collected.length &&

@@ -1,9 +1,11 @@
 // Statuses one after the other, as a container is made, started, ended, lost and made again, looked at or not in between: whatever becomes of its
 // instances, a pod whose containers have run is never said to be about to begin.
+
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { withKnownEnds } from '../../src/domain/status/known-ends.js';
 import { apiPodStatus } from '../../src/domain/status/pod-status.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { ContainerState, PodStatus } from '../../src/ports/model/pod-status.js';
 import type { RuntimeContainerStatus } from '../../src/ports/model/runtime-status.js';
@@ -34,10 +36,10 @@ class History {
         if (newest?.state !== 'running') this.create(name);
         break;
       case 'start':
-        if (newest?.state === 'created') this.change(newest, { state: 'running', startedAt: 2 });
+        if (newest?.state === 'created') this.change(newest, { state: 'running', startedAt: instantOf(2) });
         break;
       case 'end':
-        if (newest?.state === 'running') this.change(newest, { state: 'exited', finishedAt: 3, exitCode: 1 });
+        if (newest?.state === 'running') this.change(newest, { state: 'exited', finishedAt: instantOf(3), exitCode: 1 });
         break;
       case 'lose':
         if (newest?.state === 'running') this.change(newest, { state: 'unknown' });
@@ -59,7 +61,7 @@ class History {
   private create(name: string): void {
     const id = String(this.made++);
     const created: RuntimeContainerStatus = {
-      ...{ id, sandboxId: 's', name, state: 'created', createdAt: this.made, startedAt: null, finishedAt: null, exitCode: 0, reason: '', message: '', hash: '' },
+      ...{ id, sandboxId: 's', name, state: 'created', createdAt: instantOf(this.made), startedAt: null, finishedAt: null, exitCode: 0, reason: '', message: '', hash: '' },
       ...{ restartCount: 0, image: 'i', imageRef: 'i', imageId: '', resources: null, user: null },
     };
     this.instances = [created, ...this.instances];
@@ -77,7 +79,7 @@ class History {
       runtime: withKnownEnds(
         {
           ...{ uid: 'u', name: 'p', namespace: 'n', ips: [], observedAt: 0, containers: this.instances },
-          sandboxes: [{ id: 's', attempt: 0, state: 'ready', networkMode: 'pod', hasNetwork: true, ip: '', createdAt: 0 }],
+          sandboxes: [{ id: 's', attempt: 0, state: 'ready', networkMode: 'pod', hasNetwork: true, ip: '', createdAt: instantOf(0) }],
         },
         this.status ?? {},
       ),
@@ -86,11 +88,11 @@ class History {
       containerStopSignals: false,
       podIsTerminal: false,
       startFailures: new Map([...this.failing].map((name) => [name, { reason: 'CreateContainerError', message: '' }])),
-      probes: { readiness: new Map(), startup: new Map(), hasWorker: () => false, kubeletStartedAt: 0 },
+      probes: { readiness: new Map(), startup: new Map(), hasWorker: () => false, kubeletStartedAt: instantOf(0) },
       node: { addresses: [], configuredIps: [] },
       resizeConditions: [],
       podCgroup: { cpuShares: null, cpuQuotaMicros: null, cpuPeriodMicros: null, memoryLimitBytes: null },
-      now: 10,
+      isPastDeadline: false,
     });
   }
 }

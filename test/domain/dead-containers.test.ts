@@ -1,4 +1,5 @@
 // What goes at once when a container of a pod dies: which containers, their logs, and how many removals may wait.
+
 import t from 'tap';
 import { AgentContext } from '../../src/domain/agent/agent-context.js';
 import { newAgentState } from '../../src/domain/agent/agent-state.js';
@@ -9,6 +10,7 @@ import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
 import { deadContainerQueueCapacity } from '../../src/domain/gc/dead-containers.js';
 import type { Address, Reply, Turn } from '../../src/domain/kernel/machine.js';
 import { setPodCache } from '../../src/domain/pod-cache/pod-cache.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { ContainerRuntimeState, PodRuntimeStatus, RuntimeContainerStatus } from '../../src/ports/model/runtime-status.js';
 import type { AgentOperations } from '../../src/ports/outbound/outbound-ports.js';
 
@@ -16,7 +18,18 @@ import type { AgentOperations } from '../../src/ports/outbound/outbound-ports.js
 function container(text: string): RuntimeContainerStatus {
   const [id = '', name = '', state = '', createdAt = ''] = text.split(' ');
   return {
-    ...{ id, sandboxId: 's', name, state: state as ContainerRuntimeState, createdAt: Number(createdAt), startedAt: null, finishedAt: null, exitCode: 0, reason: '', message: '' },
+    ...{
+      id,
+      sandboxId: 's',
+      name,
+      state: state as ContainerRuntimeState,
+      createdAt: instantOf(Number(createdAt)),
+      startedAt: null,
+      finishedAt: null,
+      exitCode: 0,
+      reason: '',
+      message: '',
+    },
     ...{ restartCount: Number(createdAt), hash: '', image: '', imageRef: '', imageId: '', resources: null, user: null },
   };
 }

@@ -1,4 +1,5 @@
 // Events on their way to the API: combined, counted, silenced, tried again, dropped.
+
 import t from 'tap';
 import { type Correlated, cacheEntriesMax, correlate, distinctMessagesMax, newEventCorrelator, spamBurst } from '../../src/domain/events/event-correlator.js';
 import { eventOf } from '../../src/domain/events/event-object.js';
@@ -13,6 +14,7 @@ import {
   recordEvent,
 } from '../../src/domain/events/event-recorder.js';
 import type { Machine, Reply } from '../../src/domain/kernel/machine.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { microsPerSecond } from '../../src/domain/values/time.js';
 import type { Event } from '../../src/ports/model/event.js';
 import type { EventRecord } from '../../src/ports/outbound/event-sink.js';
@@ -43,14 +45,16 @@ t.test('an event as an object', async (t) => {
     ],
     ['is counted once', {}, ({ count, firstTimestamp, lastTimestamp }) => [count, firstTimestamp, lastTimestamp], [1, '2027-01-15T08:00:00Z', '2027-01-15T08:00:00Z']],
   ];
-  for (const [sentence, given, seen, expected] of rows) t.strictSame(seen(eventOf(record(given), 'n1', start, 7, random)), expected, sentence);
-  t.not(eventOf(record(), 'n1', start, 1, random).metadata.name, eventOf(record(), 'n1', start, 2, random).metadata.name, 'two of one moment have two names');
+  for (const [sentence, given, seen, expected] of rows) t.strictSame(seen(eventOf(record(given), 'n1', instantOf(start), 7, random)), expected, sentence);
+  t.not(eventOf(record(), 'n1', instantOf(start), 1, random).metadata.name, eventOf(record(), 'n1', instantOf(start), 2, random).metadata.name, 'two of one moment have two names');
 });
 
 /** Correlates events one after the other, a second apart. */
 function correlated(records: readonly EventRecord[], apart = second): Correlated[] {
   const correlator = newEventCorrelator();
-  return records.map((given, i) => correlate(correlator, eventOf(given, 'n1', start + i * apart, i, random), () => `combined-${i}`, start + i * apart));
+  return records.map((given, i) =>
+    correlate(correlator, eventOf(given, 'n1', instantOf(start + i * apart), i, random), () => `combined-${i}`, { now: i * apart, wall: instantOf(start + i * apart) }),
+  );
 }
 
 const kinds = (list: readonly Correlated[]): string => list.map(({ kind }) => kind[0]).join('');
@@ -80,7 +84,7 @@ t.test('few writes are made of many events', async (t) => {
 t.test('caches are bounded', async (t) => {
   const correlator = newEventCorrelator();
   for (let i = 0; i < cacheEntriesMax + 50; i++) {
-    correlate(correlator, eventOf(record({ involvedObject: { ...pod, uid: `u${i}` } }), 'n1', start, i, random), () => '', start);
+    correlate(correlator, eventOf(record({ involvedObject: { ...pod, uid: `u${i}` } }), 'n1', instantOf(start), i, random), () => '', { now: 0, wall: instantOf(start) });
   }
   t.strictSame([correlator.similar.size, correlator.observed.size, correlator.buckets.size], [cacheEntriesMax, cacheEntriesMax, cacheEntriesMax]);
 });

@@ -1,4 +1,5 @@
 // The eviction loop over its whole grid of phases and events, and the runs that people see.
+
 import t from 'tap';
 import {
   type EvictionAction,
@@ -13,6 +14,7 @@ import {
   stepEvictionLoop,
 } from '../../src/domain/eviction/eviction-loop.js';
 import { parseEvictionThresholds } from '../../src/domain/eviction/thresholds.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { formatRfc3339, microsPerSecond } from '../../src/domain/values/time.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { StatsSummary } from '../../src/ports/model/stats-summary.js';
@@ -32,14 +34,14 @@ function pod(name: string, over: Partial<Pod['spec']> = {}): Pod {
 }
 
 function summary(memory: number, disk: number, time: number, used: Readonly<Record<string, number>> = {}): StatsSummary {
-  const at = formatRfc3339(time);
+  const at = formatRfc3339(instantOf(time));
   return {
     node: { nodeName: 'n', memory: { availableBytes: memory, workingSetBytes: 1000, time: at }, fs: { availableBytes: disk, capacityBytes: 10_000, time: at } },
     pods: Object.entries(used).map(([uid, usedBytes]) => ({ podRef: { name: uid, namespace: '', uid }, 'ephemeral-storage': { usedBytes } })),
   };
 }
 
-const measured = (of: StatsSummary, pods: readonly Pod[] = []): EvictionLoopEvent => ({ type: 'measured', summary: of, pods, layout });
+const measured = (of: StatsSummary, pods: readonly Pod[] = []): EvictionLoopEvent => ({ type: 'measured', wallOffset: 0, summary: of, pods, layout });
 
 interface Told {
   readonly loop: EvictionLoop;
@@ -114,9 +116,15 @@ t.test('KB042: with a minimum to reclaim, what is freed up to the threshold is n
   const soft: EvictionSettings = { ...settings, thresholds: parsed.value };
   const pods = [pod('a', { priority: 5 }), pod('b')];
   const images = (percent: number, time: number): EvictionLoopEvent => {
-    const fs = { availableBytes: percent * 100, capacityBytes: 10_000, time: formatRfc3339(time) };
+    const fs = { availableBytes: percent * 100, capacityBytes: 10_000, time: formatRfc3339(instantOf(time)) };
     const { node } = summary(5000, 5000, time);
-    return { type: 'measured', summary: { node: { ...node, runtime: { imageFs: fs } }, pods: [] }, pods, layout: { dedicatedImageFs: true, splitContainerFs: false } };
+    return {
+      type: 'measured',
+      wallOffset: 0,
+      summary: { node: { ...node, runtime: { imageFs: fs } }, pods: [] },
+      pods,
+      layout: { dedicatedImageFs: true, splitContainerFs: false },
+    };
   };
   let now = start;
   let loop = startEvictionLoop(start);
@@ -194,7 +202,7 @@ t.test('every phase has an answer to every event, and only the right ones move i
 
 t.test('without the layout a look is none; with nobody to evict the loop rests; without anything to look for there is no loop', async (t) => {
   const measuring = tell(startEvictionLoop(start), { type: 'woken' }, start).loop;
-  const blind = tell(measuring, { type: 'measured', summary: summary(99, 99, start), pods: [pod('a')], layout: null }, start);
+  const blind = tell(measuring, { type: 'measured', wallOffset: 0, summary: summary(99, 99, start), pods: [pod('a')], layout: null }, start);
   t.strictSame([blind.said, blind.loop.pressure.conditions, blind.loop.phase.kind], [[], [], 'resting']);
   const nobody = tell(measuring, measured(summary(99, 5000, start), [pod('critical', { priority: 2_000_000_000 })]), start);
   t.strictSame([nobody.said, nobody.loop.phase.kind], [['EvictionThresholdMet Attempting to reclaim memory'], 'resting']);

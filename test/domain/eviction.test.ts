@@ -1,4 +1,5 @@
 // Eviction beyond the vectors: the life of a threshold over its whole grid, the order of pods as an order, and who is never picked.
+
 import fc from 'fast-check';
 import t from 'tap';
 import { beginRound, chooseVictim, type EvictionPolicy, isRelieved } from '../../src/domain/eviction/eviction-round.js';

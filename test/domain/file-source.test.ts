@@ -1,6 +1,8 @@
 // The file source on a manifest directory in memory: watch, listings, bursts, and the traps of both.
+
 import t from 'tap';
 import { mergeSet, newPodConfig } from '../../src/domain/pod-sources/pod-config.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { FileSourceRun } from './file-source-harness.js';
 import { document, MemoryManifests, podValue, portError } from './manifest-samples.js';
 
@@ -11,7 +13,7 @@ t.test('KB001: a manifest that is taken away and put back unchanged is the same 
   const run = await new FileSourceRun({ path: '/m' }, manifests).start();
   const config = newPodConfig(['file']);
   const ops = (): string[] =>
-    run.sets.splice(0).flatMap((set) => mergeSet(config, 'file', set, run.now).deliveries.map(({ op, pods }) => `${op} ${pods.map((pod) => pod.metadata.uid)}`));
+    run.sets.splice(0).flatMap((set) => mergeSet(config, 'file', set, instantOf(run.now)).deliveries.map(({ op, pods }) => `${op} ${pods.map((pod) => pod.metadata.uid)}`));
   const [first] = ops();
   t.match(first, /^ADD [0-9a-f]{32}$/);
   const uid = first?.slice(4);

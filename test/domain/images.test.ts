@@ -1,4 +1,5 @@
 // Images: who may use one that is there, which credentials are tried, and what a broken pull secret is answered.
+
 import fc from 'fast-check';
 import t from 'tap';
 import { newImagePullBackoff } from '../../src/domain/backoff/image-pull-backoff.js';
@@ -22,6 +23,7 @@ import { keyMatchesRepository, registryKey } from '../../src/domain/images/regis
 import { readBase64 } from '../../src/domain/values/base64.js';
 import { globMatches } from '../../src/domain/values/glob.js';
 import { goJsonProblem } from '../../src/domain/values/go-json.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 
 const now = 1_700_000_000_000_000;
 const always: VerificationPolicy = { kind: 'AlwaysVerify' };
@@ -39,7 +41,7 @@ function present(record: ImagePulledRecord | null, image = 'r.io/app:1', hasInte
   return { image, imageRef: 'sha256:i', record, hasIntent };
 }
 function pulledWith(...used: readonly (TrackedCredentials | null)[]): ImagePulledRecord | null {
-  return used.reduce<ImagePulledRecord | null>((record, one) => recordOfPull(record, 'r.io/app:1', 'sha256:i', one, now), null);
+  return used.reduce<ImagePulledRecord | null>((record, one) => recordOfPull(record, 'r.io/app:1', 'sha256:i', one, instantOf(now)), null);
 }
 
 t.test('a pod has to prove its right to an image that is there', async (t) => {
@@ -59,7 +61,7 @@ t.test('a pod has to prove its right to an image that is there', async (t) => {
     ['a secret after an anonymous pull closes nothing', present(pulledWith(null, secret('a'))), [], always, false],
     ['the record of another image name', present(pulledWith(secret('a')), 'r.io/other:1'), [secret('a')], always, true],
     ['another tag of the name', present(pulledWith(secret('a')), 'r.io/app:2'), [secret('a')], always, false],
-    ['an interrupted pull', present(recordOfInterruptedPull(null, 'sha256:i', now)), [secret('a')], always, true],
+    ['an interrupted pull', present(recordOfInterruptedPull(null, 'sha256:i', instantOf(now))), [secret('a')], always, true],
     ['never', present(pulledWith(secret('a'))), [], { kind: 'NeverVerify' }, false],
     ['preloaded', present(null), [], { kind: 'NeverVerifyPreloadedImages' }, false],
     ['not preloaded: a pull was begun', present(null, 'r.io/app', true), [], { kind: 'NeverVerifyPreloadedImages' }, true],
@@ -69,31 +71,31 @@ t.test('a pod has to prove its right to an image that is there', async (t) => {
     ['a prefix ends at a slash', present(null, 'r.io/xy'), [], { kind: 'NeverVerifyAllowlistedImages', allowlist: ['r.io/x/*'] }, true],
     ['listed by full name', present(null, 'busybox'), [], { kind: 'NeverVerifyAllowlistedImages', allowlist: ['docker.io/library/busybox'] }, false],
   ];
-  for (const [sentence, image, given, policy, mustPull] of rows) t.equal(mustPullToVerify(image, given, policy, now).mustPull, mustPull, sentence);
+  for (const [sentence, image, given, policy, mustPull] of rows) t.equal(mustPullToVerify(image, given, policy, instantOf(now)).mustPull, mustPull, sentence);
 });
 
 t.test('records follow the secrets of pods', async (t) => {
   const record = pulledWith(secret('a'))!;
-  const renewed = mustPullToVerify(present(record), [secret('a', 'new')], always, now);
+  const renewed = mustPullToVerify(present(record), [secret('a', 'new')], always, instantOf(now));
   t.equal(renewed.mustPull, false);
   const updated = renewed.mustPull ? null : renewed.update;
   t.strictSame(updated?.credentialMapping?.['r.io/app']?.kubernetesSecrets, [{ uid: 'uid-a', namespace: 'ns', name: 'a', credentialHash: credentialHash(secret('a', 'new')) }]);
-  const moved = mustPullToVerify(present(record), [secret('b')], always, now);
+  const moved = mustPullToVerify(present(record), [secret('b')], always, instantOf(now));
   t.equal(moved.mustPull === false && moved.update?.credentialMapping?.['r.io/app']?.kubernetesSecrets?.length, 2);
-  t.strictSame(mustPullToVerify(present(record), [secret('a')], always, now), { mustPull: false, why: 'credentialRecordFound', update: null });
+  t.strictSame(mustPullToVerify(present(record), [secret('a')], always, instantOf(now)), { mustPull: false, why: 'credentialRecordFound', update: null });
   const many = Array.from({ length: 100 }, (_, i) => secret(`s${i}`, `p${i}`));
   const full = pulledWith(...many);
-  t.equal(mustPullToVerify(present(full), [secret('s5', 'new')], always, now).mustPull, true, 'a full record is not updated');
-  t.strictSame(mustPullToVerify(present(full), [secret('x', 'p5')], always, now), { mustPull: false, why: 'credentialRecordFound', update: null });
-  t.equal(recordOfPull(null, 'not an image', 'i', null, now), null);
+  t.equal(mustPullToVerify(present(full), [secret('s5', 'new')], always, instantOf(now)).mustPull, true, 'a full record is not updated');
+  t.strictSame(mustPullToVerify(present(full), [secret('x', 'p5')], always, instantOf(now)), { mustPull: false, why: 'credentialRecordFound', update: null });
+  t.equal(recordOfPull(null, 'not an image', 'i', null, instantOf(now)), null);
 });
 
 t.test('files and garbage', async (t) => {
   t.equal(pullRecordFileName(''), 'sha256-e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
   const record = pulledWith(null)!;
-  t.equal(isPullRecordGarbage(record, new Set(), now), false, 'of the second in which the collection began');
-  t.equal(isPullRecordGarbage(record, new Set(), now + 1_000_000), true);
-  t.equal(isPullRecordGarbage(record, new Set(['sha256:i']), now + 1_000_000), false);
+  t.equal(isPullRecordGarbage(record, new Set(), instantOf(now)), false, 'of the second in which the collection began');
+  t.equal(isPullRecordGarbage(record, new Set(), instantOf(now + 1_000_000)), true);
+  t.equal(isPullRecordGarbage(record, new Set(['sha256:i']), instantOf(now + 1_000_000)), false);
   const intents = newPullIntents();
   pullIntended(intents, 'x');
   pullIntended(intents, 'x');

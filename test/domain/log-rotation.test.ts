@@ -1,6 +1,8 @@
 // What becomes of a log's rotated files, as a table.
+
 import t from 'tap';
 import { planRotatedFiles, rotatedLogName } from '../../src/domain/logs/log-rotation.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 
 const rows: readonly (readonly [string, readonly string[], number, readonly string[], readonly string[]])[] = [
   ['nothing was rotated yet', [], 5, [], []],
@@ -21,7 +23,7 @@ for (const [what, names, maxFiles, discard, compress] of rows) {
 
 t.test('a rotated log is named by local time', async (t) => {
   const at = Date.UTC(2026, 0, 2, 3, 4, 5) * 1_000 + 999_999;
-  t.equal(rotatedLogName('0.log', at, 0), '0.log.20260102-030405');
-  t.equal(rotatedLogName('12.log', at, 5.5 * 3_600), '12.log.20260102-083405');
-  t.equal(rotatedLogName('0.log', at, -4 * 3_600), '0.log.20260101-230405');
+  t.equal(rotatedLogName('0.log', instantOf(at), 0), '0.log.20260102-030405');
+  t.equal(rotatedLogName('12.log', instantOf(at), 5.5 * 3_600), '12.log.20260102-083405');
+  t.equal(rotatedLogName('0.log', instantOf(at), -4 * 3_600), '0.log.20260101-230405');
 });

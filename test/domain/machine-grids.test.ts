@@ -1,5 +1,6 @@
 // The grids of the machines that the agent's own grid doesn't reach: each state x each event. What is told apart is what their tables tell
 // apart; what has to hold is what their headers promise.
+
 import t from 'tap';
 import { type ImagePullBackoff, newImagePullBackoff } from '../../src/domain/backoff/image-pull-backoff.js';
 import { afterImageFsMeasurement, afterImageRemoval, beginImageGc, beginUnusedImageRemoval, type ImageGcRun, nextImageGcStep } from '../../src/domain/gc/image-gc.js';
@@ -21,6 +22,7 @@ import {
   turnCame,
 } from '../../src/domain/pod-sync/container-kill.js';
 import { nanosPerSecond } from '../../src/domain/values/go-duration.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { microsPerSecond as second } from '../../src/domain/values/time.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { PortFailure } from '../../src/ports/port-error.js';
@@ -50,7 +52,7 @@ interface LeaseAt {
 
 function leaseEvent(answer: LeaseAnswer): (at: LeaseAt) => LeaseAt {
   return ({ renewal, writes }) => {
-    const step = leaseAnswered(renewal, answer, start);
+    const step = leaseAnswered(renewal, answer, instantOf(start));
     return { renewal, step, writes: writes + (step.call?.op === 'update-lease' ? 1 : 0) };
   };
 }
@@ -65,7 +67,7 @@ grid<LeaseAt>(
     starts: { new: () => ({ renewal: newLeaseRenewal('n', 40), step: null, writes: 0 }) },
     events: {
       due: ({ renewal }) => {
-        const step = startLeaseRenewal(renewal, start);
+        const step = startLeaseRenewal(renewal, instantOf(start));
         return { renewal, step, writes: step.call?.op === 'update-lease' ? 1 : 0 };
       },
       lease: leaseEvent({ kind: 'lease', lease: owned }),

@@ -1,5 +1,6 @@
 // The grids of the resource managers and of the status manager: every state that a small node comes by x everything that can come. What the
 // headers promise has to hold in each cell: nobody shares what is exclusive, what is booked is what is recorded, and statuses only move on.
+
 import t from 'tap';
 import type { ContainerAllocateResponse } from '../../src/domain/checkpoints/allocate-response.js';
 import { allocatableExclusiveCpus, allocateContainerCpus, type CpuManager, collectStaleCpus, cpuStateFile, startCpuManager } from '../../src/domain/cpu-manager/cpu-manager.js';
@@ -18,6 +19,7 @@ import { collectStaleMemory, type MemoryManager, memoryStateFile, releaseFinishe
 import { applyStatusChange, markSent, type StatusChange, type StatusRecord } from '../../src/domain/status/status-manager.js';
 import { activePodsBy } from '../../src/domain/topology-manager/active-pods.js';
 import { noHint, type TopologyHint } from '../../src/domain/topology-manager/topology-hint.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { mustParseQuantity } from '../../src/domain/values/quantity.js';
 import { microsPerSecond as second } from '../../src/domain/values/time.js';
 import type { Container } from '../../src/ports/model/container.js';
@@ -180,7 +182,7 @@ grid<Node<DeviceManager>>(
     },
     problems: deviceProblems,
     // There are some 13 000.
-    enough: process.env['KUBELET_TS_TIER'] === 'nightly' ? 20_000 : 1_000,
+    enough: process.env.KUBELET_TS_TIER === 'nightly' ? 20_000 : 1_000,
   },
   200,
 );
@@ -306,7 +308,7 @@ function statusOf(phase: NonNullable<PodStatus['phase']>, state: object, ready =
 }
 const changing =
   (change: StatusChange) =>
-  ({ record, pod }: StatusAt): StatusAt => ({ pod, record: applyStatusChange(record, change, { pod, mirrorStatus: null, now: 1_700_000_000 * second }) });
+  ({ record, pod }: StatusAt): StatusAt => ({ pod, record: applyStatusChange(record, change, { pod, mirrorStatus: null, now: 0, wall: instantOf(1_700_000_000 * second) }) });
 const podOf = (restartPolicy: 'Always' | 'OnFailure' | 'Never', source: string, deleted = false): StatusAt => ({
   record: null,
   pod: {

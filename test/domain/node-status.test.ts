@@ -1,7 +1,7 @@
 // The Node object and its lease: what holds for any history.
+
 import fc from 'fast-check';
 import t from 'tap';
-
 import { pressuresOf } from '../../src/domain/agent/node-view.js';
 import { noPressure, observePressure } from '../../src/domain/eviction/pressure.js';
 import type { EvictionSignal } from '../../src/domain/eviction/signals.js';
@@ -17,6 +17,7 @@ import { type NodeFacts, newNodeStatusMemory, updatedNode } from '../../src/doma
 import { problemText } from '../../src/domain/node-status/problem-list.js';
 import { registrationWait } from '../../src/domain/node-status/registration.js';
 import { effectiveReportFrequency, newStatusReport, nextStatusUpdateAt, reportFailed, startReport, statusComputed } from '../../src/domain/node-status/status-report.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { quantityOf } from '../../src/domain/values/quantity.js';
 import { formatRfc3339 } from '../../src/domain/values/time.js';
 import type { Lease } from '../../src/ports/model/lease.js';
@@ -60,7 +61,7 @@ t.test('the setters together, twice', async (t) => {
     spec: { unschedulable: true },
     status: { conditions: [foreign], nodeInfo: { bootID: 'b1' }, volumesAttached: [{ name: 'v', devicePath: 'd' }] },
   };
-  const first = updatedNode(before, facts, memory, start);
+  const first = updatedNode(before, facts, memory, instantOf(start));
   t.strictSame(first.errors, []);
   t.strictSame(
     first.events.map(({ reason }) => reason),
@@ -75,17 +76,17 @@ t.test('the setters together, twice', async (t) => {
   t.strictSame(status.allocatable, { cpu: '3900m', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi' });
   t.strictSame(status.volumesInUse, ['v1', 'v2']);
   t.strictSame(status.volumesAttached, before.status?.volumesAttached, 'the controller owns it');
-  t.strictSame(status.nodeInfo?.['osImage'], 'Debian 12');
-  t.strictSame(status.nodeInfo?.['containerRuntimeVersion'], 'containerd://2.1.0');
+  t.strictSame(status.nodeInfo?.osImage, 'Debian 12');
+  t.strictSame(status.nodeInfo?.containerRuntimeVersion, 'containerd://2.1.0');
   t.strictSame(metadata.labels, { team: 'a', 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'amd64' });
-  const second_ = updatedNode(first.node, facts, memory, start + 10 * second);
+  const second_ = updatedNode(first.node, facts, memory, instantOf(start + 10 * second));
   t.strictSame(second_.events, [], 'nothing is told twice');
   t.notOk(nodeStatusChanged(status, second_.node.status ?? {}), 'heartbeats alone are no change');
   const failing = updatedNode(
     first.node,
     { ...facts, images: { ok: false, error: 'down' }, addresses: { ...facts.addresses, interfaceIps: [] }, volumesInUse: null },
     memory,
-    start,
+    instantOf(start),
   );
   t.strictSame(failing.errors, [`failed to validate nodeIP: node IP: "10.0.0.1" not found in the host's network interfaces`, 'error getting image list: down']);
   t.strictSame(failing.node.status?.addresses, status.addresses, 'addresses stay as they were');
@@ -102,9 +103,9 @@ t.test('transition times move with the status, and only then', async (t) => {
         return steps.every(({ gap, problems, ...pressures }) => {
           now += gap * second;
           const before = new Map(conditions.map((condition) => [condition.type, condition]));
-          const pressed = withPressures('n', conditions, pressures, now);
+          const pressed = withPressures('n', conditions, pressures, instantOf(now));
           const readiness = { ...facts.readiness, runtime: problems, capacity: { cpu: '1', memory: '1', pods: '1' }, localStorageCapacityIsolation: false };
-          const ready = withReady('n', pressed.conditions, readiness, now);
+          const ready = withReady('n', pressed.conditions, readiness, instantOf(now));
           conditions = ready.conditions;
           const flips = conditions.filter(({ type, status }) => before.get(type)?.status !== status).length;
           const told = pressed.events.length + ready.events.length + (before.has('Ready') ? 0 : 1);
@@ -113,7 +114,7 @@ t.test('transition times move with the status, and only then', async (t) => {
             conditions.every(({ type, status, lastHeartbeatTime, lastTransitionTime }) => {
               const old = before.get(type);
               const moved = lastTransitionTime !== old?.lastTransitionTime;
-              return lastHeartbeatTime === formatRfc3339(now) && moved === (old?.status !== status);
+              return lastHeartbeatTime === formatRfc3339(instantOf(now)) && moved === (old?.status !== status);
             })
           );
         });
@@ -162,7 +163,7 @@ t.test('a patch applied to the original gives the updated node', async (t) => {
 
 function canonical(node: Node): unknown {
   const { metadata, status } = storedNode(node);
-  const conditions = ((status['conditions'] ?? []) as NodeCondition[]).map((condition) => Object.entries(condition).filter(([, value]) => value !== ''));
+  const conditions = ((status.conditions ?? []) as NodeCondition[]).map((condition) => Object.entries(condition).filter(([, value]) => value !== ''));
   return JSON.parse(JSON.stringify({ metadata, status: { ...status, conditions: conditions.map((entries) => Object.fromEntries(entries)) } }));
 }
 
@@ -177,7 +178,7 @@ t.test('a cycle of the lease ends, with few writes, whatever is answered', async
         for (let cycle = 0; cycle < 3; cycle++) {
           let writes = 0;
           let calls = 0;
-          for (let step = startLeaseRenewal(renewal, start); step.call !== null; ) {
+          for (let step = startLeaseRenewal(renewal, instantOf(start)); step.call !== null; ) {
             const { call } = step;
             const kind = ++calls > 200 ? 'lease' : answers[at++ % answers.length]!;
             if (call.op === 'update-lease') writes++;
@@ -192,7 +193,7 @@ t.test('a cycle of the lease ends, with few writes, whatever is answered', async
                 : kind === 'lease' || kind === 'node'
                   ? { kind: 'failed' }
                   : { kind };
-            step = leaseAnswered(renewal, answer, start);
+            step = leaseAnswered(renewal, answer, instantOf(start));
           }
           if (writes > 10 || renewal.state !== 'idle') return false;
         }
@@ -268,14 +269,14 @@ t.test('pressure conditions follow what eviction sees, and stay for its transiti
       const now = start + at * second;
       const observation = { available: quantityOf(available), capacity: quantityOf(1000), time: now };
       pressure = observePressure(pressure, parsed.value, new Map([[signal, observation]]), 300 * second, now);
-      const update = withPressures('n', conditions, pressuresOf(pressure), now);
+      const update = withPressures('n', conditions, pressuresOf(pressure), instantOf(now));
       conditions = update.conditions;
       const { status, reason, message, lastTransitionTime } = conditions.find((condition) => condition.type === type) ?? {};
       const events = update.events.map((event) => `${event.type} ${event.reason} ${event.message}`);
       return [status, reason, message, lastTransitionTime, events.filter((event) => event.includes(`is now: ${on[2]}`) || event.includes(`is now: ${off[2]}`))];
     };
     const told = (event: string | undefined): string[] => [`Normal ${event} Node n status is now: ${event}`];
-    const time = (at: number) => formatRfc3339(start + at * second);
+    const time = (at: number) => formatRfc3339(instantOf(start + at * second));
     t.strictSame(step(0, 500), ['False', off[0], off[1], time(0), told(off[2])], `${type}: plenty`);
     t.strictSame(step(10, 99), ['True', on[0], on[1], time(10), told(on[2])], `${type}: short`);
     t.strictSame(step(20, 900), ['True', on[0], on[1], time(10), []], `${type}: plenty again, but not for long enough`);

@@ -1,10 +1,12 @@
 // Pod actions beyond the vectors: situations told as sentences, and what must hold for any pod and any runtime.
+
 import fc from 'fast-check';
 import t from 'tap';
 import { computePodActions, mayStartContainers } from '../../src/domain/pod-sync/pod-actions.js';
 import type { PodActions, PodActionsInput } from '../../src/domain/pod-sync/pod-actions-types.js';
 import type { ProbeResult } from '../../src/domain/status/probe-state.js';
 import { containerHash } from '../../src/domain/values/container-hash.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { Container } from '../../src/ports/model/container.js';
 import type { Pod, PodSpec } from '../../src/ports/model/pod.js';
 import type { ContainerRuntimeState, RuntimeContainerStatus, SandboxStatus } from '../../src/ports/model/runtime-status.js';
@@ -21,11 +23,11 @@ function status(text: string, id = `${text.split(' ')[0]}-id`): RuntimeContainer
   const [name = '', state, exitCode, reason] = text.split(' ');
   return {
     ...{ id, name, state: state as ContainerRuntimeState, exitCode: Number(exitCode ?? 0), reason: reason ?? '', hash: containerHash({ name, image }) },
-    ...{ sandboxId: 's', createdAt: 0, startedAt: null, finishedAt: null, message: '', restartCount: 0, image, imageRef: '', imageId: '', resources: null, user: null },
+    ...{ sandboxId: 's', createdAt: instantOf(0), startedAt: null, finishedAt: null, message: '', restartCount: 0, image, imageRef: '', imageId: '', resources: null, user: null },
   };
 }
 function sandbox(more: Partial<SandboxStatus> = {}): SandboxStatus {
-  return { id: 's', attempt: 0, state: 'ready', networkMode: 'pod', hasNetwork: true, ip: '10.0.0.1', createdAt: 0, ...more };
+  return { id: 's', attempt: 0, state: 'ready', networkMode: 'pod', hasNetwork: true, ip: '10.0.0.1', createdAt: instantOf(0), ...more };
 }
 interface Situation {
   readonly spec?: Partial<PodSpec>;

@@ -1,8 +1,10 @@
 // Merging the lists of pod sources: what is delivered, and when all sources are ready.
+
 import fc from 'fast-check';
 import t from 'tap';
 import { areAllSourcesReady, markHandled, mergeChanges, mergeSet, newPodConfig, type PodChange, type PodDelivery } from '../../src/domain/pod-sources/pod-config.js';
 import { configSeenAnnotation, isEqualJson } from '../../src/domain/pod-sources/pod-difference.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { configSourceAnnotation } from '../../src/domain/values/pod-kind.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 
@@ -26,7 +28,7 @@ t.test('merge: what is delivered, applied in order, is what the source has', asy
         const state = newPodConfig(['api']);
         const applied = new Map<string, Pod>();
         for (const [i, list] of lists.entries()) {
-          const { deliveries } = mergeSet(state, 'api', list, i);
+          const { deliveries } = mergeSet(state, 'api', list, instantOf(i));
           for (const delivery of deliveries) apply(applied, delivery);
           const names = [...applied.values()].map((pod) => pod.metadata.name);
           if (new Set(names).size !== names.length) return false;
@@ -36,7 +38,7 @@ t.test('merge: what is delivered, applied in order, is what the source has', asy
             if (pod.metadata.annotations?.[configSourceAnnotation] !== 'api' || pod.metadata.annotations[configSeenAnnotation] === undefined) return false;
           }
           // The same list again changes nothing, whether it is the same objects or equal ones.
-          if (mergeSet(state, 'api', list, i).deliveries.length + mergeSet(state, 'api', structuredClone(list), i).deliveries.length > 0) return false;
+          if (mergeSet(state, 'api', list, instantOf(i)).deliveries.length + mergeSet(state, 'api', structuredClone(list), instantOf(i)).deliveries.length > 0) return false;
         }
         return true;
       }),
@@ -54,7 +56,7 @@ t.test('changes: what is delivered, applied in order, is what the source has', a
         const there = new Map<string, Pod>();
         for (const [i, batch] of batches.entries()) {
           const changes = batch.flatMap(([pod, gone]) => changesTo(there, pod, gone));
-          for (const delivery of mergeChanges(state, 'api', changes, i).deliveries) apply(applied, delivery);
+          for (const delivery of mergeChanges(state, 'api', changes, instantOf(i)).deliveries) apply(applied, delivery);
           if (applied.size !== there.size) return false;
           for (const [uid, pod] of there) {
             const known = applied.get(uid);
@@ -85,16 +87,16 @@ function changesTo(there: Map<string, Pod>, wanted: Pod, gone: boolean): PodChan
 
 t.test('changes: the first ones say that the source is there, even when they are none', async (t) => {
   const state = newPodConfig(['api']);
-  t.strictSame(mergeChanges(state, 'api', [], 0).deliveries, [{ op: 'ADD', source: 'api', pods: [] }]);
-  t.strictSame(mergeChanges(state, 'api', [], 1).deliveries, []);
+  t.strictSame(mergeChanges(state, 'api', [], instantOf(0)).deliveries, [{ op: 'ADD', source: 'api', pods: [] }]);
+  t.strictSame(mergeChanges(state, 'api', [], instantOf(1)).deliveries, []);
 });
 
 t.test('changes: a pod is removed as it was known, not with the grace of 0 s that a forced deletion leaves', async (t) => {
   const state = newPodConfig(['api']);
   const pod: Pod = { metadata: { name: 'a', namespace: 'n', uid: '1' }, spec: { containers: [], terminationGracePeriodSeconds: 30 } };
-  mergeChanges(state, 'api', [{ type: 'upsert', pod }], 0);
+  mergeChanges(state, 'api', [{ type: 'upsert', pod }], instantOf(0));
   const last = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 0 } };
-  const [removed] = mergeChanges(state, 'api', [{ type: 'delete', pod: last }], 1).deliveries;
+  const [removed] = mergeChanges(state, 'api', [{ type: 'delete', pod: last }], instantOf(1)).deliveries;
   t.equal(removed?.op, 'REMOVE');
   t.equal(removed?.pods[0]?.metadata.deletionGracePeriodSeconds, undefined);
 });
@@ -111,7 +113,7 @@ function apply(applied: Map<string, Pod>, { op, pods }: PodDelivery): void {
 
 t.test('two pods with one uid: the first is taken', async (t) => {
   const pod = (name: string): Pod => ({ metadata: { name, namespace: 'n', uid: '1' }, spec: { containers: [] } });
-  const { deliveries, events } = mergeSet(newPodConfig(['file']), 'file', [pod('a'), pod('b')], 0);
+  const { deliveries, events } = mergeSet(newPodConfig(['file']), 'file', [pod('a'), pod('b')], instantOf(0));
   t.strictSame(
     deliveries.map(({ op, pods }) => [op, pods.map((p) => p.metadata.name)]),
     [['ADD', ['a']]],
@@ -125,11 +127,11 @@ t.test('two pods with one uid: the first is taken', async (t) => {
 t.test('sources are ready when each has sent a list and had something handled', async (t) => {
   const state = newPodConfig(['api', 'file']);
   t.equal(areAllSourcesReady(newPodConfig([])), true, 'no source, nothing to wait for');
-  mergeSet(state, 'api', [], 0);
+  mergeSet(state, 'api', [], instantOf(0));
   t.equal(areAllSourcesReady(state), false, 'sent, not handled');
   markHandled(state, 'api');
   t.equal(areAllSourcesReady(state), false, 'the file source is silent');
-  mergeSet(state, 'file', [], 0);
+  mergeSet(state, 'file', [], instantOf(0));
   markHandled(state, 'file');
   t.equal(areAllSourcesReady(state), true);
 });

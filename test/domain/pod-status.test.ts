@@ -5,6 +5,7 @@ import { isPodStatusEqual } from '../../src/domain/status/status-equality.js';
 import { applyStatusChange, illegalTransition, mayDeleteFromApi, type StatusChange, type StatusRecord } from '../../src/domain/status/status-manager.js';
 import { mergedStatus } from '../../src/domain/status/status-merge.js';
 import { normalizedStatus } from '../../src/domain/status/status-normalization.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { formatIp, parseIp } from '../../src/domain/values/ip-address.js';
 import { microsPerSecond } from '../../src/domain/values/time.js';
 import type { Container } from '../../src/ports/model/container.js';
@@ -62,9 +63,9 @@ const instance: fc.Arbitrary<RuntimeContainerStatus> = fc
     sandboxId: 's',
     name,
     state: runtimeState as RuntimeContainerStatus['state'],
-    createdAt: 1,
-    startedAt: runtimeState === 'created' ? null : 2,
-    finishedAt: runtimeState === 'exited' ? 3 : null,
+    createdAt: instantOf(1),
+    startedAt: runtimeState === 'created' ? null : instantOf(2),
+    finishedAt: runtimeState === 'exited' ? instantOf(3) : null,
     exitCode: runtimeState === 'exited' ? exitCode : 0,
     reason: '',
     message: '',
@@ -87,7 +88,7 @@ const input: fc.Arbitrary<PodStatusInput> = fc
       name: 'p',
       namespace: 'n',
       ips: ['10.0.0.1'],
-      sandboxes: [{ id: 's', attempt: 0, state: 'ready' as const, networkMode: 'pod' as const, hasNetwork: true, ip: '10.0.0.1', createdAt: 0 }],
+      sandboxes: [{ id: 's', attempt: 0, state: 'ready' as const, networkMode: 'pod' as const, hasNetwork: true, ip: '10.0.0.1', createdAt: instantOf(0) }],
       containers,
       observedAt: 0,
     },
@@ -96,11 +97,11 @@ const input: fc.Arbitrary<PodStatusInput> = fc
     containerStopSignals: false,
     podIsTerminal,
     startFailures: new Map(failing ? [['c0', { reason: 'ErrImagePull', message: 'm' }]] : []),
-    probes: { readiness: new Map(), startup: new Map(), hasWorker: () => false, kubeletStartedAt: 0 },
+    probes: { readiness: new Map(), startup: new Map(), hasWorker: () => false, kubeletStartedAt: instantOf(0) },
     node: { addresses: [{ type: 'InternalIP', address: '192.168.0.1' }], configuredIps: [] },
     resizeConditions: [{ type: 'PodResizePending', status: 'True' }],
     podCgroup: { cpuShares: null, cpuQuotaMicros: null, cpuPeriodMicros: null, memoryLimitBytes: null },
-    now: 10 * microsPerSecond,
+    isPastDeadline: false,
   }));
 
 function holds(t: { equal(found: unknown, wanted: unknown, message: string): unknown }, property: fc.IProperty<unknown>): void {
@@ -183,7 +184,7 @@ t.test('the record: versions rise by one, finished stays, the start time stays, 
       let record: StatusRecord | null = null;
       for (const [i, next] of changes.entries()) {
         const before: StatusRecord | null = record;
-        record = applyStatusChange(before, next, { pod: subject, mirrorStatus: null, now: (i + 1) * microsPerSecond });
+        record = applyStatusChange(before, next, { pod: subject, mirrorStatus: null, now: i, wall: instantOf((i + 1) * microsPerSecond) });
         if (record === before || record === null) continue;
         if (record.version !== (before?.version ?? 0) + 1) return false;
         if (before !== null && (before.finished > record.finished || before.status.startTime !== record.status.startTime)) return false;
@@ -199,7 +200,7 @@ t.test('the merge: no terminal phase while containers may run, never terminal an
   holds(
     t,
     fc.property(pod, podStatus, fc.boolean(), (apiPod, ours, couldHaveRunningContainers) => {
-      const merged = mergedStatus({ apiPod, status: ours, couldHaveRunningContainers, now: 0 });
+      const merged = mergedStatus({ apiPod, status: ours, couldHaveRunningContainers, wall: instantOf(0) });
       const kept = (apiPod.status?.conditions ?? []).some(({ type }) => type === 'example.com/gate') === (merged.conditions ?? []).some(({ type }) => type === 'example.com/gate');
       const ready = (merged.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
       const early = couldHaveRunningContainers && isTerminal(merged.phase) && !isTerminal(apiPod.status?.phase);

@@ -1,4 +1,5 @@
 // Probe workers: the grid of states and events, thresholds, and that leaving out idle ticks changes nothing that anyone sees.
+
 import fc from 'fast-check';
 import t from 'tap';
 import { execProbeOutcome } from '../../src/domain/probes/exec-probe.js';
@@ -6,8 +7,19 @@ import { grpcProbeOutcome } from '../../src/domain/probes/grpc-probe.js';
 import { canonicalHeaderName, httpProbeOutcome, httpProbeRequest } from '../../src/domain/probes/http-probe.js';
 import { type ProbeKind, type ProbeOutcome, probeError, probeEvent, probeResult } from '../../src/domain/probes/probe-outcome.js';
 import { resolveProbePort } from '../../src/domain/probes/probe-port.js';
-import { newProbeWorker, type ProbeWorker, probeAnswered, probeDue, probeWakeAt, skipMissedTicks, stopProbeWorker, triggerProbe } from '../../src/domain/probes/probe-worker.js';
+import {
+  newProbeWorker,
+  type ProbeWorker,
+  probeAnswered,
+  probeDue,
+  probeWakeAt,
+  skipMissedTicks,
+  startByStamp,
+  stopProbeWorker,
+  triggerProbe,
+} from '../../src/domain/probes/probe-worker.js';
 import { redirectDecision } from '../../src/domain/values/http-redirect.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { formatRfc3339 } from '../../src/domain/values/time.js';
 import { utf8Length } from '../../src/domain/values/utf8.js';
 import type { Probe } from '../../src/ports/model/container.js';
@@ -31,7 +43,7 @@ function workerOf(kind: ProbeKind, probe: Probe = {}, restartPolicy = 'Always'):
 }
 
 function running(id: string, started: boolean, startedAt = start): PodStatus {
-  const state = { running: { startedAt: formatRfc3339(startedAt) } };
+  const state = { running: { startedAt: formatRfc3339(instantOf(startedAt)) } };
   return { phase: 'Running', containerStatuses: [{ name: 'c', state, ready: false, restartCount: 0, image: 'i', imageID: '', containerID: `containerd://${id}`, started }] };
 }
 
@@ -49,7 +61,7 @@ t.test('each state has an answer to each event, or refuses it as a mistake of th
       idle: () => workerOf(kind),
       probing: () => {
         const worker = workerOf(kind);
-        t.equal(probeDue(worker, status, start).next, 'probe');
+        t.equal(probeDue(worker, status, start, startByStamp).next, 'probe');
         return worker;
       },
       ended: () => {
@@ -59,7 +71,7 @@ t.test('each state has an answer to each event, or refuses it as a mistake of th
       },
     };
     const events: Record<string, (worker: ProbeWorker) => void> = {
-      due: (worker) => probeDue(worker, status, start),
+      due: (worker) => probeDue(worker, status, start, startByStamp),
       answered: (worker) => probeAnswered(worker, success),
       stopped: (worker) => stopProbeWorker(worker),
     };
@@ -88,7 +100,7 @@ t.test('each state has an answer to each event, or refuses it as a mistake of th
 
 t.test('an error is tried three times and then counts for nothing', async (t) => {
   const worker = workerOf('liveness', { failureThreshold: 1 });
-  probeDue(worker, running('a', true), start);
+  probeDue(worker, running('a', true), start, startByStamp);
   t.equal(probeAnswered(worker, probeError('unknown', 'rpc down')).next, 'probe');
   t.equal(probeAnswered(worker, probeError('unknown', 'rpc down')).next, 'probe');
   const step = probeAnswered(worker, probeError('unknown', 'rpc down'));
@@ -105,7 +117,7 @@ t.test('time: the first probe, missed ticks, triggers, initial delays', async (t
     const worker = newProbeWorker(pod, pod.spec.containers[0]!, 'liveness', start - 3600 * second, random, start);
     const ticks = [worker.nextTickAt];
     for (let n = 0; n < 3; n++) {
-      probeDue(worker, null, worker.nextTickAt);
+      probeDue(worker, null, worker.nextTickAt, startByStamp);
       ticks.push(worker.nextTickAt);
     }
     return ticks.map((tick) => (tick - start) / second);
@@ -115,19 +127,19 @@ t.test('time: the first probe, missed ticks, triggers, initial delays', async (t
   t.strictSame(later(1, 0.5), [0, 1.05, 2.05, 3.05]);
   const worker = workerOf('readiness', { periodSeconds: 10 });
   const status = running('a', true);
-  probeDue(worker, status, start);
+  probeDue(worker, status, start, startByStamp);
   probeAnswered(worker, failure);
-  t.equal(probeWakeAt(worker, status, start + 35 * second), start + 10 * second, 'one tick that fell into a long probe is due at once');
-  probeDue(worker, status, start + 35 * second);
+  t.equal(probeWakeAt(worker, status, start + 35 * second, startByStamp), start + 10 * second, 'one tick that fell into a long probe is due at once');
+  probeDue(worker, status, start + 35 * second, startByStamp);
   t.equal(worker.nextTickAt, start + 40 * second, 'the others are dropped, the grid stays');
   triggerProbe(worker, start + 36 * second);
   probeAnswered(worker, failure);
-  probeDue(worker, status, start + 36 * second);
+  probeDue(worker, status, start + 36 * second, startByStamp);
   t.equal(worker.nextTickAt, start + 46 * second, 'periods count from a trigger');
   const delayed = workerOf('liveness', { periodSeconds: 10, initialDelaySeconds: 25 });
-  probeDue(delayed, status, start);
-  t.equal(probeWakeAt(delayed, status, start), start + 30 * second, 'ticks within the initial delay are left out');
-  t.equal(probeWakeAt(workerOf('startup'), { phase: 'Running' }, start), null, 'without a container there is nothing to wake for');
+  probeDue(delayed, status, start, startByStamp);
+  t.equal(probeWakeAt(delayed, status, start, startByStamp), start + 30 * second, 'ticks within the initial delay are left out');
+  t.equal(probeWakeAt(workerOf('startup'), { phase: 'Running' }, start, startByStamp), null, 'without a container there is nothing to wake for');
 });
 
 t.test('the end of a worker', async (t) => {
@@ -137,7 +149,7 @@ t.test('the end of a worker', async (t) => {
     ['an exit that is', exited('a', 1), 'OnFailure', 'wait'],
     ['an exit while all containers restart', { ...exited('a', 1), conditions: [{ type: 'AllContainersRestarting', status: 'True' }] }, 'Never', 'wait'],
   ];
-  for (const [name, status, policy, next] of rows) t.equal(probeDue(workerOf('readiness', {}, policy), status, start).next, next, name);
+  for (const [name, status, policy, next] of rows) t.equal(probeDue(workerOf('readiness', {}, policy), status, start, startByStamp).next, next, name);
 });
 
 interface Moment {
@@ -165,7 +177,7 @@ function played(worker: ProbeWorker, timeline: readonly Moment[], outcomes: read
   let now = start;
   let turns = 0;
   const due = (status: PodStatus | null): void => {
-    const step = probeDue(worker, status, now);
+    const step = probeDue(worker, status, now, startByStamp);
     for (const change of step.published) seen.push([now, change]);
     if (step.next !== 'probe') return;
     const answer = probeAnswered(worker, outcomes[Math.floor(now / second) % outcomes.length]!);
@@ -175,7 +187,7 @@ function played(worker: ProbeWorker, timeline: readonly Moment[], outcomes: read
     const until = now + gap * second;
     for (;;) {
       skipMissedTicks(worker, now);
-      const at = everyTick ? (worker.state === 'ended' ? null : worker.nextTickAt) : probeWakeAt(worker, status, now);
+      const at = everyTick ? (worker.state === 'ended' ? null : worker.nextTickAt) : probeWakeAt(worker, status, now, startByStamp);
       if (at === null || at >= until) break;
       if (at < now || ++turns > 1000) throw new Error('wake-ups in the past, or without end');
       now = at;
@@ -211,7 +223,7 @@ t.test('leaving out idle ticks changes nothing; thresholds hold', async (t) => {
         const worker = workerOf('liveness', { failureThreshold });
         let run = 0;
         for (const [i, isWell] of wells.entries()) {
-          if (probeDue(worker, running('a', true), start + i * 10 * second).next !== 'probe') return worker.onHold;
+          if (probeDue(worker, running('a', true), start + i * 10 * second, startByStamp).next !== 'probe') return worker.onHold;
           const { published } = probeAnswered(worker, isWell ? success : failure);
           run = isWell ? 0 : run + 1;
           if (published.length > 0 !== (run === failureThreshold)) return false;

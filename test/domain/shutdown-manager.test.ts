@@ -1,4 +1,5 @@
 // The shutdown manager: its table of phases and events, what it asks for, and the record of the last shutdown.
+
 import t from 'tap';
 import { parseShutdownState, writeShutdownState } from '../../src/domain/checkpoints/small-state-files.js';
 import {
@@ -10,6 +11,7 @@ import {
   type ShutdownManager,
   stepShutdown,
 } from '../../src/domain/node-shutdown/shutdown-manager.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import { walkGrid } from './walk-grid.js';
 
@@ -33,11 +35,11 @@ const applied = (at: At, { manager, actions }: ShutdownDecision): At => ({ ...at
 const on =
   (event: ShutdownEvent) =>
   (at: At): At =>
-    applied(at, stepShutdown(at.manager, event, priorities, at.now));
+    applied(at, stepShutdown(at.manager, event, priorities, { now: at.now, wall: instantOf(at.now) }));
 const looked = (at: At): At =>
   applied(
     at,
-    advanceManager(at.manager, ({ metadata }) => at.gone.has(metadata.name), at.now),
+    advanceManager(at.manager, ({ metadata }) => at.gone.has(metadata.name), { now: at.now, wall: instantOf(at.now) }),
   );
 
 t.test('every state and event', async (t) => {
@@ -53,7 +55,7 @@ t.test('every state and event', async (t) => {
       'woken early': on({ type: 'woken' }),
       down: on({ type: 'signal', active: true, pods }),
       up: on({ type: 'signal', active: false, pods }),
-      remembered: on({ type: 'remembered', startedAt: 1, endedAt: 2 }),
+      remembered: on({ type: 'remembered', startedAt: instantOf(1), endedAt: instantOf(2) }),
       look: looked,
       'a goes': (at) => looked({ ...at, gone: new Set([...at.gone, 'a']) }),
       'b goes': (at) => looked({ ...at, gone: new Set([...at.gone, 'b']) }),
@@ -82,7 +84,7 @@ t.test('every state and event', async (t) => {
 t.test('one that is off never asks for anything', async (t) => {
   const off = newShutdownManager();
   for (const event of [{ type: 'begun' }, { type: 'signal', active: true, pods }, { type: 'lost' }, { type: 'woken' }] as const)
-    t.strictSame(stepShutdown(off, event, [], start), { manager: off, actions: [] });
+    t.strictSame(stepShutdown(off, event, [], { now: start, wall: instantOf(start) }), { manager: off, actions: [] });
 });
 
 t.test('who is told to end, when, and with how much time', async (t) => {

@@ -1,4 +1,5 @@
 // The stats summary and the requests that may read it: rules that have no example elsewhere.
+
 import t from 'tap';
 import { nextAccessStep } from '../../src/domain/authorization/access-decision.js';
 import { accessAttributes } from '../../src/domain/authorization/request-attributes.js';
@@ -12,6 +13,7 @@ import { liveCgroups } from '../../src/domain/stats/live-cgroups.js';
 import { cpuAndMemorySummary, type FullSummaryFacts, statsSummary } from '../../src/domain/stats/node-summary.js';
 import { podStats } from '../../src/domain/stats/pod-stats.js';
 import { emptyWindow, nextSampleAt, type RawCgroupReading, sampled } from '../../src/domain/stats/sample-window.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { decodePath, splitTarget } from '../../src/domain/values/request-target.js';
 
 const second = 1_000_000;
@@ -19,17 +21,28 @@ const now = 1_700_000_000 * second;
 
 function cgroup(usageNanoCores: number, rssBytes: number, changes: Partial<CgroupSample> = {}): CgroupSample {
   const memory = { usageBytes: 10, workingSetBytes: 8, rssBytes, swapBytes: 0, pageFaults: 0, majorPageFaults: 0 };
-  const reading = { time: now, cpu: { usageCoreNanoSeconds: 5, usageNanoCores }, memory, network: [], processCount: 1, diskIo: false, pressure: null };
+  const reading = { time: instantOf(now), at: now, cpu: { usageCoreNanoSeconds: 5, usageNanoCores }, memory, network: [], processCount: 1, diskIo: false, pressure: null };
   const labels = { 'io.kubernetes.pod.name': 'p', 'io.kubernetes.pod.namespace': 'n', 'io.kubernetes.pod.uid': 'u', 'io.kubernetes.container.name': 'c' };
-  return { createdAt: now, hasCpu: true, hasMemory: true, hasNetwork: false, hasDiskIo: false, memoryLimitBytes: null, swapLimitBytes: null, labels, reading, ...changes };
+  return {
+    createdAt: instantOf(now),
+    hasCpu: true,
+    hasMemory: true,
+    hasNetwork: false,
+    hasDiskIo: false,
+    memoryLimitBytes: null,
+    swapLimitBytes: null,
+    labels,
+    reading,
+    ...changes,
+  };
 }
 
 t.test('which cgroup of a container counts', async (t) => {
   const ids = (cgroups: Record<string, CgroupSample>): string[] => [...liveCgroups(cgroups).keys()];
   t.strictSame(ids({ '/a/x': cgroup(0, 0) }), [], 'one that does nothing is dead');
   t.strictSame(ids({ '/a/x': cgroup(1, 0) }), ['x']);
-  t.strictSame(ids({ '/a/x': cgroup(1, 1), '/a/x/m.mount': cgroup(1, 1, { createdAt: now + 1 }) }), ['x'], 'mount units never count');
-  t.strictSame(ids({ '/a/old': cgroup(1, 1), '/a/new': cgroup(1, 1, { createdAt: now + 1 }), '/a/idle': cgroup(1, 0, { createdAt: now + 2 }) }), ['new']);
+  t.strictSame(ids({ '/a/x': cgroup(1, 1), '/a/x/m.mount': cgroup(1, 1, { createdAt: instantOf(now + 1) }) }), ['x'], 'mount units never count');
+  t.strictSame(ids({ '/a/old': cgroup(1, 1), '/a/new': cgroup(1, 1, { createdAt: instantOf(now + 1) }), '/a/idle': cgroup(1, 0, { createdAt: instantOf(now + 2) }) }), ['new']);
   t.strictSame(ids({ '/a/x': cgroup(1, 1, { labels: {} }) }), [], 'a cgroup of nobody');
 });
 
@@ -52,8 +65,11 @@ t.test('CPU rates of containers that are not read any more are forgotten', async
 
 t.test('no pods, no answer that breaks', async (t) => {
   const nothing = { containerLogs: () => null, podLogs: () => null, etcHosts: () => null, ephemeralVolumes: () => [], persistentVolumes: () => [] };
-  t.strictSame(podStats({ ...nothing, sandboxes: [], containers: [], readings: [], cgroups: {}, root: { time: now, device: 'd' }, filesystems: {} }, now), []);
-  t.strictSame(rootFilesystemStats({ time: now, device: 'd', capacityBytes: 9, usedBytes: 4, inodes: 7, inodesFree: 5 }), {
+  t.strictSame(
+    podStats({ ...nothing, sandboxes: [], containers: [], readings: [], cgroups: {}, root: { time: instantOf(now), device: 'd' }, filesystems: {} }, instantOf(now)),
+    [],
+  );
+  t.strictSame(rootFilesystemStats({ time: instantOf(now), device: 'd', capacityBytes: 9, usedBytes: 4, inodes: 7, inodesFree: 5 }), {
     ...{ time: '2023-11-14T22:13:20Z', capacityBytes: 9, usedBytes: 4, inodes: 7, inodesFree: 5, inodesUsed: 2 },
   });
 });
@@ -115,7 +131,7 @@ t.test('nothing passes without being allowed', async (t) => {
 
 t.test('rates of cgroups are over the window between two readings', async (t) => {
   const raw = (seconds: number, usageCoreNanoSeconds: number): RawCgroupReading => ({
-    ...{ time: now + seconds * second, cpu: { usageCoreNanoSeconds }, memory: null, network: [], processCount: 1, diskIo: false, pressure: null },
+    ...{ time: instantOf(now + seconds * second), at: seconds * second, cpu: { usageCoreNanoSeconds }, memory: null, network: [], processCount: 1, diskIo: false, pressure: null },
   });
   let window = sampled(emptyWindow, raw(0, 1000));
   t.equal(window.reading?.cpu?.usageNanoCores, null, 'one reading has no rate');
@@ -134,16 +150,16 @@ t.test('rates of cgroups are over the window between two readings', async (t) =>
 t.test('the summary is all or nothing', async (t) => {
   const good: FullSummaryFacts = {
     nodeName: { ok: true, value: 'n' },
-    rootCgroup: { ok: true, value: cgroup(1, 1, { createdAt: now - second }) },
-    bootedAt: now - 60 * second,
+    rootCgroup: { ok: true, value: cgroup(1, 1, { createdAt: instantOf(now - second) }) },
+    bootedAt: instantOf(now - 60 * second),
     systemContainers: [
-      { name: 'kubelet', cgroup: cgroup(1, 1), startedAt: now - 5 * second },
+      { name: 'kubelet', cgroup: cgroup(1, 1), startedAt: instantOf(now - 5 * second) },
       { name: 'misc', cgroup: null, startedAt: null },
     ],
     pods: { ok: true, value: [] },
-    root: { ok: true, value: { time: now, device: 'd' } },
+    root: { ok: true, value: { time: instantOf(now), device: 'd' } },
     imageFs: { ok: true, value: { time: '2023-11-14T22:13:20Z' } },
-    rlimit: { ok: true, value: { time: now, maxPid: 9, processes: 3 } },
+    rlimit: { ok: true, value: { time: instantOf(now), maxPid: 9, processes: 3 } },
   };
   const full = statsSummary(good);
   const small = cpuAndMemorySummary(good);

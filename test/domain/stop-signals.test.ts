@@ -1,12 +1,22 @@
 // Which signal ends a container, as its status tells: what the runtime says, where the gate ContainerStopSignals lets it be told.
+
 import t from 'tap';
 import { type ContainerKind, type ContainerStatusesInput, containerStatuses } from '../../src/domain/status/container-statuses.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import type { ContainerStatus } from '../../src/ports/model/pod-status.js';
 import type { ContainerRuntimeState, RuntimeContainerStatus } from '../../src/ports/model/runtime-status.js';
 
 function instance(id: string, state: ContainerRuntimeState, stopSignal: string | null): RuntimeContainerStatus {
   return {
-    ...{ id, sandboxId: 's', name: 'c', state, createdAt: 1, startedAt: state === 'created' ? null : 2, finishedAt: state === 'exited' ? 3 : null },
+    ...{
+      id,
+      sandboxId: 's',
+      name: 'c',
+      state,
+      createdAt: instantOf(1),
+      startedAt: state === 'created' ? null : instantOf(2),
+      finishedAt: state === 'exited' ? instantOf(3) : null,
+    },
     ...{ exitCode: 0, reason: '', message: '', restartCount: 0, hash: '', image: 'i', imageRef: 'i', imageId: '', resources: null, user: null },
     ...(stopSignal === null ? {} : { stopSignal }),
   };

@@ -1,6 +1,8 @@
 // Pods while the apiserver is away, forgetful, overloaded, or its watches break; and agents that are killed meanwhile. Nothing restarts,
 // nothing is lost, and when all is well again the API shows what is.
+
 import t from 'tap';
+import { epochMicros, instantOf } from '../../src/domain/values/instant.js';
 import { parseRfc3339 } from '../../src/domain/values/time.js';
 import type { FaultRule } from '../../src/sim/index.js';
 import { scene } from './api-scene.js';
@@ -208,7 +210,9 @@ scene('KB036: while the API still shows the container before as started, the nex
   world.until('the API says so', () => shown()?.started === true && shown()?.restartCount === 1);
   const early = world.seen.flatMap(({ at, pod: { status } }) => {
     const { started, state } = status?.containerStatuses?.[0] ?? {};
-    return started === true && state?.running !== undefined && at < (parseRfc3339(state.running.startedAt ?? '') ?? 0) + 18 * second ? [state.running.startedAt] : [];
+    return started === true && state?.running !== undefined && at < epochMicros(parseRfc3339(state.running.startedAt ?? '') ?? instantOf(0)) + 18 * second
+      ? [state.running.startedAt]
+      : [];
   });
   t.strictSame(early, [], 'no watcher ever saw one started before its time');
   t.notOk(world.node.events('a').some(({ record }) => record.message.includes('liveness')));

@@ -1,7 +1,9 @@
 // Projected volumes of pods' certificates: behind their gate, asked for, shown when they are signed, replaced in time; and what is told of those
 // that aren't. The test is the signer.
+
 import t from 'tap';
 import { podCertificateStates } from '../../src/domain/pod-certificates/pod-certificates.js';
+import { instantOf } from '../../src/domain/values/instant.js';
 import { formatRfc3339 } from '../../src/domain/values/time.js';
 import { utf8Decode } from '../../src/domain/values/utf8.js';
 import type { Volume } from '../../src/ports/model/volume.js';
@@ -43,7 +45,7 @@ function answer(run: VolumeRun, status: object): number {
 }
 
 function issue(run: VolumeRun, content: string, lifetime = 2 * hour): number {
-  const at = (after: number) => formatRfc3339(run.cluster.now + after);
+  const at = (after: number) => formatRfc3339(instantOf(run.cluster.now + after));
   const conditions = [{ type: 'Issued', status: 'True', reason: 'R', message: 'm' }];
   const chain = `a word before\n-----BEGIN CERTIFICATE-----\n${content}\n-----END CERTIFICATE-----\n${pem('Q0E=')}`;
   return answer(run, { conditions, certificateChain: chain, notBefore: at(0), beginRefreshAt: at(lifetime / 2), notAfter: at(lifetime) });
@@ -58,7 +60,9 @@ function shown(run: VolumeRun, uid: string, name: string): string | null {
 
 function states(run: VolumeRun): Record<string, number> {
   const certificates = run.cluster.node().agent.api?.podCertificates ?? new Map();
-  return Object.fromEntries(podCertificateStates(certificates, run.cluster.now).map(({ signerName, state, count }) => [`${signerName} ${state}`, count]));
+  return Object.fromEntries(
+    podCertificateStates(certificates, { now: run.cluster.now, wall: instantOf(run.cluster.now) }).map(({ signerName, state, count }) => [`${signerName} ${state}`, count]),
+  );
 }
 
 t.test('without the gate it is refused, and nothing is asked for', async (t) => {

@@ -1,6 +1,8 @@
 // Hundreds of probes for an hour of virtual time: each is sent exactly at its time, and what is kept of them does not grow.
+
 import { serialize } from 'node:v8';
 import t from 'tap';
+import { epochMicros, instantOf } from '../../src/domain/values/instant.js';
 import { parseRfc3339 } from '../../src/domain/values/time.js';
 import type { AnyChecker } from '../../src/sim/checkers/checker.js';
 import { SimCluster } from '../../src/sim/index.js';
@@ -51,9 +53,9 @@ for (const runtimeTellsChanges of [true, false]) {
       const { periodSeconds: period, initialDelaySeconds: delay = 0 } =
         kind === 'startup' ? startupProbe : { initialDelaySeconds: 0, ...(kind === 'liveness' ? probes.livenessProbe : probes.readinessProbe) };
       const status = node.status(uid)?.containerStatuses?.find(({ name }) => name === container);
-      const startedAt = parseRfc3339(status?.state?.running?.startedAt ?? '') ?? Number.NaN;
+      const startedAt = parseRfc3339(status?.state?.running?.startedAt ?? '') ?? instantOf(Number.NaN);
       const [first = Number.NaN] = times;
-      const since = first - startedAt;
+      const since = first - epochMicros(startedAt);
       // A status has whole seconds.
       if (!(since >= delay * second && since < (delay + period + 1) * second)) late.push(`${key}: first after ${since / second} s`);
       if (status?.restartCount !== 0) late.push(`${key}: was started again`);

@@ -1,6 +1,7 @@
 // The certificates of a swarm's pods: a signer that issues what is asked for sooner or later, loses a request now and then, and denies one; what pods that
 // have one show.
 // Invariant: a pod shows what was issued for it, and never what was issued for another.
+import { instantOf } from '../../src/domain/values/instant.js';
 import { formatRfc3339 } from '../../src/domain/values/time.js';
 import { utf8Decode } from '../../src/domain/values/utf8.js';
 import type { Container } from '../../src/ports/model/container.js';
@@ -64,7 +65,7 @@ export class SwarmCertificates {
 
   private issue(request: Request): void {
     const { podUID } = request.spec;
-    const at = (after: number): string => formatRfc3339(this.cluster.now + after);
+    const at = (after: number): string => formatRfc3339(instantOf(this.cluster.now + after));
     const certificateChain = `-----BEGIN CERTIFICATE-----\n${btoa(`${podUID} ${this.count++}`)}\n-----END CERTIFICATE-----\n`;
     const conditions = [{ type: 'Issued', status: 'True', reason: 'Yes', message: 'planned' }];
     this.answer(request, { conditions, certificateChain, notBefore: at(0), beginRefreshAt: at(refreshAfter), notAfter: at(lifetime) });

@@ -2,6 +2,7 @@
 // for events that may be late.
 // Invariant: heartbeats that fail twice in a row without an answer cut every connection: over HTTP/1.1 nothing else would notice that the
 // server's end is gone for as long as TCP is patient.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { ClientHappening } from './client-happening.js';
@@ -30,6 +31,7 @@ export interface ApiClientOptions {
   readonly heartbeatTimeoutMicros: number;
   readonly environment: Readonly<Record<string, string | undefined>>;
   now(): Micros;
+  wall(): Instant;
   deliver(events: ApiWatchEvents): void;
   /** Told of credentials that can't be used. Without secrets. */
   problem(text: string): void;
@@ -52,7 +54,7 @@ const heartbeatFailuresMax = 2;
 
 export function openApiClients(options: ApiClientOptions): ApiClients {
   const { config, userAgent, environment } = options;
-  const credentials = new Credentials({ config, now: () => options.now(), problem: (text) => options.problem(text), rotated: options.rotated ?? null });
+  const credentials = new Credentials({ config, now: () => options.now(), wall: () => options.wall(), problem: (text) => options.problem(text), rotated: options.rotated ?? null });
   const connections = new Connections({ config, credentials, userAgent, environment });
   const observe = (happening: ClientHappening): void => options.observe?.(happening);
   let failures = 0;

@@ -2,7 +2,9 @@
 //
 // Invariants: what can't be read or fits together no more is told once and what was good before is kept; a certificate that has expired is
 // never shown; the identity's number changes exactly when connections made before belong to another one.
+import { instantOf } from '../../domain/values/instant.js';
 import { formatRfc3339 } from '../../domain/values/time.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import { certificatesOf, factsOf, pairProblem } from '../certificates/index.js';
 import { type ExecClusterInfo, type ExecutedCredential, runExecPlugin } from './exec-credential.js';
@@ -29,6 +31,7 @@ export interface ClientPair {
 export interface CredentialOptions {
   readonly config: ClientConfig;
   now(): Micros;
+  wall(): Instant;
   /** Told of what can't be used, once for as long as it stays so. Without secrets. */
   problem(text: string): void;
   /** A pair that counts more than the file's, where certificates are rotated; null: there is none now. */
@@ -42,10 +45,11 @@ const renewEveryMicros = 10_000_000;
 
 interface Shown {
   readonly pair: ClientPair | null;
-  readonly notAfter: Micros;
+  /** null: it never ends. */
+  readonly notAfter: Instant | null;
 }
 
-const none: Shown = { pair: null, notAfter: Number.POSITIVE_INFINITY };
+const none: Shown = { pair: null, notAfter: null };
 
 export class Credentials {
   private readonly files = new Map<string, WatchedFile>();
@@ -65,14 +69,15 @@ export class Credentials {
   /** Never rejects: without credentials the server says no, and that says it best. */
   async current(): Promise<ClientIdentity> {
     const now = this.options.now();
-    const hasExpired = now >= (this.executed?.expiresAt ?? Number.POSITIVE_INFINITY) && now - this.executedAt >= renewEveryMicros;
+    const expiresAt = this.executed?.expiresAt ?? null;
+    const hasExpired = expiresAt !== null && this.options.wall() >= expiresAt && now - this.executedAt >= renewEveryMicros;
     if (hasExpired || now - this.lookedAt >= lookEveryMicros || now < this.lookedAt) {
       this.looking ??= this.look().finally(() => {
         this.looking = null;
       });
       await this.looking;
     }
-    return this.identityAt(this.options.now());
+    return this.identityNow();
   }
 
   /** The server knows nobody by these credentials: what can be renewed is, before the next request. */
@@ -130,7 +135,7 @@ export class Credentials {
   private async execute(): Promise<void> {
     const { config } = this.options;
     const now = this.options.now();
-    const isGood = this.executed !== null && (this.executed.expiresAt === null || now < this.executed.expiresAt) && !this.rejectedSince;
+    const isGood = this.executed !== null && (this.executed.expiresAt === null || this.options.wall() < this.executed.expiresAt) && !this.rejectedSince;
     if (isGood || config.user.exec === null) return;
     this.executedAt = now;
     try {
@@ -154,12 +159,13 @@ export class Credentials {
     };
   }
 
-  private identityAt(now: Micros): ClientIdentity {
+  private identityNow(): ClientIdentity {
     const rotated = this.options.rotated?.() ?? null;
     if (rotated !== null && (rotated.certificate !== this.shown.pair?.certificate || rotated.key !== this.shown.pair.key)) this.shown = shownOf(rotated);
-    const isOver = now >= this.shown.notAfter;
+    const { notAfter } = this.shown;
+    const isOver = notAfter !== null && this.options.wall() >= notAfter;
     // A clear line for whoever reads the log: the server will only say that it knows nobody.
-    this.tell('over', isOver ? `the client certificate has expired at ${formatRfc3339(Math.max(0, this.shown.notAfter))}, it is not shown to the server` : null);
+    this.tell('over', isOver ? `the client certificate has expired at ${formatRfc3339(notAfter)}, it is not shown to the server` : null);
     const pair = isOver ? null : this.shown.pair;
     const { basic } = this.options.config.user;
     const authorization = this.token !== null ? `Bearer ${this.token}` : basic !== null ? `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}` : null;
@@ -189,5 +195,5 @@ export class Credentials {
 
 function shownOf(pair: ClientPair): Shown {
   const [leaf] = certificatesOf(pair.certificate);
-  return { pair, notAfter: leaf === undefined ? Number.NEGATIVE_INFINITY : factsOf(leaf).notAfter };
+  return { pair, notAfter: leaf === undefined ? instantOf(0) : factsOf(leaf).notAfter };
 }

@@ -2,7 +2,7 @@
 // Invariants: one run at a time; what it prints is a secret: neither its output nor its environment is ever in a message.
 import { spawn } from 'node:child_process';
 import { parseRfc3339 } from '../../domain/values/time.js';
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { ExecConfig } from './exec-config.js';
 
 export interface ExecutedCredential {
@@ -10,7 +10,7 @@ export interface ExecutedCredential {
   readonly certificate: string | null;
   readonly key: string | null;
   /** null: for as long as the process lives, or until the server refuses it. */
-  readonly expiresAt: Micros | null;
+  readonly expiresAt: Instant | null;
 }
 
 /** What the plugin is told of the cluster, when it asks for it. */

@@ -1,8 +1,10 @@
 // What is read of certificates: when they are valid, whose they are, whether a key belongs to them.
+
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { instantOf } from '../../domain/values/instant.js';
 import { formatIp, parseIp } from '../../domain/values/ip-address.js';
 import { microsPerMillisecond } from '../../domain/values/time.js';
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { CertificateFacts } from '../../ports/outbound/certificates.js';
 
 const block = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----/g;
@@ -17,8 +19,8 @@ export function factsOf(certificate: X509Certificate): CertificateFacts {
   const names = (certificate.subjectAltName ?? '').split(', ');
   const withPrefix = (prefix: string): string[] => names.flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
   return {
-    notBefore: microsOf(certificate.validFrom),
-    notAfter: microsOf(certificate.validTo),
+    notBefore: instantFrom(certificate.validFrom),
+    notAfter: instantFrom(certificate.validTo),
     commonName: listOf(subject.CN)[0] ?? '',
     organizations: listOf(subject.O),
     dnsNames: withPrefix('DNS:'),
@@ -41,8 +43,8 @@ export function pairProblem(certificatePem: string, keyPem: string): string | nu
   }
 }
 
-function microsOf(text: string): Micros {
-  return Date.parse(text) * microsPerMillisecond;
+function instantFrom(text: string): Instant {
+  return instantOf(Date.parse(text) * microsPerMillisecond);
 }
 
 function listOf(value: string | readonly string[] | undefined): readonly string[] {

@@ -5,7 +5,7 @@ import type { RuntimeEvent, RuntimeEventSource } from '../../ports/outbound/runt
 import { type GrpcFailure, type GrpcStream, grpcStatus } from '../grpc/index.js';
 import type { CriConnection } from './connection.js';
 import { type ContainerEventResponse, RuntimeServiceService } from './gen/cri-runtime-v1.js';
-import { microsOf } from './values-from-cri.js';
+import { instantOfNanos } from './values-from-cri.js';
 
 /** Pause before the first attempt to reconnect, and its bound; doubles each time, back to the first after a notice. */
 const firstPauseMs = 500;
@@ -39,7 +39,7 @@ export class CriRuntimeEvents implements RuntimeEventSource {
       begin();
       this.pauseMs = firstPauseMs;
       const podUid = podUidOf(event);
-      deliver(podUid === null ? { kind: 'lost' } : { kind: 'changed', podUid, at: microsOf(event.createdAt) });
+      deliver(podUid === null ? { kind: 'lost' } : { kind: 'changed', podUid, at: instantOfNanos(event.createdAt) });
     };
     // The server's headers say that it listens from here on; without them, the first notice does.
     const listening = () => {

@@ -1,17 +1,17 @@
 // What the runtime measures itself: containers' use of CPU and memory, their writable layers, and the file system of images.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Call } from '../../ports/operation.js';
 import type { CriConnection } from './connection.js';
 import { type ContainerStats, type FilesystemUsage, ImageServiceService, RuntimeServiceService, type UInt64Value } from './gen/cri-runtime-v1.js';
 import { sandboxImage } from './sandbox-image.js';
-import { microsOf } from './values-from-cri.js';
+import { instantOfNanos } from './values-from-cri.js';
 
 /** Absent fields are those that the runtime leaves out. */
 export interface CriContainerReading {
   readonly containerId: string;
-  readonly cpu: { readonly time: Micros; readonly timeNanos: bigint; readonly usageCoreNanoSeconds?: number; readonly usageNanoCores?: number } | null;
+  readonly cpu: { readonly time: Instant; readonly timeNanos: bigint; readonly usageCoreNanoSeconds?: number; readonly usageNanoCores?: number } | null;
   readonly memory: {
-    readonly time: Micros;
+    readonly time: Instant;
     readonly availableBytes?: number;
     readonly usageBytes?: number;
     readonly workingSetBytes?: number;
@@ -19,12 +19,12 @@ export interface CriContainerReading {
     readonly pageFaults?: number;
     readonly majorPageFaults?: number;
   } | null;
-  readonly swap: { readonly time: Micros; readonly swapAvailableBytes?: number; readonly swapUsageBytes?: number } | null;
+  readonly swap: { readonly time: Instant; readonly swapAvailableBytes?: number; readonly swapUsageBytes?: number } | null;
   readonly writableLayer: CriFilesystemReading | null;
 }
 
 export interface CriFilesystemReading {
-  readonly time: Micros;
+  readonly time: Instant;
   /** null: it didn't say. */
   readonly mountpoint: string | null;
   readonly usedBytes?: number;
@@ -64,12 +64,12 @@ function reading(containerId: string, { cpu, memory, swap, writableLayer }: Cont
     cpu:
       cpu === undefined
         ? null
-        : { time: microsOf(cpu.timestamp), timeNanos: cpu.timestamp, ...of('usageCoreNanoSeconds', cpu.usageCoreNanoSeconds), ...of('usageNanoCores', cpu.usageNanoCores) },
+        : { time: instantOfNanos(cpu.timestamp), timeNanos: cpu.timestamp, ...of('usageCoreNanoSeconds', cpu.usageCoreNanoSeconds), ...of('usageNanoCores', cpu.usageNanoCores) },
     memory:
       memory === undefined
         ? null
         : {
-            time: microsOf(memory.timestamp),
+            time: instantOfNanos(memory.timestamp),
             ...of('availableBytes', memory.availableBytes),
             ...of('usageBytes', memory.usageBytes),
             ...of('workingSetBytes', memory.workingSetBytes),
@@ -77,13 +77,13 @@ function reading(containerId: string, { cpu, memory, swap, writableLayer }: Cont
             ...of('pageFaults', memory.pageFaults),
             ...of('majorPageFaults', memory.majorPageFaults),
           },
-    swap: swap === undefined ? null : { time: microsOf(swap.timestamp), ...of('swapAvailableBytes', swap.swapAvailableBytes), ...of('swapUsageBytes', swap.swapUsageBytes) },
+    swap: swap === undefined ? null : { time: instantOfNanos(swap.timestamp), ...of('swapAvailableBytes', swap.swapAvailableBytes), ...of('swapUsageBytes', swap.swapUsageBytes) },
     writableLayer: writableLayer === undefined ? null : filesystem(writableLayer),
   };
 }
 
 function filesystem({ timestamp, fsId, usedBytes, inodesUsed }: FilesystemUsage): CriFilesystemReading {
-  return { time: microsOf(timestamp), mountpoint: fsId?.mountpoint ?? null, ...of('usedBytes', usedBytes), ...of('inodesUsed', inodesUsed) };
+  return { time: instantOfNanos(timestamp), mountpoint: fsId?.mountpoint ?? null, ...of('usedBytes', usedBytes), ...of('inodesUsed', inodesUsed) };
 }
 
 function of<Key extends string>(key: Key, value: UInt64Value | undefined): { readonly [K in Key]?: number } {

@@ -2,6 +2,7 @@
 // Invariant: what the runtime no longer has (NOT_FOUND between the list and the look) is left out; any other failure fails the whole.
 import { isIP } from 'node:net';
 import { annotatedPreStop, containerAnnotations, containerLabels } from '../../domain/values/container-labels.js';
+import { type Attempted, newestAttemptFirst } from '../../domain/values/newest-first.js';
 import { resourcesInStatus } from '../../domain/values/resources-in-status.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
@@ -20,9 +21,8 @@ import {
   type PodSandboxStatus,
   RuntimeServiceService,
 } from './gen/cri-runtime-v1.js';
-import { newestFirst, newestSandboxFirst } from './pod-listing.js';
 import { terminationMessageOf } from './termination-message.js';
-import { containerStateFromCri, microsOf } from './values-from-cri.js';
+import { containerStateFromCri, instantOfNanos } from './values-from-cri.js';
 
 const operation = 'runtime.inspectPod';
 
@@ -33,9 +33,12 @@ export async function inspectListedPod(connection: CriConnection, listed: Listed
     Promise.all(listed.containers.map(({ id, sandboxId }) => present(containerStatus(connection, id, sandboxId, call)))),
   ]);
   const found = sandboxAnswers.filter((answer) => answer !== null);
-  const containers = containerAnswers.filter((answer) => answer !== null).sort(newestFirst);
+  const containers = containerAnswers
+    .filter((answer) => answer !== null)
+    .sort((a, b) => newestAttemptFirst(a, b))
+    .map(({ status }) => status);
   if (found.length === 0 && containers.length === 0) return null;
-  const sandboxes = found.map((answer) => answer.status).sort(newestSandboxFirst);
+  const sandboxes = found.map((answer) => answer.status).sort(newestAttemptFirst);
   const newest = sandboxes[0];
   const network = found.find((answer) => answer.status === newest)?.network;
   const metadata = found[0]?.metadata;
@@ -92,7 +95,7 @@ function sandboxStatusFromCri(status: PodSandboxStatus, attempt: number): Sandbo
     networkMode: status.linux?.namespaces?.options?.network === NamespaceMode.NODE ? 'node' : 'pod',
     hasNetwork: status.network !== undefined,
     ip: status.network?.ip ?? null,
-    createdAt: microsOf(status.createdAt),
+    createdAt: instantOfNanos(status.createdAt),
   };
 }
 
@@ -103,12 +106,17 @@ function addressesOf(network: PodSandboxNetworkStatus | undefined): readonly str
   return addresses.every((address) => isIP(address) !== 0) ? addresses : [];
 }
 
-async function containerStatus(connection: CriConnection, id: string, sandboxId: string, call: Call): Promise<RuntimeContainerStatus> {
+interface ContainerAnswer extends Attempted {
+  readonly status: RuntimeContainerStatus;
+}
+
+async function containerStatus(connection: CriConnection, id: string, sandboxId: string, call: Call): Promise<ContainerAnswer> {
   const target = { operation, subject: id, deadlineMicros: connection.requestTimeoutMicros };
   const { status } = await connection.unary(RuntimeServiceService.containerStatus, { containerId: id, verbose: false }, call, target);
   const problem = containerProblem(status);
   if (status === undefined || problem !== null) throw brokenAnswer(problem ?? 'container status is nil', operation, id);
-  return containerStatusFromCri(status, sandboxId);
+  const taken = await containerStatusFromCri(status, sandboxId);
+  return { id, attempt: status.metadata?.attempt ?? 0, createdAt: taken.createdAt, status: taken };
 }
 
 function containerProblem(status: ContainerStatus | undefined): string | null {
@@ -129,9 +137,9 @@ async function containerStatusFromCri(status: ContainerStatus, sandboxId: string
     sandboxId,
     name: status.labels[containerLabels.containerName] ?? status.metadata?.name ?? '',
     state: containerStateFromCri(status.state),
-    createdAt: microsOf(status.createdAt),
-    startedAt: status.state === ContainerState.CONTAINER_CREATED ? null : microsOf(status.startedAt),
-    finishedAt: exited ? microsOf(status.finishedAt) : null,
+    createdAt: instantOfNanos(status.createdAt),
+    startedAt: status.state === ContainerState.CONTAINER_CREATED ? null : instantOfNanos(status.startedAt),
+    finishedAt: exited ? instantOfNanos(status.finishedAt) : null,
     exitCode: exited ? status.exitCode : 0,
     reason: exited ? status.reason : '',
     message: exited ? await terminationMessageOf(terminatedContainer(status)) : '',

@@ -3,10 +3,11 @@
 // consumer may compare by identity first.
 
 import { containerLabels } from '../../domain/values/container-labels.js';
+import { newestAttemptFirst } from '../../domain/values/newest-first.js';
 import type { ListedContainer, ListedPod, ListedSandbox } from '../../ports/model/runtime-listing.js';
 import { Container, PodSandbox, PodSandboxState } from './gen/cri-runtime-v1.js';
 import { containerLayout, sandboxLayout, walkItems } from './list-items.js';
-import { containerStateFromCri, microsOf } from './values-from-cri.js';
+import { containerStateFromCri, instantOfNanos } from './values-from-cri.js';
 
 interface PodIdentity {
   readonly uid: string;
@@ -144,7 +145,7 @@ function decodeSandbox(bytes: Buffer): Entry<ListedSandbox> {
     id: sandbox.id,
     state: sandbox.state === PodSandboxState.SANDBOX_READY ? 'ready' : 'notReady',
     attempt: sandbox.metadata?.attempt ?? 0,
-    createdAt: microsOf(sandbox.createdAt),
+    createdAt: instantOfNanos(sandbox.createdAt),
   };
   return { pod: podIdentityOf(sandbox.labels), wireState: sandbox.state, item };
 }
@@ -156,7 +157,8 @@ function decodeContainer(bytes: Buffer): Entry<ListedContainer> {
     name: container.labels[containerLabels.containerName] ?? container.metadata?.name ?? '',
     state: containerStateFromCri(container.state),
     sandboxId: container.podSandboxId,
-    createdAt: microsOf(container.createdAt),
+    attempt: container.metadata?.attempt ?? 0,
+    createdAt: instantOfNanos(container.createdAt),
   };
   return { pod: podIdentityOf(container.labels), wireState: container.state, item };
 }
@@ -176,29 +178,14 @@ function groupOf(groups: Map<string, Group>, pod: PodIdentity): Group {
 }
 
 function podOf(group: Group, before: ListedPod | undefined): ListedPod {
-  group.sandboxes.sort(newestSandboxFirst);
-  group.containers.sort(newestFirst);
+  group.sandboxes.sort(newestAttemptFirst);
+  group.containers.sort(newestAttemptFirst);
   if (before !== undefined && sameItems(before.sandboxes, group.sandboxes) && sameItems(before.containers, group.containers)) return before;
   return { ...group.pod, sandboxes: group.sandboxes, containers: group.containers };
 }
 
 function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((item, i) => item === b[i]);
-}
-
-interface Dated {
-  readonly id: string;
-  readonly createdAt: number;
-}
-
-/** Creation time, newest first, then id. */
-export function newestFirst(a: Dated, b: Dated): number {
-  return b.createdAt - a.createdAt || compareText(a.id, b.id);
-}
-
-/** Attempt, highest first, then creation time, then id. */
-export function newestSandboxFirst(a: Dated & { readonly attempt: number }, b: Dated & { readonly attempt: number }): number {
-  return b.attempt - a.attempt || newestFirst(a, b);
 }
 
 function compareText(a: string, b: string): number {

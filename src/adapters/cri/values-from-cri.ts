@@ -1,11 +1,12 @@
 // Single values of the CRI in the domain's terms: times and states.
-import type { Micros } from '../../ports/micros.js';
+import { instantOf } from '../../domain/values/instant.js';
+import type { Instant } from '../../ports/instant.js';
 import type { ContainerRuntimeState } from '../../ports/model/runtime-status.js';
 import { ContainerState } from './gen/cri-runtime-v1.js';
 
-/** Nanoseconds to microseconds, cut. */
-export function microsOf(nanoseconds: bigint): Micros {
-  return Number(nanoseconds / 1_000n);
+/** From nanoseconds since the epoch, cut to microseconds. */
+export function instantOfNanos(nanoseconds: bigint): Instant {
+  return instantOf(Number(nanoseconds / 1_000n));
 }
 
 export function containerStateFromCri(state: ContainerState): ContainerRuntimeState {

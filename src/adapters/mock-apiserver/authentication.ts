@@ -1,7 +1,9 @@
 // Who asks: the holder of a client certificate of ours, of a token, or nobody in particular.
+
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
+import { instantOf } from '../../domain/values/instant.js';
 import { type ApiUser, refusal, type SimApiserver } from '../../sim/index.js';
 import { factsOf } from '../certificates/index.js';
 import type { Authority } from './authority.js';
@@ -40,7 +42,7 @@ function ownUser(request: IncomingMessage, server: SimApiserver, options: Authen
     const certificate = socket.getPeerX509Certificate();
     if (certificate !== undefined) {
       const { commonName, organizations, notBefore, notAfter } = factsOf(certificate);
-      const now = options.authority.nowMillis * 1000;
+      const now = instantOf(options.authority.nowMillis * 1000);
       if (now < notBefore || now > notAfter || !isOurs(socket, certificate, options)) return null;
       if (commonName !== '') return { name: commonName, groups: [...organizations, 'system:authenticated'] };
     }

@@ -1,9 +1,11 @@
 // The files that containers of the mock runtime leave: logs in the CRI format, and termination messages.
 // Invariant: writes only below a log directory, or into a termination file, that exists already and belongs to this user; follows no
 // symlink; a file that can't be written costs its content and nothing else.
+
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname, posix } from 'node:path';
 import { containerAnnotations } from '../../domain/values/container-labels.js';
+import { instantOf } from '../../domain/values/instant.js';
 import { formatRfc3339Micros, microsPerSecond } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';
 import type { SimContainer, SimRuntimeState } from '../../sim/index.js';
@@ -135,7 +137,7 @@ export class ContainerFiles {
 
 /** Nine digits of a second, as runtimes write it. */
 function nanoTime(time: Micros): string {
-  return `${formatRfc3339Micros(time).slice(0, -1)}000Z`;
+  return `${formatRfc3339Micros(instantOf(time)).slice(0, -1)}000Z`;
 }
 
 function isOurDirectory(path: string): boolean {

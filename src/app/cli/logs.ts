@@ -1,10 +1,12 @@
 // `kubelet-ctl logs`: what a container of a node without an apiserver has written. Which container is meant the kubelet says on its
 // loopback listener; the log is read from the node's files, so whoever asks needs the right to read them.
+
 import { join } from 'node:path';
 import { type ContainerLogFile, FileLogReader } from '../../adapters/container-logs/index.js';
 import { openNativeLinux } from '../../adapters/native-linux/index.js';
 import { containerOfLogs } from '../../domain/logs/log-container.js';
 import { parseGoDuration } from '../../domain/values/go-duration.js';
+import { instantOf } from '../../domain/values/instant.js';
 import { legacyContainerLogsDirectory, legacyLogSymlink } from '../../domain/values/log-paths.js';
 import type { LogReadOptions } from '../../domain/values/log-read-options.js';
 import { formatRfc3339Micros, parseRfc3339 } from '../../domain/values/time.js';
@@ -177,7 +179,7 @@ const values: Readonly<Record<string, (options: LogsOptions, value: string) => s
   '--since': ({ read }, value) => {
     const duration = parseGoDuration(value);
     if (duration === null || duration <= 0) return 'a time such as 30s, 5m or 2h';
-    read.since = formatRfc3339Micros(Date.now() * 1_000 - duration);
+    read.since = formatRfc3339Micros(instantOf(Date.now() * 1_000 - duration));
     return null;
   },
   '--since-time': ({ read }, value) => {

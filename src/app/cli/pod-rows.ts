@@ -1,8 +1,9 @@
 // Pods and their containers as rows of text, for tables and for lines. A pure function of the pods and the time.
 
 import { setAsideAnnotation } from '../../domain/agent/set-aside.js';
+import { microsBetween } from '../../domain/values/instant.js';
 import { microsPerSecond, parseRfc3339 } from '../../domain/values/time.js';
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus } from '../../ports/model/pod-status.js';
 
@@ -27,11 +28,11 @@ export interface ContainerRow {
   readonly id: string;
 }
 
-export function podRows(pods: readonly Pod[], now: Micros): PodRow[] {
-  return pods.map((pod) => podRow(pod, now)).sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
+export function podRows(pods: readonly Pod[], wall: Instant): PodRow[] {
+  return pods.map((pod) => podRow(pod, wall)).sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
 }
 
-function podRow(pod: Pod, now: Micros): PodRow {
+function podRow(pod: Pod, wall: Instant): PodRow {
   const { metadata, spec, status } = pod;
   const setAside = metadata.annotations?.[setAsideAnnotation];
   const containers = status?.containerStatuses ?? [];
@@ -43,7 +44,7 @@ function podRow(pod: Pod, now: Micros): PodRow {
     phase: status?.phase ?? 'Pending',
     ready: `${containers.filter(({ ready }) => ready).length}/${spec.containers.length}`,
     restarts: all.reduce((sum, { restartCount }) => sum + restartCount, 0),
-    age: ageText(status?.startTime, now),
+    age: ageText(status?.startTime, wall),
     message:
       setAside !== undefined
         ? oneLine(`set aside: ${setAside}`)
@@ -83,10 +84,10 @@ function stateText({ state }: ContainerStatus): string {
   return state?.waiting?.reason ?? 'waiting';
 }
 
-function ageText(startTime: string | null | undefined, now: Micros): string {
+function ageText(startTime: string | null | undefined, wall: Instant): string {
   const start = typeof startTime === 'string' ? parseRfc3339(startTime) : null;
   if (start === null) return '-';
-  const seconds = Math.max(0, Math.floor((now - start) / microsPerSecond));
+  const seconds = Math.max(0, Math.floor(microsBetween(start, wall) / microsPerSecond));
   if (seconds < 120) return `${seconds}s`;
   if (seconds < 7200) return `${Math.floor(seconds / 60)}m`;
   return `${Math.floor(seconds / 3600)}h`;

@@ -1,6 +1,8 @@
 // `kubelet-ctl ps`: pods and containers, as a running kubelet tells them on its loopback listener, or as a container runtime has them.
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { CriConnection, CriRuntimeState } from '../../adapters/cri/index.js';
+import { instantOf } from '../../domain/values/instant.js';
 import { formatRfc3339 } from '../../domain/values/time.js';
 import type { PodList } from '../../ports/inbound/agent-queries.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -141,9 +143,9 @@ function podOfRuntime({ uid, name, namespace, ips, sandboxes, containers }: PodR
 function stateOf({ state, startedAt, finishedAt, exitCode, reason, message }: RuntimeContainerStatus): ContainerState {
   switch (state) {
     case 'running':
-      return { running: { startedAt: formatRfc3339(startedAt ?? 0) } };
+      return { running: { startedAt: formatRfc3339(startedAt ?? instantOf(0)) } };
     case 'exited':
-      return { terminated: { exitCode, reason, message, startedAt: formatRfc3339(startedAt ?? 0), finishedAt: formatRfc3339(finishedAt ?? 0) } };
+      return { terminated: { exitCode, reason, message, startedAt: formatRfc3339(startedAt ?? instantOf(0)), finishedAt: formatRfc3339(finishedAt ?? instantOf(0)) } };
     default:
       return { waiting: { reason: state } };
   }
@@ -152,7 +154,7 @@ function stateOf({ state, startedAt, finishedAt, exitCode, reason, message }: Ru
 function text(pods: readonly Pod[], output: ViewOutput): string {
   if (pods.length === 0) return 'No pods.\n';
   const width = output.columns ?? defaultWidth;
-  const rows = podRows(pods, Date.now() * 1000);
+  const rows = podRows(pods, instantOf(Date.now() * 1000));
   const containers = containerRows(pods).map(({ pod, name, state, restarts, image, id }) => [pod, name, state, String(restarts), id, image]);
   return `${[...tableText(podHeader, rows.map(podCells), width), '', ...tableText(containerHeader, containers, width)].join('\n')}\n`;
 }

@@ -58,7 +58,7 @@ const blockingTimeout: Micros = 3600 * microsPerSecond;
 
 export async function openApiAccess(options: ApiAccessOptions): Promise<ApiAccess> {
   const keepers: ApiAccess['keepers'] = new Set();
-  const measuring = new ClientMeasuring(() => options.clock.now());
+  const measuring = new ClientMeasuring(() => options.clock.wall());
   return { clients: options.loaded.options.kubeconfig === '' ? null : await new Opening(options, keepers, measuring).open(), keepers, measuring };
 }
 
@@ -79,7 +79,7 @@ class Opening {
     this.store(null);
     const found = tryKubeconfig(kubeconfig);
     const bootstrap = bootstrapKubeconfig === '' ? null : tryKubeconfig(bootstrapKubeconfig);
-    const decision = bootstrapDecision(stateOf(found), rotateCertificates, bootstrap, clock.now());
+    const decision = bootstrapDecision(stateOf(found), rotateCertificates, bootstrap, clock.wall());
     if (decision.kind === 'refuse') throw new StartRefusal(`failed to run Kubelet: ${decision.error}`);
     const asking = decision.kind === 'bootstrap' ? (bootstrap?.config ?? null) : null;
     if (asking !== null) {
@@ -193,6 +193,7 @@ class Opening {
       heartbeatTimeoutMicros: Math.min(micros(c.nodeStatusUpdateFrequency), c.nodeLeaseDurationSeconds * microsPerSecond),
       environment,
       now: () => clock.now(),
+      wall: () => clock.wall(),
       deliver: (events) => {
         if (!events.watch.startsWith('certificate-')) this.options.deliver(events);
         else for (const take of this.keepers) take(events);
@@ -212,7 +213,7 @@ class Opening {
 
   private isValid({ certificate }: KeyPair): boolean {
     const [leaf] = certificatesOf(certificate);
-    const now = this.options.clock.now();
+    const now = this.options.clock.wall();
     return leaf !== undefined && factsOf(leaf).notBefore <= now && now < factsOf(leaf).notAfter;
   }
 

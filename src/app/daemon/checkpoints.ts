@@ -3,7 +3,7 @@
 import { chmodSync, mkdirSync } from 'node:fs';
 import { checkpointPath, checkpointsDirectory, hasContainer, runningContainerId } from '../../domain/containers/checkpoint-archive.js';
 import type { CheckpointOutcome, CheckpointRequest, ContainerCheckpointOperations } from '../../ports/inbound/container-checkpoints.js';
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { ContainerOperations, RuntimeStateOperations } from '../../ports/outbound/container-runtime.js';
@@ -15,7 +15,7 @@ export interface CheckpointParts {
   readonly runtime: Pick<PortOf<RuntimeStateOperations>, 'inspectPod'>;
   readonly containers: Pick<PortOf<ContainerOperations>, 'checkpoint'>;
   readonly pod: (namespace: string, name: string) => Pod | null;
-  readonly now: () => Micros;
+  readonly wall: () => Instant;
 }
 
 export class RuntimeCheckpoints implements PortOf<ContainerCheckpointOperations> {
@@ -25,11 +25,11 @@ export class RuntimeCheckpoints implements PortOf<ContainerCheckpointOperations>
     const pod = this.parts.pod(namespace, podName);
     if (pod === null) return { kind: 'no-pod' };
     if (!hasContainer(pod, containerName)) return { kind: 'no-container' };
-    const { rootDirectory, runtime, containers, now } = this.parts;
+    const { rootDirectory, runtime, containers, wall } = this.parts;
     try {
       const containerId = runningContainerId(await runtime.inspectPod({ uid: pod.metadata.uid ?? '' }, call), containerName);
       if (containerId === null) return { kind: 'failed', message: `container ${containerName} not found` };
-      const location = checkpointPath(rootDirectory, pod, containerName, now(), -60 * new Date().getTimezoneOffset());
+      const location = checkpointPath(rootDirectory, pod, containerName, wall(), -60 * new Date().getTimezoneOffset());
       makeDirectory(checkpointsDirectory(rootDirectory));
       await containers.checkpoint({ containerId, location, timeoutSeconds }, call);
       return { kind: 'done', path: location };

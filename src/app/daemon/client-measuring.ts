@@ -1,10 +1,13 @@
 // What is measured of the way to the apiserver: requests of its clients, and the certificates that are kept. The clients are there long before
 // the metrics are, so what happens until then waits here.
 // Invariant: what waits is bounded; in an agent that never shows metrics the oldest goes.
+
 import type { ClientHappening } from '../../adapters/apiserver/index.js';
 import type { KubeletMetrics, KubeletReading } from '../../adapters/metrics/index.js';
 import type { CertificateKeeper } from '../../domain/certificates/certificate-keeper-state.js';
+import { microsBetween } from '../../domain/values/instant.js';
 import { microsPerSecond } from '../../domain/values/time.js';
+import type { Instant } from '../../ports/instant.js';
 
 type KeptCertificate = Readonly<Pick<CertificateKeeper, 'purpose' | 'facts' | 'failedAttempts'>>;
 type Measured = (metrics: KubeletMetrics) => void;
@@ -20,7 +23,7 @@ export class ClientMeasuring {
   private waiting: Measured[] = [];
   private readonly certificates: KeptCertificate[] = [];
 
-  constructor(private readonly now: () => number) {}
+  constructor(private readonly wall: () => Instant) {}
 
   /** From now on everything goes there, what waited first. */
   watch(metrics: KubeletMetrics): void {
@@ -41,16 +44,16 @@ export class ClientMeasuring {
   /** The serving certificate is replaced; of the one before: */
   servingReplaced(before: KeptCertificate['facts']): void {
     if (before === null) return;
-    const seconds = (this.now() - before.notBefore) / microsPerSecond;
+    const seconds = microsBetween(before.notBefore, this.wall()) / microsPerSecond;
     this.tell((metrics) => metrics.observe('kubelet_certificate_manager_server_rotation_seconds', {}, seconds));
   }
 
   /** What isn't kept never expires: an alert on a 0 would be a lie. */
   readings(): readonly KubeletReading[] {
-    const now = this.now();
+    const wall = this.wall();
     return (['client', 'server'] as const).flatMap((purpose): readonly KubeletReading[] => {
       const { facts, failedAttempts } = this.certificates.find((kept) => kept.purpose === purpose) ?? { facts: null, failedAttempts: 0 };
-      const left = facts === null ? Number.POSITIVE_INFINITY : Math.trunc((facts.notAfter - now) / microsPerSecond);
+      const left = facts === null ? Number.POSITIVE_INFINITY : Math.trunc(microsBetween(wall, facts.notAfter) / microsPerSecond);
       return [
         [lifetimes[purpose], {}, left],
         [renewErrors[purpose], {}, failedAttempts],

@@ -128,7 +128,7 @@ function endedStep(error: unknown, input: unknown, agent: AgentState, at: number
   return {
     kubeletTs: formatVersion,
     at,
-    time: formatRfc3339Micros(at),
+    time: formatRfc3339Micros(instantOf(at)),
     pod: endedPodOf(agent),
     step: { type, machine: address?.machine ?? null, key: address?.key ?? null, operation: op ?? null },
     stack: redactedText(String(masks.input(stackOf(error)))),

@@ -1,8 +1,10 @@
 // Finds the containers that requests name, and opens what they want of them (spec/config-and-api.md, 10.5 and 12).
 // Invariant: a name from outside is only ever compared; paths and ids come from the agent's pods and from the runtime.
+
 import { join } from 'node:path';
 import { containerOfLogs } from '../../domain/logs/log-container.js';
 import { containerLogDirectory } from '../../domain/values/log-paths.js';
+import { newestAttemptFirst } from '../../domain/values/newest-first.js';
 import type { ContainerAddress, Found, LogFile, NodeContainerOperations } from '../../ports/inbound/node-containers.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -115,6 +117,6 @@ function fullName({ metadata }: Pod): string {
 }
 
 function readySandbox(status: PodRuntimeStatus | null): string | null {
-  const ready = (status?.sandboxes ?? []).filter(({ state }) => state === 'ready').sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1));
+  const ready = (status?.sandboxes ?? []).filter(({ state }) => state === 'ready').sort(newestAttemptFirst);
   return ready[0]?.id ?? null;
 }

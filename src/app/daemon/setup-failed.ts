@@ -1,7 +1,9 @@
 // Events of a start, before there is an agent that would tell them; also the last one of a start that failed, since nobody is left who would tell it later.
 // Invariant: an event delays the start or the end of the process by its own time limit at most, and never replaces a failure.
+
 import { eventOf } from '../../domain/events/event-object.js';
 import { microsPerSecond } from '../../domain/values/time.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { PortOf } from '../../ports/operation.js';
@@ -19,7 +21,7 @@ export interface EventAtStart {
 
 interface Teller {
   readonly nodeName: string;
-  readonly now: Micros;
+  readonly wall: Instant;
   readonly log: PortOf<EventSinkOperations>;
   /** null: there is no apiserver. */
   readonly writer: Pick<PortOf<ApiWriterOperations>, 'create'> | null;
@@ -28,12 +30,12 @@ interface Teller {
 
 export const setupFailed = (message: string): EventAtStart => ({ type: 'Warning', reason: 'KubeletSetupFailed', message });
 
-export async function tellAtStart(event: EventAtStart, { nodeName, now, log, writer, logger }: Teller): Promise<void> {
+export async function tellAtStart(event: EventAtStart, { nodeName, wall, log, writer, logger }: Teller): Promise<void> {
   const record = { involvedObject: { apiVersion: 'v1', kind: 'Node', name: nodeName }, ...event } as const;
   const call = { signal: AbortSignal.timeout(timeLimit / 1000), timeoutMicros: timeLimit };
   await log.record(record, call);
   if (writer === null) return;
-  const object = eventOf(record, nodeName, now, 0, Math.random) as unknown as ApiObject;
+  const object = eventOf(record, nodeName, wall, 0, Math.random) as unknown as ApiObject;
   const resource = { group: '', version: 'v1', plural: 'events' };
   try {
     await writer.create({ client: 'events', resource, namespace: object.metadata.namespace ?? null, name: null, subresource: null, object }, call);

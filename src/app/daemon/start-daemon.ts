@@ -188,7 +188,7 @@ class DaemonStart {
     const { loaded, logger, clock } = this.context;
     const nodeName = nodeNameOf(loaded.options.hostnameOverride, hostname());
     const { clients } = this.resolver.get(tokens.apiAccess);
-    await tellAtStart(event, { nodeName, now: clock.now(), log: this.resolver.get(tokens.events), writer: clients?.writer ?? null, logger });
+    await tellAtStart(event, { nodeName, wall: clock.wall(), log: this.resolver.get(tokens.events), writer: clients?.writer ?? null, logger });
   }
 
   private async openApi(nodeName: string): Promise<ApiAccess> {

@@ -101,7 +101,7 @@ class Demonstration {
       this.output.write(`For another terminal: ${programText()} ps -w ${agent}\n`);
       this.output.write(`or, for what a pod's container has written, ${programText()} logs -f POD ${agent} --links ${this.stage.linksDirectory}\n\n`);
     }
-    const look = (): void => this.view.show(podRows(daemon.queries.pods().items ?? [], this.clock.now()));
+    const look = (): void => this.view.show(podRows(daemon.queries.pods().items ?? [], this.clock.wall()));
     const timer = setInterval(look, lookEveryMillis);
     const end = await Promise.race([daemon.ended, this.interrupted]);
     const isFailed = end !== 'interrupted';

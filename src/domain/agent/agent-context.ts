@@ -5,6 +5,7 @@ import type { Secret } from '../../ports/model/config-objects.js';
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
+import type { RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import type { PersistentVolumeClaim } from '../../ports/model/storage.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
@@ -17,6 +18,7 @@ import { ensureImage, leaveImage, takeImage } from '../images/image-manager.js';
 import type { EnsuredImage, ImageRequest } from '../images/image-manager-state.js';
 import type { Turn } from '../kernel/machine.js';
 import type { CsiView } from '../plugins/csi-view.js';
+import { containerMoments } from '../pod-cache/pod-cache.js';
 import type { ActuatedResources } from '../pod-sync/container-resize.js';
 import type { AllocationOfPods, ClaimsOfPods, PinningOfPods, RangesOfPods, SyncContext, SyncSettings, VolumesOfPods } from '../pod-sync/sync-context.js';
 import type { SyncRun } from '../pod-sync/sync-run.js';
@@ -103,6 +105,10 @@ export class AgentContext implements SyncContext, ImageContext, VolumeContext {
     const result = work();
     this.state.subject = subject;
     return result;
+  }
+
+  endedAt(uid: string, container: RuntimeContainerStatus): Micros | null {
+    return containerMoments(this.state.cache, uid, container, this.turn).endedAt;
   }
 
   get configs(): RuntimeConfigs {

@@ -20,6 +20,7 @@
 // | dra            | claim tasks               | pod operations, container starts       |
 // | shutdown       | the shutdown manager      | admission, the Node's conditions       |
 // | setAside       | its own module            | the sync loop, cleaning up, queries    |
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -48,6 +49,7 @@ import { newProbeRegistry, type ProbeRegistry } from '../probes/probe-registry.j
 import type { StartFailure } from '../status/container-statuses.js';
 import type { StatusRecord } from '../status/status-manager.js';
 import { newUserNamespaces, type UserNamespaces } from '../user-namespaces/user-namespaces.js';
+import { instantOf } from '../values/instant.js';
 import { newVolumeManager, type VolumeManager } from '../volume-manager/volume-manager-state.js';
 import { type AdmissionState, newAdmissionState } from './admission-state.js';
 import { type AdoptionState, newAdoption } from './adoption-state.js';
@@ -59,6 +61,7 @@ import { type LogRotationState, newLogRotation } from './log-rotation-state.js';
 import { type NodeCgroupsState, newNodeCgroups } from './node-cgroups-state.js';
 import { type NodeShutdownState, newNodeShutdown } from './node-shutdown-state.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
+import type { PodStart } from './pod-starts.js';
 import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
 import { newSetAside, type SetAsideState } from './set-aside-state.js';
 import type { AgentSettings } from './settings.js';
@@ -167,6 +170,8 @@ export interface AgentState {
   readonly adoption: AdoptionState;
   readonly readiness: RuntimeReadiness;
   readonly statuses: Map<string, StatusRecord>;
+  /** By pod uid: the moments of the start times in `statuses`. */
+  readonly podStarts: Map<string, PodStart>;
   /** What the kept status was computed from, to tell by identity that it still holds. */
   readonly computed: Map<string, ComputedFrom>;
   /** Why the last start of a container failed, by pod and container; replaced, never changed in place. */
@@ -204,6 +209,7 @@ export interface AgentState {
   subject: string | null;
   readonly setAside: SetAsideState;
   startedAt: Micros;
+  startedWall: Instant;
   /** When the loop last dispatched something or found that it could: what liveness is judged by. */
   loopEnteredAt: Micros;
 }
@@ -226,6 +232,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     adoption: newAdoption(),
     readiness: newRuntimeReadiness(),
     statuses: new Map(),
+    podStarts: new Map(),
     computed: new Map(),
     startFailures: new Map(),
     probes: newProbeRegistry(),
@@ -253,6 +260,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     subject: null,
     setAside: newSetAside(settings.setAside),
     startedAt: 0,
+    startedWall: instantOf(0),
     loopEnteredAt: 0,
   };
 }

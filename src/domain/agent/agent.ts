@@ -117,6 +117,7 @@ function take(context: AgentContext, input: AgentInput): void {
       return;
     case 'start':
       context.state.startedAt = context.turn.now;
+      context.state.startedWall = context.turn.wall;
       context.state.loopEnteredAt = context.turn.now;
       warnOfNode(context, null);
       beginSetAside(context);
@@ -175,7 +176,7 @@ function podSet(context: AgentContext, { source, pods }: Pick<Extract<AgentEvent
   if (source === 'api' && context.state.api !== null) context.state.api.withdrawn = true;
   const run = adopted(context, source, pods);
   if (run === null) return;
-  const { deliveries, events } = mergeSet(context.state.config, source, run, context.turn.now);
+  const { deliveries, events } = mergeSet(context.state.config, source, run, context.turn.wall);
   for (const event of events) context.turn.tell('events.record', event);
   deliver(context, deliveries);
 }

@@ -202,7 +202,7 @@ function ttlOf(api: ApiState): Micros {
 function askingOf(context: AgentContext, machine: string): TokenAsking {
   const { turn } = context;
   return {
-    now: turn.now,
+    clocks: { now: turn.now, wall: turn.wall },
     random: (key) => turn.random('token', key),
     ask: (key, request) => {
       const object: ApiObject = tokenRequestBody(request);

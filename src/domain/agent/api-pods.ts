@@ -13,7 +13,7 @@ export function apiPodsChanged(context: AgentContext, _reflector: ReflectorState
   // Withdrawn: every pod is to go, whatever the API has.
   if (state.api?.withdrawn !== true) {
     const pods = changes.map(({ type, object }) => ({ type, pod: object as Pod }));
-    deliver(context, mergeChanges(state.config, 'api', pods, turn.now).deliveries);
+    deliver(context, mergeChanges(state.config, 'api', pods, turn.wall).deliveries);
   }
   if (replaced) mirrorsListed(context);
   for (const { type, object } of changes) {

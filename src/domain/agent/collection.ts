@@ -4,6 +4,7 @@
 //
 // Each list is decided from a look of its own, since what really went decides what may go next. Runs at most once a minute, and only
 // after something died or went.
+import { momentOf } from '../../domain/values/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -122,10 +123,10 @@ function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
 }
 
 function removeContainers(context: AgentContext, pods: readonly ListedPod[]): void {
-  const { state, turn } = context;
+  const { state } = context;
   const { collection } = state;
   collection.phase = 'removeContainers';
-  const collected = containersToCollect(pods, state.settings.containerGc, gcContext(context), turn.now);
+  const collected = containersToCollect(pods, state.settings.containerGc, gcContext(context));
   if (collected.length === 0) return;
   const podUids = new Map(pods.flatMap(({ uid, containers }) => containers.map(({ id }) => [id, uid] as const)));
   for (const { id, stopFirst } of collected) collection.waiting.push({ kind: 'container', id, podUid: podUids.get(id) ?? '', stopFirst });
@@ -190,6 +191,10 @@ function gcContext(context: AgentContext): ContainerGcContext {
   return {
     allSourcesReady: areAllSourcesReady(config),
     removeForTerminatedPods: collection.pressed === 'on',
+    ageOf: (uid, { id, createdAt }) => {
+      const known = context.state.cache.moments.get(uid)?.get(id);
+      return context.turn.now - (known?.createdAt ?? momentOf(createdAt, context.turn, Number.NEGATIVE_INFINITY));
+    },
     podState: (uid) => {
       if (shouldPodContentBeRemoved(workers, uid)) return 'removed';
       return shouldPodRuntimeBeRemoved(workers, uid) ? 'terminated' : 'running';

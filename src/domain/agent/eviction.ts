@@ -14,6 +14,7 @@ import type { FileSystemLayout } from '../eviction/signals.js';
 import { unreachable } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
 import { couldHaveRunningContainers, shouldPodBeFinished } from '../pod-workers/queries.js';
+import { wallOffset } from '../values/instant.js';
 import { microsPerSecond } from '../values/time.js';
 import { workedOnPods } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
@@ -65,7 +66,7 @@ export function evictionReplied(context: AgentContext, reply: Reply<AgentOperati
   }
   // A CRI runtime never tells of a file system of its own for containers.
   const layout: FileSystemLayout | null = dedicatedImageFs === null ? null : { dedicatedImageFs, splitContainerFs: false };
-  happen(context, { type: 'measured', summary, pods: workedOnPods(context.state), layout });
+  happen(context, { type: 'measured', summary, wallOffset: wallOffset(context.turn), pods: workedOnPods(context.state), layout });
 }
 
 /** What the loop waits for and that is so by now; null: nothing. */

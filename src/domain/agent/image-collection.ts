@@ -7,6 +7,7 @@
 // about to be made.
 //
 // Invariant: whether an image is used is asked again in the very step that asks for its removal.
+
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
@@ -27,6 +28,7 @@ import { isPullRecordGarbage, pullRecordFileName } from '../images/pull-records.
 import { assert } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
 import { effectiveImageTag, parseImageReference } from '../values/image-reference.js';
+import { instantAfter } from '../values/instant.js';
 import type { AgentContext } from './agent-context.js';
 import type { ImageCollectionState } from './image-collection-state.js';
 import { loopProblem } from './sync-loop.js';
@@ -213,10 +215,11 @@ function end(context: AgentContext, { error, event, isComplete }: ImageGcOutcome
 /** Who may use an image that is gone is nothing worth knowing. */
 function removeRecord({ state, turn }: AgentContext, text: string): void {
   const { present, startedAt }: ImageCollectionState = state.imageCollection;
+  const began = instantAfter(turn.wall, startedAt - turn.now);
   const record = readPulledRecord(text)?.record ?? null;
   if (record === null) return;
   const remaining = new Set([...present.values()].flatMap(({ id, repoDigests }) => [id, ...repoDigests]));
-  if (!isPullRecordGarbage(record, remaining, startedAt)) return;
+  if (!isPullRecordGarbage(record, remaining, began)) return;
   state.images.records.records.delete(record.imageRef);
   turn.tell('pullRecords.remove', { kind: 'pulled', name: pullRecordFileName(record.imageRef) });
 }

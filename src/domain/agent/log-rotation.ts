@@ -148,7 +148,7 @@ function nextStep(context: AgentContext, policy: LogRotationPolicy, rotation: Lo
 
 function afterTidying(context: AgentContext, rotation: LogRotation): 'compressing' | 'moving' {
   if (rotation.compress.length > 0) return 'compressing';
-  rotation.rotatedName = rotatedLogName(nameOf(rotation.path), context.turn.now, rotation.utcOffsetSeconds);
+  rotation.rotatedName = rotatedLogName(nameOf(rotation.path), context.turn.wall, rotation.utcOffsetSeconds);
   return 'moving';
 }
 

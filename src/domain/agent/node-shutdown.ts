@@ -1,5 +1,6 @@
 // Carries out what the shutdown manager decides (`node-shutdown/shutdown-manager.ts`): asks for the lock, ends pods, keeps the record.
 // What it waits for is looked up after each step rather than told: that a pod has stopped and nothing of it is mounted any more.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -62,7 +63,7 @@ export function planNodeShutdown(context: AgentContext): void {
   const { state, turn } = context;
   const { shutdown } = state;
   if (shutdown.manager.run === null && shutdown.manager.retryAt === null) return;
-  const decision = advanceManager(shutdown.manager, (pod) => isGone(context, pod), turn.now);
+  const decision = advanceManager(shutdown.manager, (pod) => isGone(context, pod), turn);
   decided(context, decision);
   if (decision.wakeAt === null || decision.wakeAt === shutdown.plannedAt) return;
   shutdown.plannedAt = decision.wakeAt;
@@ -71,7 +72,7 @@ export function planNodeShutdown(context: AgentContext): void {
 
 function happen(context: AgentContext, event: ShutdownEvent): void {
   const { state, turn } = context;
-  decided(context, stepShutdown(state.shutdown.manager, event, state.settings.shutdownPriorities, turn.now));
+  decided(context, stepShutdown(state.shutdown.manager, event, state.settings.shutdownPriorities, turn));
 }
 
 function decided(context: AgentContext, { manager, actions }: ShutdownDecision): void {
@@ -143,6 +144,6 @@ function isGone({ state }: AgentContext, pod: Pod): boolean {
 }
 
 /** As Go prints it: no more digits of a second than it takes. */
-function timeText(at: Micros): string {
+function timeText(at: Instant): string {
   return formatRfc3339Micros(at).replace(/\.?0+Z$/, 'Z');
 }

@@ -62,6 +62,7 @@ function contextOf(context: AgentContext, api: ApiState): PodCertificateContext 
   const address = (key: string) => ({ machine: podCertificateMachine, key });
   return {
     now: turn.now,
+    wall: turn.wall,
     nodeName: api.nodeName,
     busy: (key) => ['get', 'generate', 'create'].some((slot) => turn.inFlight(address(key), slot)),
     nodeUid: ownNode(api)?.metadata.uid ?? null,

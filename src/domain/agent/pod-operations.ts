@@ -1,4 +1,5 @@
 // The four operations that a pod worker asks for: how each begins, and what its end means. In between the run carries itself.
+
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -24,6 +25,7 @@ import { noteRunEnded } from './clean-up-needs.js';
 import { endPredecessors } from './inherited-pods.js';
 import { planPodRelist } from './looks.js';
 import { reconcileMirror } from './mirror-pods.js';
+import { podStart } from './pod-starts.js';
 import { computeStatus, refreshStatus, setStatus, showEnded, showStartFailures, terminateStatus, withTermination } from './pod-statuses.js';
 import { isPrepared, setUnprepared } from './prepared-pods.js';
 import { addProbes, removeProbes, stopRestartingProbes } from './probe-workers.js';
@@ -231,7 +233,7 @@ function isFailedStart({ action, error }: ActionResult): boolean {
 
 /** A deadline is the only thing that may end a pod's rest without anything having happened. */
 function untilDeadline(context: AgentContext, { pod, uid }: SyncRun, rest: PodRest): PodRest {
-  const deadline = activeDeadline(pod, context.state.statuses.get(uid)?.status ?? {});
+  const deadline = activeDeadline(pod, podStart(context, uid, context.state.statuses.get(uid)?.status ?? {}));
   if (deadline === null) return rest;
   return { until: rest.until === null ? deadline : Math.min(rest.until, deadline) };
 }

@@ -1,4 +1,5 @@
 // Computes a pod's status from what is known now, and keeps the newest per pod.
+
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -13,7 +14,7 @@ import type { TerminationStatus } from '../pod-workers/pod-worker-record.js';
 import { probeVersionOf, probeViewOf } from '../probes/probe-registry.js';
 import { conditionTypes, findCondition, podCondition, withCondition } from '../status/conditions.js';
 import type { StartFailure } from '../status/container-statuses.js';
-import { deadlineExceeded } from '../status/deadline.js';
+import { deadlineExceeded, isPastActiveDeadline } from '../status/deadline.js';
 import { isLeftAsItIs, withKnownAddresses } from '../status/known-addresses.js';
 import { withKnownEnds } from '../status/known-ends.js';
 import { isTerminalPhase } from '../status/phase.js';
@@ -26,6 +27,7 @@ import type { AgentState } from './agent-state.js';
 import { actuatedOf, actuatedPod } from './allocation.js';
 import { noteNodeCgroups } from './node-cgroups.js';
 import { podAndMirror, uidOf } from './pod-index.js';
+import { notePodStart, podStart } from './pod-starts.js';
 import { setUnprepared } from './prepared-pods.js';
 import { planProbes } from './probe-workers.js';
 import { queueStatusWrite } from './status-writes.js';
@@ -60,11 +62,11 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
     containerStopSignals: state.nodeFacts.containerStopSignals,
     podIsTerminal,
     startFailures,
-    probes: probeViewOf(state.probes, uid, state.startedAt),
+    probes: probeViewOf(state.probes, uid, state.startedWall),
     node: { addresses: state.nodeFacts.nodeAddresses, configuredIps: state.settings.nodeIps },
     resizeConditions: (state.allocation.conditions.get(uid) ?? noResize).list,
     podCgroup: cached?.phase === 'Running' && !state.allocation.resized.has(uid) ? noReading : asSpecified(actuatedPod(state, pod), state.nodeFacts),
-    now: turn.now,
+    isPastDeadline: isPastActiveDeadline(pod, podStart(context, uid, previous), turn.now),
   });
   const status = keepingEnd(cached, computed);
   if (status.reason === deadlineExceeded.reason && status.phase === 'Failed') context.event(pod, null, 'Normal', deadlineExceeded.reason, deadlineExceeded.message);
@@ -197,9 +199,15 @@ function changeStatus(context: AgentContext, pod: Pod, change: StatusChange): vo
   const uid = uidOf(pod);
   const known = state.statuses.get(uid) ?? null;
   const { mirror } = podAndMirror(state.pods, pod);
-  const next = applyStatusChange(known, change, { pod, mirrorStatus: known === null && beginsAnew(pod, mirror?.status, change) ? null : (mirror?.status ?? null), now: turn.now });
+  const next = applyStatusChange(known, change, {
+    pod,
+    mirrorStatus: known === null && beginsAnew(pod, mirror?.status, change) ? null : (mirror?.status ?? null),
+    now: turn.now,
+    wall: turn.wall,
+  });
   if (next === null || next === known) return;
   state.statuses.set(uid, next);
+  notePodStart(context, uid, next.status);
   if (isTerminalPhase(next.status.phase)) noteNodeCgroups(state, uid);
   queueStatusWrite(state, uid);
   planProbes(context, uid);
@@ -214,6 +222,7 @@ function beginsAnew(pod: Pod, mirrored: PodStatus | undefined, change: StatusCha
 export function forgetPod(state: AgentState, uid: string): void {
   forgetAllocation(state.allocation, uid);
   state.statuses.delete(uid);
+  state.podStarts.delete(uid);
   setUnprepared(state, uid);
   state.computed.delete(uid);
   state.startFailures.delete(uid);

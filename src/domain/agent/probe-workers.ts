@@ -5,8 +5,10 @@ import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { Address } from '../kernel/machine.js';
 import type { ProbeKind } from '../probes/probe-outcome.js';
 import { hasProbes, isSameProbe, type PodProbes, probedContainers, probeKinds, probeName, type RegisteredWorker } from '../probes/probe-registry.js';
-import { newProbeWorker, type ProbeWorker, probeOf, probeWakeAt, skipMissedTicks, stopProbeWorker, triggerProbe } from '../probes/probe-worker.js';
+import { newProbeWorker, type ProbeWorker, probeOf, probeWakeAt, type StartOf, skipMissedTicks, stopProbeWorker, triggerProbe } from '../probes/probe-worker.js';
 import { derived } from '../values/derived.js';
+import { momentOf } from '../values/instant.js';
+import { parseRfc3339 } from '../values/time.js';
 import type { AgentContext } from './agent-context.js';
 import { uidOf } from './pod-index.js';
 
@@ -98,7 +100,18 @@ export function planProbes(context: AgentContext, uid: string): void {
 }
 
 export function planProbe(context: AgentContext, uid: string, name: string, worker: ProbeWorker): void {
-  context.turn.wakeAt(probeAddress(uid, name), probeWakeAt(worker, probedStatus(context, uid), context.turn.now));
+  context.turn.wakeAt(probeAddress(uid, name), probeWakeAt(worker, probedStatus(context, uid), context.turn.now, startOf(context, uid)));
+}
+
+/** By what the runtime's status said of the container; of one that isn't known there any more, by the stamp of its status. */
+export function startOf({ state, turn }: AgentContext, uid: string): StartOf {
+  return (container) => {
+    const id = container.containerID ?? '';
+    const known = state.cache.moments.get(uid)?.get(id.slice(id.indexOf('://') + '://'.length));
+    if (known !== undefined) return known.startedAt;
+    const stamp = parseRfc3339(container.state?.running?.startedAt ?? '');
+    return stamp === null ? null : momentOf(stamp, turn, Number.NEGATIVE_INFINITY);
+  };
 }
 
 export function probedStatus({ state }: AgentContext, uid: string): PodStatus | null {

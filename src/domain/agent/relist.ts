@@ -12,7 +12,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply, ReplyFor } from '../kernel/machine.js';
 import type { PodLifecycleEvent } from '../pleg/lifecycle-events.js';
 import { inspected, inspectionFailed, isInspectionDue, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../pleg/pleg.js';
-import { deleteFromPodCache, emptyPodStatus, setPodCache } from '../pod-cache/pod-cache.js';
+import { deleteFromPodCache, emptyPodStatus, noteMoments, setPodCache } from '../pod-cache/pod-cache.js';
 import type { AgentContext } from './agent-context.js';
 import type { PodLook } from './agent-state.js';
 import { collectAfterDeath } from './dead-containers.js';
@@ -63,6 +63,7 @@ function takeLook(context: AgentContext, { uid, askedAt, found }: PodLook): void
     return;
   }
   const listing = found === null ? { uid, name: '', namespace: '', sandboxes: [], containers: [] } : listingOf(found);
+  if (found !== null) noteMoments(cache, found, context.turn);
   const outcome = podRelisted(pleg, cache, listing, found?.observedAt ?? askedAt);
   take(context, outcome.inspect.length === 0 ? outcome : inspected(pleg, cache, uid, found));
 }
@@ -88,6 +89,7 @@ function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
 function podInspected(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime.inspectPod'>): void {
   const { pleg, cache } = context.state;
   const uid = reply.slot.slice('inspect/'.length);
+  if (reply.outcome.ok && reply.outcome.value !== null) noteMoments(cache, reply.outcome.value, context.turn);
   if (reply.outcome.ok) take(context, inspected(pleg, cache, uid, reply.outcome.value));
   else take(context, inspectionFailed(pleg, cache, uid, reply.outcome.error, pleg.round?.startedAt ?? context.turn.now));
 }
@@ -128,5 +130,5 @@ function dispatchEvent(context: AgentContext, event: PodLifecycleEvent, changed:
 }
 
 function listingOf({ uid, name, namespace, sandboxes, containers }: PodRuntimeStatus): ListedPod {
-  return { uid, name, namespace, sandboxes, containers };
+  return { uid, name, namespace, sandboxes, containers: containers.map((container) => ({ ...container, attempt: container.restartCount })) };
 }

@@ -25,11 +25,11 @@ export function showProgress(context: AgentContext, pod: Pod, runtime: PodRuntim
   if (runtime.observedAt < (allocation.resized.get(uid) ?? -1)) lookAgain(context, uid);
   const before = conditionsOf(allocation, uid);
   if (isResizeInProgress(context, pod, runtime)) {
-    setConditions(allocation, uid, withInProgress(before, { reason: '', message: '', generation: pod.metadata.generation ?? 0 }, turn.now));
+    setConditions(allocation, uid, withInProgress(before, { reason: '', message: '', generation: pod.metadata.generation ?? 0 }, turn.wall));
     return;
   }
   if (before.inProgress === null) return;
-  setConditions(allocation, uid, withInProgress(before, null, turn.now));
+  setConditions(allocation, uid, withInProgress(before, null, turn.wall));
   const generation = before.inProgress.observedGeneration ?? 0;
   context.event(pod, null, 'Normal', 'ResizeCompleted', resizeMessage('completed', pod, allocation.gates, generation));
 }
@@ -51,7 +51,7 @@ export function noteResized(context: AgentContext, { uid, pod, results }: SyncRu
   }
   const { message } = error;
   const before = conditionsOf(allocation, uid);
-  const after = withInProgress(before, { reason: 'Error', message, generation: pod.metadata.generation ?? 0 }, context.turn.now);
+  const after = withInProgress(before, { reason: 'Error', message, generation: pod.metadata.generation ?? 0 }, context.turn.wall);
   setConditions(allocation, uid, after);
   if (before.inProgress?.reason === 'Error' && before.inProgress.message === message) return;
   const generation = after.inProgress?.observedGeneration ?? 0;

@@ -60,7 +60,7 @@ export function noteUpdate(context: AgentContext, before: Pod | undefined, after
     retryResizes(context, 'pod_updated');
   } else {
     allocation.pending = allocation.pending.filter((other) => other !== uid);
-    setConditions(allocation, uid, withPending(conditionsOf(allocation, uid), null, context.turn.now));
+    setConditions(allocation, uid, withPending(conditionsOf(allocation, uid), null, context.turn.wall));
   }
 }
 
@@ -167,7 +167,7 @@ function defer(context: AgentContext, pod: Pod, reason: 'Deferred' | 'Infeasible
   const uid = uidOf(pod);
   const generation = pod.metadata.generation ?? 0;
   const before = conditionsOf(allocation, uid);
-  const after = withPending(before, { reason, message, generation }, context.turn.now);
+  const after = withPending(before, { reason, message, generation }, context.turn.wall);
   setConditions(allocation, uid, after);
   if (!isNews(before.pending, after.pending)) return;
   const event = reason === 'Infeasible' ? 'ResizeInfeasible' : 'ResizeDeferred';
@@ -183,7 +183,7 @@ function grant(context: AgentContext, pod: Pod, before: ResizeConditions, trigge
   if (!allocation.resized.has(uid)) allocation.resized.set(uid, -1);
   putAllocated(state, pod);
   // What an earlier resize has failed with is not this one's.
-  setConditions(allocation, uid, withInProgress(noResize, { reason: '', message: '', generation }, turn.now));
+  setConditions(allocation, uid, withInProgress(noResize, { reason: '', message: '', generation }, turn.wall));
   if (before.pending?.reason === 'Deferred') count(allocation.counters.deferredAccepted, trigger);
   context.event(pod, null, 'Normal', 'ResizeStarted', resizeMessage('started', pod, allocation.gates, generation));
 }

@@ -12,7 +12,7 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { canonicalJson, hashText } from '../kernel/canonical.js';
 import type { Address, Reply } from '../kernel/machine.js';
 import type { DeliveryOp, PodConfigState, PodSource } from '../pod-sources/pod-config.js';
-import { epochMicros, instantAfter, momentAhead } from '../values/instant.js';
+import { instantAfter, momentAhead } from '../values/instant.js';
 import { podUidOfLogDirectory } from '../values/log-paths.js';
 import { podFullName } from '../values/pod-references.js';
 import { formatRfc3339, microsPerSecond } from '../values/time.js';
@@ -80,7 +80,7 @@ function wait({ turn }: AgentContext, pod: SetAsidePod, until: Micros): void {
 }
 
 function untilText({ shownUntil }: SetAsidePod): string {
-  return formatRfc3339(epochMicros(shownUntil));
+  return formatRfc3339(shownUntil);
 }
 
 /** Why a pod is aside, for events, logs and people. */

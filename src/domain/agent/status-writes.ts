@@ -95,9 +95,9 @@ function begin(context: AgentContext, uid: string, write: StatusWrite): void {
   if (known === undefined) return;
   const watched = watchedPod(state, uid);
   const isNewMirror = watched !== null && aim(write, watched) && isMirrorPod(watched);
-  const record = isNewMirror ? heldToApi(known, watched.status ?? {}, turn.now) : known;
+  const record = isNewMirror ? heldToApi(known, watched.status ?? {}, turn.wall) : known;
   if (record !== known) replaceRecord(state, uid, known, record);
-  const step = nextWriteStep(write, { record, watched, couldHaveRunningContainers: couldHaveRunningContainers(state.workers, uid) || hasClaims(state, uid), now: turn.now });
+  const step = nextWriteStep(write, { record, watched, couldHaveRunningContainers: couldHaveRunningContainers(state.workers, uid) || hasClaims(state, uid), wall: turn.wall });
   if (step.do === 'nothing' || watched === null) {
     if (watched !== null) sent(state, uid, write, record.version);
     return;

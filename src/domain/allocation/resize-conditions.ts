@@ -2,7 +2,7 @@
 // so in the runtime. They are there only while they hold.
 // Invariants: a transition time moves with the reason only; what is in progress keeps the generation that it was begun for; an error stays
 // until the resize is through or another one is granted.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodCondition } from '../../ports/model/pod-status.js';
 import { conditionTypes, findCondition } from '../status/conditions.js';
@@ -29,15 +29,15 @@ export function resizeConditions(pending: PodCondition | null, inProgress: PodCo
   return { pending, inProgress, list: [pending, inProgress].filter((condition) => condition !== null) };
 }
 
-export function withPending({ pending, inProgress }: ResizeConditions, text: ConditionText | null, now: Micros): ResizeConditions {
-  return resizeConditions(text === null ? null : condition(conditionTypes.podResizePending, pending, text, now), inProgress);
+export function withPending({ pending, inProgress }: ResizeConditions, text: ConditionText | null, wall: Instant): ResizeConditions {
+  return resizeConditions(text === null ? null : condition(conditionTypes.podResizePending, pending, text, wall), inProgress);
 }
 
-export function withInProgress({ pending, inProgress }: ResizeConditions, text: ConditionText | null, now: Micros): ResizeConditions {
+export function withInProgress({ pending, inProgress }: ResizeConditions, text: ConditionText | null, wall: Instant): ResizeConditions {
   if (text === null) return resizeConditions(pending, null);
   const kept = inProgress === null ? text : { ...text, generation: inProgress.observedGeneration ?? 0 };
   const { reason = '', message = '' } = inProgress ?? {};
-  return resizeConditions(pending, condition(conditionTypes.podResizeInProgress, inProgress, text.reason === '' ? { ...kept, reason, message } : kept, now));
+  return resizeConditions(pending, condition(conditionTypes.podResizeInProgress, inProgress, text.reason === '' ? { ...kept, reason, message } : kept, wall));
 }
 
 /** What the API says of a pod that an earlier agent has worked on. */
@@ -50,9 +50,9 @@ export function isNews(before: PodCondition | null, after: PodCondition | null):
   return (before?.reason ?? null) !== (after?.reason ?? null) || before?.observedGeneration !== after?.observedGeneration || (before === null) !== (after === null);
 }
 
-function condition(type: string, before: PodCondition | null, { reason, message, generation }: ConditionText, now: Micros): PodCondition {
+function condition(type: string, before: PodCondition | null, { reason, message, generation }: ConditionText, wall: Instant): PodCondition {
   const isSameReason = before !== null && (before.reason ?? '') === reason;
-  const lastTransitionTime = isSameReason ? (before.lastTransitionTime ?? null) : formatRfc3339(now);
+  const lastTransitionTime = isSameReason ? (before.lastTransitionTime ?? null) : formatRfc3339(wall);
   const next: PodCondition = {
     type,
     status: 'True',

@@ -14,6 +14,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Timestamp } from '../../ports/model/object-meta.js';
 import type { PortFailure } from '../../ports/port-error.js';
+import { type Clocks, momentAhead, nowOutside } from '../values/instant.js';
 import { microsPerSecond, parseRfc3339 } from '../values/time.js';
 import type { TokenRequest } from '../volumes/api-data-volume.js';
 
@@ -30,7 +31,8 @@ interface CachedToken {
   token: string | null;
   /** As the server says it, for whoever is given the token. */
   expirationTimestamp: Timestamp;
-  /** By the agent's clock. */
+  /** When it came; the two times below are counted from then. */
+  obtained: Clocks;
   expiresAt: Micros;
   /** null: never. */
   refreshAt: Micros | null;
@@ -45,7 +47,7 @@ export interface TokenCache {
 }
 
 export interface TokenAsking {
-  readonly now: Micros;
+  readonly clocks: Clocks;
   /** In [0, 1), drawn for one token. */
   random(key: string): number;
   /** Asks for it; `tokenAnswered` is told. */
@@ -72,20 +74,20 @@ export function lookUpToken(cache: TokenCache, request: TokenRequest, since: Mic
   const key = tokenKey(request);
   let cached = cache.tokens.get(key);
   if (cached === undefined) {
-    purge(cache, asking.now);
-    cached = { key, podUid: request.podUid, token: null, expirationTimestamp: '', expiresAt: 0, refreshAt: null, askingSince: null, failure: null };
+    purge(cache, asking.clocks);
+    cached = { key, podUid: request.podUid, token: null, expirationTimestamp: '', obtained: asking.clocks, expiresAt: 0, refreshAt: null, askingSince: null, failure: null };
     cache.tokens.set(key, cached);
   }
-  if (cached.token !== null && (cached.refreshAt === null || asking.now < cached.refreshAt))
+  if (cached.token !== null && (cached.refreshAt === null || nowOutside(cached.obtained, asking.clocks) < cached.refreshAt))
     return { kind: 'found', token: cached.token, expirationTimestamp: cached.expirationTimestamp };
   if (cached.failure !== null && cached.failure.askedAt >= since) {
     const { message } = cached.failure;
     if (cached.token === null) return { kind: 'failed', message: `failed to fetch token: ${message}` };
-    if (asking.now < cached.expiresAt) return { kind: 'found', token: cached.token, expirationTimestamp: cached.expirationTimestamp };
+    if (nowOutside(cached.obtained, asking.clocks) < cached.expiresAt) return { kind: 'found', token: cached.token, expirationTimestamp: cached.expirationTimestamp };
     return { kind: 'failed', message: `token ${nameOf(request)} expired and refresh failed: ${message}` };
   }
   if (cached.askingSince === null) {
-    cached.askingSince = asking.now;
+    cached.askingSince = asking.clocks.now;
     asking.ask(key, request);
   }
   return { kind: 'pending' };
@@ -127,7 +129,9 @@ export function tokenAnswered(
   cached.token = token;
   const expirationSeconds = response?.spec?.expirationSeconds ?? null;
   cached.expirationTimestamp = response?.status?.expirationTimestamp ?? '';
-  cached.expiresAt = expiryHere(parseRfc3339(cached.expirationTimestamp) ?? 0, expirationSeconds, askedAt, asking.now);
+  cached.obtained = asking.clocks;
+  const expiry = parseRfc3339(cached.expirationTimestamp);
+  cached.expiresAt = expiryHere(expiry === null ? 0 : momentAhead(expiry, asking.clocks), expirationSeconds, askedAt, asking.clocks.now);
   cached.refreshAt = refreshTime(cached.expiresAt, expirationSeconds, asking.random(key));
   return cached.podUid;
 }
@@ -161,8 +165,9 @@ export function forgetTokens(cache: TokenCache, podUid: string): void {
   for (const [key, cached] of cache.tokens) if (cached.podUid === podUid) cache.tokens.delete(key);
 }
 
-function purge(cache: TokenCache, now: Micros): void {
-  for (const [key, { token, expiresAt, askingSince }] of cache.tokens) if (token !== null && expiresAt < now && askingSince === null) cache.tokens.delete(key);
+function purge(cache: TokenCache, clocks: Clocks): void {
+  for (const [key, { token, obtained, expiresAt, askingSince }] of cache.tokens)
+    if (token !== null && expiresAt < nowOutside(obtained, clocks) && askingSince === null) cache.tokens.delete(key);
   if (cache.tokens.size < maxTokens) return;
   const oldest = cache.tokens.keys().next();
   if (oldest.done !== true) cache.tokens.delete(oldest.value);

@@ -1,11 +1,11 @@
 // What a kubelet starts with: the kubeconfig that is there, or the bootstrap one and a certificate that is still to be asked for.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 
 /** What was found of the kubeconfig: unusable with its reason, or what the certificates say that its user shows. */
 export type KubeconfigState =
   | { readonly kind: 'unusable'; readonly reason: string }
   /** @param pair `null`: it shows none; `broken`: files that are no pair; else when each certificate of its chain begins and ends */
-  | { readonly kind: 'loaded'; readonly pair: null | 'broken' | readonly { readonly notBefore: Micros; readonly notAfter: Micros }[] };
+  | { readonly kind: 'loaded'; readonly pair: null | 'broken' | readonly { readonly notBefore: Instant; readonly notAfter: Instant }[] };
 
 export type BootstrapDecision =
   | { readonly kind: 'use-kubeconfig' }
@@ -17,17 +17,17 @@ export type BootstrapDecision =
  * @param rotates rotateCertificates
  * @param bootstrap null: no bootstrap kubeconfig is given; else why it can't be used, or null
  */
-export function bootstrapDecision(kubeconfig: KubeconfigState, rotates: boolean, bootstrap: { readonly problem: string | null } | null, now: Micros): BootstrapDecision {
+export function bootstrapDecision(kubeconfig: KubeconfigState, rotates: boolean, bootstrap: { readonly problem: string | null } | null, wall: Instant): BootstrapDecision {
   if (bootstrap === null) {
     if (kubeconfig.kind === 'loaded') return { kind: 'use-kubeconfig' };
     return { kind: 'refuse', error: `${rotates ? 'unable to load kubeconfig' : 'invalid kubeconfig'}: ${kubeconfig.reason}` };
   }
-  if (kubeconfig.kind === 'loaded' && isValid(kubeconfig.pair, now)) return { kind: 'use-kubeconfig' };
+  if (kubeconfig.kind === 'loaded' && isValid(kubeconfig.pair, wall)) return { kind: 'use-kubeconfig' };
   if (bootstrap.problem !== null) return { kind: 'refuse', error: `unable to load bootstrap kubeconfig: ${bootstrap.problem}` };
   return { kind: 'bootstrap', blocking: !rotates };
 }
 
 /** One that begins later counts as none, too: the server would refuse it. */
-function isValid(pair: (KubeconfigState & { readonly kind: 'loaded' })['pair'], now: Micros): boolean {
-  return pair !== null && pair !== 'broken' && pair.length > 0 && pair.every(({ notBefore, notAfter }) => notBefore <= now && now < notAfter);
+function isValid(pair: (KubeconfigState & { readonly kind: 'loaded' })['pair'], wall: Instant): boolean {
+  return pair !== null && pair !== 'broken' && pair.length > 0 && pair.every(({ notBefore, notAfter }) => notBefore <= wall && wall < notAfter);
 }

@@ -1,8 +1,10 @@
 // What the keeper of one certificate is told, keeps and hears of. Invariant: plain data, and no key.
+
 import type { Micros } from '../../ports/micros.js';
 import type { Flattened } from '../../ports/operation.js';
 import type { ApiReaderOperations, ApiWatchEvents, ApiWriterOperations } from '../../ports/outbound/apiserver.js';
 import type { CertificateFacts, CertificateOperations, CertificatePurpose, CertificateTemplate } from '../../ports/outbound/certificates.js';
+import { type Clocks, instantOf } from '../values/instant.js';
 import type { CsrVersion } from './signing-request.js';
 
 export type CertificateKeeperOperations = Flattened<{
@@ -29,6 +31,8 @@ export interface CertificateKeeper extends CertificateKeeperSettings {
   /** null: nobody knows yet for whom. */
   template: CertificateTemplate | null;
   facts: CertificateFacts | null;
+  /** When `facts` came: `deadline` is counted from then. */
+  obtained: Clocks;
   /** When the one in use is to be renewed; null: there is none. */
   deadline: Micros | null;
   /** Renew at once, whatever the deadline. */
@@ -66,5 +70,5 @@ export type CertificateKeeperEvent =
 export function newCertificateKeeper(settings: CertificateKeeperSettings, template: CertificateTemplate | null): CertificateKeeper {
   const attempt = { request: '', csr: '', name: '', uid: '', version: 'v1' as const, attemptEnds: 0, watches: 0, resourceVersion: '', issued: '' };
   const times = { deadline: null, forced: false, startedAt: 0, failures: 0, failedAttempts: 0, pausedUntil: 0 };
-  return { ...settings, phase: 'idle', template, facts: null, ...times, ...attempt, serverHealthy: false, isDone: false, gaveUp: false };
+  return { ...settings, phase: 'idle', template, facts: null, obtained: { now: 0, wall: instantOf(0) }, ...times, ...attempt, serverHealthy: false, isDone: false, gaveUp: false };
 }

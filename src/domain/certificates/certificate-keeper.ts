@@ -22,6 +22,7 @@ import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { CertificateFacts, CertificateRequest, CertificateTemplate } from '../../ports/outbound/certificates.js';
 import type { PortFailure } from '../../ports/port-error.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
+import { momentAhead, nowOutside } from '../values/instant.js';
 import { formatRfc3339, microsPerSecond } from '../values/time.js';
 import type { CertificateKeeper, CertificateKeeperEvent, CertificateKeeperOperations } from './certificate-keeper-state.js';
 import { covers, rotationDeadline, usages } from './certificate-rules.js';
@@ -39,6 +40,8 @@ const firstPause: Micros = 2 * microsPerSecond;
 const pauseMax: Micros = 32 * microsPerSecond;
 const pauseJitter = 0.1;
 const lookPause: Micros = microsPerSecond;
+/** A host that slept, or whose clock was set, is noticed by then. */
+const longestRest: Micros = 60 * microsPerSecond;
 const callTimeout: Micros = 30 * microsPerSecond;
 
 export const certificateKeeperMachine: Machine<CertificateKeeper, CertificateKeeperEvent, CertificateKeeperOperations> = {
@@ -108,7 +111,7 @@ class Step {
     if (state.phase !== 'resting' || state.isDone) return;
     const due = this.dueAt();
     if (due !== null && due <= turn.now) this.attempt();
-    else this.wakeAt(due);
+    else this.wakeAt(due === null ? null : Math.min(due, turn.now + longestRest));
   }
 
   /** null: not before something happens. */
@@ -116,7 +119,16 @@ class Step {
     const { template, facts, deadline, forced, pausedUntil } = this.state;
     if (template === null) return null;
     const isNow = forced || facts === null || deadline === null || !covers(facts, template);
-    return Math.max(isNow ? this.turn.now : deadline, pausedUntil);
+    return Math.max(isNow ? this.turn.now : this.here(deadline), pausedUntil);
+  }
+
+  /** Of a moment that is counted from when the certificate came: when that is by the clock of wake-ups, which stood still while the host slept. */
+  private here(moment: Micros): Micros {
+    return moment - (nowOutside(this.state.obtained, this.turn) - this.turn.now);
+  }
+
+  private expiry(facts: CertificateFacts): Micros {
+    return this.here(momentAhead(facts.notAfter, this.state.obtained));
   }
 
   private attempt(): void {
@@ -186,14 +198,16 @@ class Step {
     const { state } = this;
     state.phase = 'resting';
     // One that begins later is none yet; one that was just issued is taken as it is, since then it is a clock that is wrong.
-    state.facts = facts !== null && facts.notBefore > this.turn.now ? null : facts;
+    state.facts = facts !== null && facts.notBefore > this.turn.wall ? null : facts;
     if (state.facts !== null) this.setDeadline(state.facts);
   }
 
   private setDeadline(facts: CertificateFacts): void {
     const { state, turn } = this;
-    state.deadline = rotationDeadline(facts, turn.random('certificate-rotation', state.purpose));
-    turn.log('info', 'Certificate rotation deadline determined', { purpose: state.purpose, expiration: formatRfc3339(facts.notAfter), deadline: formatRfc3339(state.deadline) });
+    const deadline = rotationDeadline(facts, turn.random('certificate-rotation', state.purpose));
+    state.obtained = { now: turn.now, wall: turn.wall };
+    state.deadline = momentAhead(deadline, state.obtained);
+    turn.log('info', 'Certificate rotation deadline determined', { purpose: state.purpose, expiration: formatRfc3339(facts.notAfter), deadline: formatRfc3339(deadline) });
   }
 
   private create(): void {
@@ -337,7 +351,7 @@ class Step {
   private checkEnd(): void {
     const { state, turn } = this;
     if (!state.endsWithout || state.gaveUp || state.phase === 'idle' || state.phase === 'loading') return;
-    const isExpired = state.facts !== null && turn.now >= state.facts.notAfter;
+    const isExpired = state.facts !== null && turn.now >= this.expiry(state.facts);
     const isLacking = state.facts === null && turn.now - state.startedAt >= withoutMax;
     if (!(isExpired || isLacking)) return;
     const what = isExpired ? 'The currently active client certificate has expired' : 'No valid client certificate is found';
@@ -349,8 +363,9 @@ class Step {
 
   private wakeAt(at: Micros | null): void {
     const { state, turn } = this;
-    const end = state.endsWithout && !state.gaveUp ? (state.facts === null ? state.startedAt + withoutMax : state.facts.notAfter) : null;
+    const end = state.endsWithout && !state.gaveUp ? (state.facts === null ? state.startedAt + withoutMax : this.expiry(state.facts)) : null;
     const check = end === null ? null : end > turn.now ? end : turn.now + endCheckPeriod;
-    turn.wakeAt(this.address, at === null ? check : check === null ? at : Math.min(at, check));
+    const times = [at, check].filter((time) => time !== null);
+    turn.wakeAt(this.address, times.length === 0 ? null : Math.min(...times));
   }
 }

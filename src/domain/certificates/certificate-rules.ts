@@ -1,7 +1,8 @@
 // When a certificate is renewed, and for whom one is asked.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { NodeAddress } from '../../ports/model/node.js';
 import type { CertificateFacts, CertificatePurpose, CertificateTemplate } from '../../ports/outbound/certificates.js';
+import { instantAfter, microsBetween } from '../values/instant.js';
 import { formatIp, parseIp } from '../values/ip-address.js';
 
 export const signers: Readonly<Record<CertificatePurpose, string>> = {
@@ -16,8 +17,8 @@ export const usages: Readonly<Record<CertificatePurpose, readonly string[]>> = {
 };
 
 /** Between 70 and 90 % of its life. @param chance in [0, 1) */
-export function rotationDeadline({ notBefore, notAfter }: Pick<CertificateFacts, 'notBefore' | 'notAfter'>, chance: number): Micros {
-  return notBefore + Math.round((notAfter - notBefore) * (0.7 + 0.2 * chance));
+export function rotationDeadline({ notBefore, notAfter }: Pick<CertificateFacts, 'notBefore' | 'notAfter'>, chance: number): Instant {
+  return instantAfter(notBefore, Math.round(microsBetween(notBefore, notAfter) * (0.7 + 0.2 * chance)));
 }
 
 /** Whether a certificate is for all that is asked; being for more is fine. */

@@ -1,6 +1,6 @@
 // State files without a checksum: records of image pulls, the graceful shutdown's times, a CSI volume's data, and the user namespace of a pod.
 // Invariant: the bytes are those a Go kubelet writes, which may read them after us.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import { hexOfBytes } from '../values/hex.js';
 import { sha256 } from '../values/sha256.js';
 import { parseRfc3339 } from '../values/time.js';
@@ -72,14 +72,14 @@ export function writeShutdownState(startTime: string, endTime: string): string {
 }
 
 /** The times in `graceful_node_shutdown_state`; null: not yet. */
-export function parseShutdownState(text: string): Read<{ readonly startedAt: Micros | null; readonly endedAt: Micros | null }> {
+export function parseShutdownState(text: string): Read<{ readonly startedAt: Instant | null; readonly endedAt: Instant | null }> {
   return readJson(text, (value) => {
     const fields = fieldsOf(value, 'state');
     return { startedAt: timeField(fields, 'startTime'), endedAt: timeField(fields, 'endTime') };
   });
 }
 
-function timeField(fields: Readonly<Record<string, unknown>>, name: string): Micros | null {
+function timeField(fields: Readonly<Record<string, unknown>>, name: string): Instant | null {
   const text = textField(fields, name);
   if (text === '' || text === zeroTime) return null;
   const time = parseRfc3339(text);

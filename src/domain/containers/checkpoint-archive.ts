@@ -1,8 +1,9 @@
 // Which container a checkpoint is of, and where its archive goes: `<root>/checkpoints/checkpoint-<pod>_<namespace>-<container>-<time>.tar`.
 // Invariant: names of pods and containers are validated before, so the archive is directly in that directory.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import { instantAfter } from '../values/instant.js';
 import { podFullNameOf } from '../values/pod-references.js';
 import { joinPath } from '../values/slash-paths.js';
 import { formatRfc3339, microsPerSecond } from '../values/time.js';
@@ -12,8 +13,8 @@ export function checkpointsDirectory(rootDirectory: string): string {
 }
 
 /** @param utcOffsetSeconds of the host's local time, in which the name is */
-export function checkpointPath(rootDirectory: string, pod: Pod, containerName: string, now: Micros, utcOffsetSeconds: number): string {
-  return joinPath(checkpointsDirectory(rootDirectory), `checkpoint-${podFullNameOf(pod)}-${containerName}-${localTime(now, utcOffsetSeconds)}.tar`);
+export function checkpointPath(rootDirectory: string, pod: Pod, containerName: string, wall: Instant, utcOffsetSeconds: number): string {
+  return joinPath(checkpointsDirectory(rootDirectory), `checkpoint-${podFullNameOf(pod)}-${containerName}-${localTime(wall, utcOffsetSeconds)}.tar`);
 }
 
 /** Whether the pod's spec has such a container, of whichever kind. */
@@ -27,8 +28,8 @@ export function runningContainerId(status: PodRuntimeStatus | null, containerNam
 }
 
 /** RFC 3339 in whole seconds with the zone's offset; UTC is `Z`. */
-function localTime(now: Micros, utcOffsetSeconds: number): string {
-  const local = formatRfc3339(now + utcOffsetSeconds * microsPerSecond);
+function localTime(wall: Instant, utcOffsetSeconds: number): string {
+  const local = formatRfc3339(instantAfter(wall, utcOffsetSeconds * microsPerSecond));
   if (utcOffsetSeconds === 0) return local;
   const minutes = Math.abs(Math.trunc(utcOffsetSeconds / 60));
   const two = (value: number) => String(value).padStart(2, '0');

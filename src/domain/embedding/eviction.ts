@@ -56,7 +56,7 @@ export function parseEvictionThresholds(configuration: EvictionConfiguration): G
  */
 export function observeSignals(summary: StatsSummary): SignalObservations {
   checkArgument('summary', summary, recordOf({ node: nodeStatsShape }, { pods: listOf(podStatsShape) }));
-  return observeSignalsOf(summary);
+  return observeSignalsOf(summary, 0);
 }
 
 /**

@@ -1,4 +1,5 @@
 // Images for embedders: when a container's image is pulled, with what, and who may use one that is there (KEP-2535).
+import { instantOf } from '../../domain/values/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ImagePullBackoff } from '../backoff/image-pull-backoff.js';
 import type { EnsureImageReply, EnsureImageRequest, EnsureImageRun, EnsureImageStep, EnsureImageTurn } from '../images/ensure-image.js';
@@ -97,7 +98,7 @@ export function mustPullToVerify(present: PresentImage, credentials: readonly Tr
   checkArgument('credentials', credentials, allCredentials);
   checkArgument('policy', policy, policyShape);
   checkArgument('now', now, moment);
-  return records.mustPullToVerify(present, credentials, policy, now);
+  return records.mustPullToVerify(present, credentials, policy, instantOf(now));
 }
 
 /**
@@ -116,7 +117,7 @@ export function recordOfPull(record: ImagePulledRecord | null, image: string, im
   checkArgument('imageRef', imageRef, text);
   checkArgument('used', used, nullable(credentialsShape));
   checkArgument('now', now, moment);
-  return records.recordOfPull(record, image, imageRef, used, now);
+  return records.recordOfPull(record, image, imageRef, used, instantOf(now));
 }
 
 /**

@@ -1,4 +1,5 @@
 // The Node object for embedders: its conditions, and what it has for pods.
+import { instantOf } from '../../domain/values/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ResourceList } from '../../ports/model/container.js';
 import type { NodeCondition } from '../../ports/model/node.js';
@@ -36,7 +37,7 @@ export function withPressures(nodeName: string, conditions: readonly NodeConditi
   checkArgument('conditions', conditions, conditionsShape);
   checkArgument('pressures', pressures, pressuresShape);
   checkArgument('now', now, moment);
-  return nodeConditions.withPressures(nodeName, conditions, pressures, now);
+  return nodeConditions.withPressures(nodeName, conditions, pressures, instantOf(now));
 }
 
 /**
@@ -53,7 +54,7 @@ export function withReady(nodeName: string, conditions: readonly NodeCondition[]
   checkArgument('conditions', conditions, conditionsShape);
   checkArgument('facts', facts, readinessShape);
   checkArgument('now', now, moment);
-  return nodeConditions.withReady(nodeName, conditions, facts, now);
+  return nodeConditions.withReady(nodeName, conditions, facts, instantOf(now));
 }
 
 /**

@@ -63,7 +63,7 @@ export function probeDue(worker: ProbeWorker, status: PodStatus | null, now: Mic
   checkArgument('worker', worker, idleWorker);
   checkArgument('status', status, nullable(podStatusShape));
   checkArgument('now', now, moment);
-  return workers.probeDue(worker, status, now);
+  return workers.probeDue(worker, status, now, workers.startByStamp);
 }
 
 /**
@@ -88,7 +88,7 @@ export function probeWakeAt(worker: ProbeWorker, status: PodStatus | null, now: 
   checkArgument('worker', worker, anyWorker);
   checkArgument('status', status, nullable(podStatusShape));
   checkArgument('now', now, moment);
-  return workers.probeWakeAt(worker, status, now);
+  return workers.probeWakeAt(worker, status, now, workers.startByStamp);
 }
 
 /**

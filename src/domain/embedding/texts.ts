@@ -1,4 +1,5 @@
 // Readers of small texts for embedders: times, durations, image references.
+import { epochMicros } from '../../domain/values/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import { parseGoDuration } from '../values/go-duration.js';
 import type { NormalizedImage } from '../values/image-name.js';
@@ -23,9 +24,10 @@ export function parseDuration(input: string): Micros | null {
  * @returns microseconds since the epoch, finer parts cut off; null where the text is no time
  * @throws AssertionFailed where `input` is no string
  */
-export function parseRfc3339(input: string): Micros | null {
+export function parseRfc3339(input: string): number | null {
   checkArgument('input', input, text);
-  return time.parseRfc3339(input);
+  const parsed = time.parseRfc3339(input);
+  return parsed === null ? null : epochMicros(parsed);
 }
 
 /**

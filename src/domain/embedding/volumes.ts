@@ -1,4 +1,5 @@
 // Volumes for embedders: where they are, whether a host path is what its type says, what volumes of API data show, and how that is written.
+import { instantOf } from '../../domain/values/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { Volume } from '../../ports/model/volume.js';
@@ -111,7 +112,7 @@ export function apiDataPayload(volume: Volume, pod: Pod, facts: ApiDataFacts): P
 export function generationName(now: Micros, digits: string): string {
   checkArgument('now', now, moment);
   checkArgument('digits', digits, digitsShape);
-  return atomicWriter.generationName(now, digits);
+  return atomicWriter.generationName(instantOf(now), digits);
 }
 
 /**

@@ -6,6 +6,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Event } from '../../ports/model/event.js';
 import { putBounded, touch } from '../values/bounded-map.js';
+import type { Clocks } from '../values/instant.js';
 import { formatRfc3339, microsPerSecond } from '../values/time.js';
 
 export const cacheEntriesMax = 4096;
@@ -55,10 +56,10 @@ export interface EventPatch {
 }
 
 /** @param combinedName a name for the object if it has to be a combined one */
-export function correlate(correlator: EventCorrelator, event: Event, combinedName: () => string, now: Micros): Correlated {
-  const { event: aggregated, key } = aggregate(correlator, event, combinedName, now);
+export function correlate(correlator: EventCorrelator, event: Event, combinedName: () => string, clocks: Clocks): Correlated {
+  const { event: aggregated, key } = aggregate(correlator, event, combinedName, clocks);
   const { event: counted, isUpdate } = count(correlator, aggregated, key);
-  if (!isAllowed(correlator, counted, now)) return { kind: 'skip' };
+  if (!isAllowed(correlator, counted, clocks.now)) return { kind: 'skip' };
   if (!isUpdate) return { kind: 'create', event: counted };
   const { lastTimestamp, message } = counted;
   return { kind: 'patch', event: counted, body: { count: counted.count, lastTimestamp, message } };
@@ -81,7 +82,7 @@ function spamKey({ source, involvedObject: object, type }: Event): string {
   return JSON.stringify([source.component, source.host, kind, namespace, name, uid, apiVersion, type]);
 }
 
-function aggregate({ similar }: EventCorrelator, event: Event, combinedName: () => string, now: Micros): { readonly event: Event; readonly key: string } {
+function aggregate({ similar }: EventCorrelator, event: Event, combinedName: () => string, { now, wall }: Clocks): { readonly event: Event; readonly key: string } {
   const key = similarKey(event);
   const known = touch(similar, key);
   const record = known === null || now - known.lastAt > similarWindow ? { messages: new Set<string>(), lastAt: now } : known;
@@ -92,7 +93,7 @@ function aggregate({ similar }: EventCorrelator, event: Event, combinedName: () 
   // The set grows no larger: the oldest message makes place.
   const oldest = record.messages.values().next();
   if (oldest.done !== true) record.messages.delete(oldest.value);
-  const time = formatRfc3339(now);
+  const time = formatRfc3339(wall);
   const { namespace } = event.metadata;
   const metadata = { name: combinedName(), ...(namespace === undefined ? {} : { namespace }) };
   const combined = { ...event, metadata, message: `(combined from similar events): ${event.message}`, count: 1, firstTimestamp: time, lastTimestamp: time };

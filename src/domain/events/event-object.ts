@@ -1,9 +1,10 @@
 // An Event object from what the agent said happened.
 // Invariant: the name is unique in the process, though two events of one step have the same time: the API refuses a second object of a name.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Event } from '../../ports/model/event.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
 import { isDns1123Subdomain } from '../values/dns-names.js';
+import { epochMicros } from '../values/instant.js';
 import { formatRfc3339 } from '../values/time.js';
 
 export const eventComponent = 'kubelet';
@@ -12,7 +13,7 @@ const defaultNamespace = 'default';
 const nanosPerMicro = 1_000n;
 
 /** @param serial counts the events of the process @param random draws from [0, 1), only for objects whose name can't be part of one */
-export function eventOf(record: EventRecord, nodeName: string, at: Micros, serial: number, random: () => number): Event {
+export function eventOf(record: EventRecord, nodeName: string, at: Instant, serial: number, random: () => number): Event {
   const { involvedObject, type, reason, message, annotations } = record;
   const namespace = involvedObject.namespace ?? '';
   const time = formatRfc3339(at);
@@ -38,8 +39,8 @@ export function eventOf(record: EventRecord, nodeName: string, at: Micros, seria
 }
 
 /** `<object>.<time in nanoseconds, in hex>`; the digits below a microsecond are the serial number's. */
-export function eventName(objectName: string, at: Micros, serial: number, random: () => number): string {
-  const nanos = BigInt(at) * nanosPerMicro + (BigInt(serial) % nanosPerMicro);
+export function eventName(objectName: string, at: Instant, serial: number, random: () => number): string {
+  const nanos = BigInt(epochMicros(at)) * nanosPerMicro + (BigInt(serial) % nanosPerMicro);
   const name = `${objectName}.${nanos.toString(16)}`;
   return isDns1123Subdomain(name) ? name : randomUuid(random);
 }

@@ -10,6 +10,7 @@
 //
 // Invariants: the queue has at most 1000 events, further ones are dropped and counted; an event is correlated when its turn comes, so a
 // burst that waited is combined as one that did not.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiResource } from '../../ports/model/api-object.js';
 import type { Event } from '../../ports/model/event.js';
@@ -28,7 +29,7 @@ export type Written = Exclude<Correlated, { readonly kind: 'skip' }>;
 export interface EventRecorder {
   readonly nodeName: string;
   readonly correlator: EventCorrelator;
-  readonly queue: { readonly record: EventRecord; readonly at: Micros; readonly serial: number }[];
+  readonly queue: { readonly record: EventRecord; readonly at: Instant; readonly serial: number }[];
   /** What is being written, or waits to be tried again; null: nothing. */
   writing: Written | null;
   tries: number;
@@ -56,7 +57,7 @@ export function recordEvent(recorder: EventRecorder, record: EventRecord, turn: 
     dropped(recorder, record.reason, 'the queue of events is full', turn);
     return;
   }
-  recorder.queue.push({ record, at: turn.now, serial: recorder.serial++ });
+  recorder.queue.push({ record, at: turn.wall, serial: recorder.serial++ });
   if (recorder.writing === null) next(recorder, turn);
 }
 
@@ -97,7 +98,7 @@ function next(recorder: EventRecorder, turn: Turn<EventWriting>): void {
     const { record, at, serial } = queued;
     const random = () => turn.random('event name', eventsAddress.machine);
     const event = eventOf(record, recorder.nodeName, at, serial, random);
-    const correlated = correlate(recorder.correlator, event, () => eventName(record.involvedObject.name ?? '', turn.now, serial, random), turn.now);
+    const correlated = correlate(recorder.correlator, event, () => eventName(record.involvedObject.name ?? '', turn.wall, serial, random), turn);
     if (correlated.kind === 'skip') continue;
     recorder.writing = correlated;
     write(recorder, turn);

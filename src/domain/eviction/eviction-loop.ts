@@ -61,7 +61,7 @@ export type EvictionLoopEvent =
   /** Its time has come, or the kernel says that memory is short. */
   | { readonly type: 'woken' }
   /** @param layout null where it isn't known yet: without it the look is not one */
-  | { readonly type: 'measured'; readonly summary: StatsSummary; readonly pods: readonly Pod[]; readonly layout: FileSystemLayout | null }
+  | { readonly type: 'measured'; readonly summary: StatsSummary; readonly wallOffset: Micros; readonly pods: readonly Pod[]; readonly layout: FileSystemLayout | null }
   | { readonly type: 'not-measured' }
   /** Whether it found something or failed. */
   | { readonly type: 'reclaimed' }
@@ -101,8 +101,8 @@ export function stepEvictionLoop(loop: EvictionLoop, event: EvictionLoopEvent, s
     case 'woken':
       return phase.kind === 'resting' || (phase.kind === 'cleaning' && now >= phase.until) ? measure(loop) : unchanged(loop);
     case 'measured':
-      if (phase.kind === 'measuring') return looked(loop, event.summary, event.pods, loop.layout ?? event.layout, settings, now);
-      return phase.kind === 'remeasuring' ? lookedAgain(loop, phase.look, event.summary, settings, now) : unchanged(loop);
+      if (phase.kind === 'measuring') return looked(loop, { ...event, layout: loop.layout ?? event.layout }, settings, now);
+      return phase.kind === 'remeasuring' ? lookedAgain(loop, phase.look, event, settings, now) : unchanged(loop);
     case 'not-measured':
       if (phase.kind === 'measuring') return rest(loop, now);
       return phase.kind === 'remeasuring' ? evictOne(loop, phase.look, settings, now) : unchanged(loop);
@@ -126,12 +126,14 @@ function measure(loop: EvictionLoop): EvictionLoopStep {
   return { loop: { ...loop, phase: { kind: 'measuring' } }, actions: [{ kind: 'measure' }] };
 }
 
-function looked(before: EvictionLoop, summary: StatsSummary, pods: readonly Pod[], layout: FileSystemLayout | null, settings: EvictionSettings, now: Micros): EvictionLoopStep {
+type Measured = Extract<EvictionLoopEvent, { readonly type: 'measured' }>;
+
+function looked(before: EvictionLoop, { summary, wallOffset, pods, layout }: Measured, settings: EvictionSettings, now: Micros): EvictionLoopStep {
   if (layout === null) return rest(before, now);
   const { thresholds, firstRun } = adaptToFileSystems(settings.thresholds, layout);
   const inForce = before.layout === null ? firstRun : thresholds;
   const stats = statsByPod(summary);
-  const { state, plan } = beginRound(before.pressure, inForce, observeSignals(summary), pods, stats, { ...settings.policy, layout }, now);
+  const { state, plan } = beginRound(before.pressure, inForce, observeSignals(summary, wallOffset), pods, stats, { ...settings.policy, layout }, now);
   const loop = { ...before, pressure: state, layout };
   switch (plan.kind) {
     case 'nothing':
@@ -151,9 +153,9 @@ function reclaim(loop: EvictionLoop, look: Look, [call, ...callsLeft]: readonly 
   return { loop: { ...loop, phase: { kind: 'reclaiming', look, callsLeft } }, actions: [{ kind: 'reclaim', call }] };
 }
 
-function lookedAgain(loop: EvictionLoop, look: Look, summary: StatsSummary, settings: EvictionSettings, now: Micros): EvictionLoopStep {
+function lookedAgain(loop: EvictionLoop, look: Look, { summary, wallOffset }: Measured, settings: EvictionSettings, now: Micros): EvictionLoopStep {
   const { thresholds } = loop.layout === null ? settings : adaptToFileSystems(settings.thresholds, loop.layout);
-  return isRelieved(thresholds, observeSignals(summary)) ? rest(loop, now) : evictOne(loop, look, settings, now);
+  return isRelieved(thresholds, observeSignals(summary, wallOffset)) ? rest(loop, now) : evictOne(loop, look, settings, now);
 }
 
 /** By what the run's first look saw, as its event and its message say. */

@@ -27,14 +27,14 @@ export function evictionMessage(
   const podMemory = resource === 'memory' ? podLevelMemory(pod, stats) : null;
   if (podMemory !== null) {
     message += consumptionText('Pod', pod.metadata.name, podMemory, resource);
-    annotations['offending_pod'] = pod.metadata.name;
-    annotations['offending_pod_usage'] = quantityText(podMemory.usage);
+    annotations.offending_pod = pod.metadata.name;
+    annotations.offending_pod_usage = quantityText(podMemory.usage);
   }
   const offenders = offendingContainers(resource, pod, stats);
   for (const offender of offenders) message += consumptionText('Container', offender.name, offender, resource);
-  annotations['offending_containers'] = offenders.map(({ name }) => name).join(',');
-  annotations['offending_containers_usage'] = offenders.map(({ usage }) => quantityText(usage)).join(',');
-  annotations['starved_resource'] = resource;
+  annotations.offending_containers = offenders.map(({ name }) => name).join(',');
+  annotations.offending_containers_usage = offenders.map(({ usage }) => quantityText(usage)).join(',');
+  annotations.starved_resource = resource;
   return { message, annotations };
 }
 
@@ -58,7 +58,7 @@ function metThresholdText(resource: StarvedResource, thresholds: readonly Evicti
 
 /** Whether it was exceeded or not: the pod as a whole is what was accounted. null where it was not measured. */
 function podLevelMemory(pod: Pod, stats: PodStats): Consumption | null {
-  const request = pod.spec.resources?.requests?.['memory'];
+  const request = pod.spec.resources?.requests?.memory;
   const used = stats.memory?.workingSetBytes;
   return request === undefined || used === undefined ? null : { usage: quantityOf(used, 'BinarySI'), request: mustParseQuantity(request) };
 }

@@ -3,6 +3,7 @@
 import type { Micros } from '../../ports/micros.js';
 import type { Timestamp } from '../../ports/model/object-meta.js';
 import type { FsStats, MemoryStats, PodStats, StatsSummary } from '../../ports/model/stats-summary.js';
+import { epochMicros } from '../values/instant.js';
 import { type Quantity, quantityOf } from '../values/quantity.js';
 import { parseRfc3339 } from '../values/time.js';
 import type { EvictionSignal } from './signals.js';
@@ -10,7 +11,7 @@ import type { EvictionSignal } from './signals.js';
 export interface SignalObservation {
   readonly available: Quantity;
   readonly capacity: Quantity;
-  /** null when the summary doesn't say. */
+  /** The moment of the summary's stamp, by the clock that is never set: what comes after a wall clock that was set back is newer all the same. null: the summary doesn't say. */
   readonly time: Micros | null;
 }
 
@@ -19,23 +20,26 @@ export type SignalObservations = ReadonlyMap<EvictionSignal, SignalObservation>;
 /** The system container that stands for all pods together. */
 const podsContainer = 'pods';
 
-export function observeSignals(summary: StatsSummary): SignalObservations {
+/** @param wallOffset how far the wall clock is ahead of the other one now */
+export function observeSignals(summary: StatsSummary, wallOffset: Micros): SignalObservations {
   const { node } = summary;
   const observations = new Map<EvictionSignal, SignalObservation>();
   const observe = (signal: EvictionSignal, observation: SignalObservation | null): void => {
     if (observation !== null) observations.set(signal, observation);
   };
   const observeFs = (fs: 'nodefs' | 'imagefs' | 'containerfs', stats: FsStats | undefined): void => {
-    observe(`${fs}.available`, measured(stats?.availableBytes, stats?.capacityBytes, stats?.time, 'BinarySI'));
-    observe(`${fs}.inodesFree`, measured(stats?.inodesFree, stats?.inodes, stats?.time, 'DecimalSI'));
+    observe(`${fs}.available`, measured({ available: stats?.availableBytes, capacity: stats?.capacityBytes, time: stats?.time, format: 'BinarySI', wallOffset }));
+    observe(`${fs}.inodesFree`, measured({ available: stats?.inodesFree, capacity: stats?.inodes, time: stats?.time, format: 'DecimalSI', wallOffset }));
   };
-  observe('memory.available', observedMemory(node.memory));
-  observe('allocatableMemory.available', observedMemory(node.systemContainers?.find(({ name }) => name === podsContainer)?.memory));
+  observe('memory.available', observedMemory(node.memory, wallOffset));
+  observe('allocatableMemory.available', observedMemory(node.systemContainers?.find(({ name }) => name === podsContainer)?.memory, wallOffset));
   observeFs('nodefs', node.fs);
   observeFs('imagefs', node.runtime?.imageFs);
   observeFs('containerfs', node.runtime?.containerFs);
   const pids = node.rlimit;
-  if (pids?.maxpid !== undefined && pids.curproc !== undefined) observe('pid.available', measured(pids.maxpid - pids.curproc, pids.maxpid, pids.time, 'DecimalSI'));
+  if (pids?.maxpid !== undefined && pids.curproc !== undefined) {
+    observe('pid.available', measured({ available: pids.maxpid - pids.curproc, capacity: pids.maxpid, time: pids.time, format: 'DecimalSI', wallOffset }));
+  }
   return observations;
 }
 
@@ -45,12 +49,22 @@ export function statsByPod(summary: StatsSummary): ReadonlyMap<string, PodStats>
 }
 
 /** What the pages in use leave; the capacity is both together, since a cgroup's limit isn't the machine's. */
-function observedMemory(memory: MemoryStats | undefined): SignalObservation | null {
+function observedMemory(memory: MemoryStats | undefined, wallOffset: Micros): SignalObservation | null {
   if (memory?.availableBytes === undefined || memory.workingSetBytes === undefined) return null;
-  return measured(memory.availableBytes, memory.availableBytes + memory.workingSetBytes, memory.time, 'BinarySI');
+  const { availableBytes, workingSetBytes, time } = memory;
+  return measured({ available: availableBytes, capacity: availableBytes + workingSetBytes, time, format: 'BinarySI', wallOffset });
 }
 
-function measured(available: number | undefined, capacity: number | undefined, time: Timestamp | undefined, format: 'BinarySI' | 'DecimalSI'): SignalObservation | null {
+interface Measured {
+  readonly available: number | undefined;
+  readonly capacity: number | undefined;
+  readonly time: Timestamp | undefined;
+  readonly format: 'BinarySI' | 'DecimalSI';
+  readonly wallOffset: Micros;
+}
+
+function measured({ available, capacity, time, format, wallOffset }: Measured): SignalObservation | null {
   if (available === undefined || capacity === undefined) return null;
-  return { available: quantityOf(available, format), capacity: quantityOf(capacity, format), time: time === undefined ? null : parseRfc3339(time) };
+  const stamp = time === undefined ? null : parseRfc3339(time);
+  return { available: quantityOf(available, format), capacity: quantityOf(capacity, format), time: stamp === null ? null : epochMicros(stamp) - wallOffset };
 }

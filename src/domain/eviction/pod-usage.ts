@@ -49,7 +49,7 @@ function diskUsage(pod: Pod, stats: PodStats, parts: DiskParts, used: (fs: FsSta
   const volumes = new Map<string, FsStats>();
   for (const volume of stats.volume ?? []) if (!volumes.has(volume.name)) volumes.set(volume.name, volume);
   for (const volume of pod.spec.volumes ?? []) {
-    const isLocal = volume.hostPath !== undefined || volume.configMap !== undefined || volume['gitRepo'] !== undefined || isOnDefaultMedium(volume.emptyDir);
+    const isLocal = volume.hostPath !== undefined || volume.configMap !== undefined || volume.gitRepo !== undefined || isOnDefaultMedium(volume.emptyDir);
     if (isLocal) sum += used(volumes.get(volume.name));
   }
   return sum;

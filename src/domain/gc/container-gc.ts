@@ -5,10 +5,11 @@
 import type { Micros } from '../../ports/micros.js';
 import type { ListedContainer, ListedPod } from '../../ports/model/runtime-listing.js';
 import { containerIdOfSymlink, podUidOfLogDirectory } from '../values/log-paths.js';
+import { newestAttemptFirst } from '../values/newest-first.js';
 
 /** A negative number means no limit. */
 export interface ContainerGcPolicy {
-  /** Containers created less than this ago are left alone. */
+  /** Containers of a lesser age are left alone. */
   readonly minAge: Micros;
   /** Dead containers to keep of one name in one pod. */
   readonly maxPerPodContainer: number;
@@ -21,10 +22,16 @@ export type PodGcState = 'running' | 'terminated' | 'removed';
 
 export interface ContainerGcContext {
   readonly podState: (uid: string) => PodGcState;
+  /** How long ago the container was created, by the clock that is never set. */
+  readonly ageOf: (uid: string, container: ListedContainer) => Micros;
   /** Every pod source has reported; before that an unknown pod may only not have been heard of. */
   readonly allSourcesReady: boolean;
   /** Under disk pressure terminated pods are cleaned up too. */
   readonly removeForTerminatedPods: boolean;
+}
+
+interface AgedContainer extends ListedContainer {
+  readonly age: Micros;
 }
 
 export interface ContainerToCollect {
@@ -34,11 +41,11 @@ export interface ContainerToCollect {
 }
 
 /** Dead containers to remove, sorted by id. */
-export function containersToCollect(pods: readonly ListedPod[], policy: ContainerGcPolicy, context: ContainerGcContext, now: Micros): ContainerToCollect[] {
+export function containersToCollect(pods: readonly ListedPod[], policy: ContainerGcPolicy, context: ContainerGcContext): ContainerToCollect[] {
   const collected: ListedContainer[] = [];
-  let kept: ListedContainer[][] = [];
+  let kept: AgedContainer[][] = [];
   for (const pod of pods) {
-    const units = [...deadContainersByName(pod, now - policy.minAge).values()];
+    const units = [...deadContainersByName(pod, policy.minAge, context.ageOf).values()];
     if (context.allSourcesReady && isPodGone(context, pod.uid)) collected.push(...units.flat());
     else kept.push(...units);
   }
@@ -50,7 +57,12 @@ export function containersToCollect(pods: readonly ListedPod[], policy: Containe
   if (policy.maxPerPodContainer >= 0) keepNewest(policy.maxPerPodContainer);
   if (policy.maxContainers >= 0 && total() > policy.maxContainers) {
     keepNewest(Math.max(1, Math.floor(policy.maxContainers / kept.length)));
-    collected.push(...newestFirst(kept.flat()).slice(policy.maxContainers));
+    collected.push(
+      ...kept
+        .flat()
+        .sort((a, b) => a.age - b.age || (a.id < b.id ? -1 : 1))
+        .slice(policy.maxContainers),
+    );
   }
   return collected.map(({ id, state }) => ({ id, stopFirst: state === 'unknown' })).sort((a, b) => (a.id < b.id ? -1 : 1));
 }
@@ -60,7 +72,7 @@ export function sandboxesToCollect(pods: readonly ListedPod[], context: Containe
   const owners = new Set(pods.flatMap((pod) => pod.containers.map((container) => container.sandboxId)));
   const collected: string[] = [];
   for (const pod of pods) {
-    const old = isPodGone(context, pod.uid) ? pod.sandboxes : newestFirst(pod.sandboxes).slice(1);
+    const old = isPodGone(context, pod.uid) ? pod.sandboxes : pod.sandboxes.toSorted(newestAttemptFirst).slice(1);
     for (const sandbox of old) if (sandbox.state === 'notReady' && !owners.has(sandbox.id)) collected.push(sandbox.id);
   }
   return collected.sort();
@@ -88,17 +100,14 @@ function isPodGone(context: ContainerGcContext, uid: string): boolean {
 }
 
 /** Each list newest first. */
-function deadContainersByName(pod: ListedPod, newestCreation: Micros): Map<string, ListedContainer[]> {
-  const units = new Map<string, ListedContainer[]>();
-  for (const container of newestFirst(pod.containers)) {
-    if (container.state === 'running' || container.createdAt > newestCreation) continue;
+function deadContainersByName(pod: ListedPod, minAge: Micros, ageOf: ContainerGcContext['ageOf']): Map<string, AgedContainer[]> {
+  const units = new Map<string, AgedContainer[]>();
+  for (const container of pod.containers.toSorted(newestAttemptFirst)) {
+    const age = ageOf(pod.uid, container);
+    if (container.state === 'running' || age < minAge) continue;
     const unit = units.get(container.name);
-    if (unit === undefined) units.set(container.name, [container]);
-    else unit.push(container);
+    if (unit === undefined) units.set(container.name, [{ ...container, age }]);
+    else unit.push({ ...container, age });
   }
   return units;
-}
-
-function newestFirst<T extends { readonly id: string; readonly createdAt: Micros }>(items: readonly T[]): T[] {
-  return [...items].sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
 }

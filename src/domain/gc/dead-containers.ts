@@ -1,7 +1,9 @@
 // Dead containers that go at once when another one of their pod dies, so that a crash loop doesn't fill the node between two
 // rounds of garbage collection.
 // Invariant: unless the whole pod may go, the newest exited container of a name stays: its restart count and last state are read from it.
+
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
+import { newestAttemptFirst } from '../values/newest-first.js';
 
 /** Removals that may wait; more are left to the garbage collection. */
 export const deadContainerQueueCapacity = 50;
@@ -25,5 +27,9 @@ export function allDeadContainers(status: PodRuntimeStatus): string[] {
 }
 
 function exitedNewestFirst(status: PodRuntimeStatus): RuntimeContainerStatus[] {
-  return status.containers.filter((container) => container.state === 'exited').sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+  return status.containers.filter((container) => container.state === 'exited').sort(newestFirst);
+}
+
+function newestFirst(a: RuntimeContainerStatus, b: RuntimeContainerStatus): number {
+  return newestAttemptFirst({ ...a, attempt: a.restartCount }, { ...b, attempt: b.restartCount });
 }

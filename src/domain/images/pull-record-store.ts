@@ -5,7 +5,7 @@
 // Intents that a killed agent left behind are settled once the runtime's images are known: where the image came, it gets a record without
 // credentials (so nobody is let in without proof), and the intent goes.
 // Invariant: an image whose pull may have been half recorded is never taken for one that was always there.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { PullRecordFile } from '../../ports/outbound/pull-records.js';
 import { effectiveImageTag, parseImageReference } from '../values/image-reference.js';
@@ -84,7 +84,7 @@ export interface SettledIntent {
 }
 
 /** What interrupted pulls have come to, now that the runtime's images are known; those whose image isn't there stay intents. */
-export function settleInterrupted(store: PullRecordStore, images: readonly RuntimeImage[], now: Micros): SettledIntent[] {
+export function settleInterrupted(store: PullRecordStore, images: readonly RuntimeImage[], wall: Instant): SettledIntent[] {
   const idOf = new Map<string, string>();
   for (const { id, repoTags, repoDigests } of images) for (const name of [...repoTags, ...repoDigests]) idOf.set(fullName(name), id);
   const settled: SettledIntent[] = [];
@@ -92,7 +92,7 @@ export function settleInterrupted(store: PullRecordStore, images: readonly Runti
     const imageRef = idOf.get(fullName(image));
     // A pull of this agent has taken the intent over.
     if (imageRef === undefined || store.counts.has(image)) continue;
-    settled.push({ image, record: recordOfInterruptedPull(store.records.get(imageRef) ?? null, imageRef, now) });
+    settled.push({ image, record: recordOfInterruptedPull(store.records.get(imageRef) ?? null, imageRef, wall) });
   }
   store.interrupted.clear();
   return settled;

@@ -1,9 +1,10 @@
 // Which pods may use an image that is already on the node (KEP-2535): records of the credentials it was pulled with.
 // Invariant: a pod is let in only by a policy, by an image that every pod may use, or by credentials equal to those of a successful pull.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Timestamp } from '../../ports/model/object-meta.js';
 import { hexOfBytes } from '../values/hex.js';
 import { normalizeImageName } from '../values/image-name.js';
+import { instantAfter } from '../values/instant.js';
 import { sha256 } from '../values/sha256.js';
 import { formatRfc3339, microsPerSecond, parseRfc3339 } from '../values/time.js';
 import { utf8Encode } from '../values/utf8.js';
@@ -79,7 +80,7 @@ export function newImagePullIntent(image: string): ImagePullIntent {
 }
 
 /** Whether a pod with these credentials has to pull an image that is already there, to prove that it may have it. */
-export function mustPullToVerify(present: PresentImage, credentials: readonly TrackedCredentials[], policy: VerificationPolicy, now: Micros): PullVerdict {
+export function mustPullToVerify(present: PresentImage, credentials: readonly TrackedCredentials[], policy: VerificationPolicy, wall: Instant): PullVerdict {
   const name = normalizeImageName(present.image);
   // A text that is no name was refused before; it gets no access here either.
   if (!name.ok) return mustAuthenticate;
@@ -90,29 +91,29 @@ export function mustPullToVerify(present: PresentImage, credentials: readonly Tr
   if (recorded.nodePodsAccessible === true) return { mustPull: false, why: 'credentialRecordFound', update: null };
   const matched = matchCredentials(recorded, credentials);
   if (matched === null) return mustAuthenticate;
-  const update = matched === recorded ? null : withMapping(present.record, present.imageRef, name.repository, matched, now);
+  const update = matched === recorded ? null : withMapping(present.record, present.imageRef, name.repository, matched, wall);
   return { mustPull: false, why: 'credentialRecordFound', update };
 }
 
 /** The record after a successful pull. @param used null when the pull was anonymous */
-export function recordOfPull(record: ImagePulledRecord | null, image: string, imageRef: string, used: TrackedCredentials | null, now: Micros): ImagePulledRecord | null {
+export function recordOfPull(record: ImagePulledRecord | null, image: string, imageRef: string, used: TrackedCredentials | null, wall: Instant): ImagePulledRecord | null {
   const name = normalizeImageName(image);
   if (!name.ok) return null;
   const mapping = record?.credentialMapping ?? {};
   const recorded = Object.hasOwn(mapping, name.repository) ? mapping[name.repository]! : {};
-  return withMapping(record, imageRef, name.repository, addCredentials(recorded, used), now);
+  return withMapping(record, imageRef, name.repository, addCredentials(recorded, used), wall);
 }
 
 /** For an intent that was found at the start: the image may have come with anyone's credentials, so no pod is let in without proof. */
-export function recordOfInterruptedPull(record: ImagePulledRecord | null, imageRef: string, now: Micros): ImagePulledRecord {
-  return record ?? { kind: 'ImagePulledRecord', apiVersion, lastUpdatedTime: formatRfc3339(now), imageRef, credentialMapping: {} };
+export function recordOfInterruptedPull(record: ImagePulledRecord | null, imageRef: string, wall: Instant): ImagePulledRecord {
+  return record ?? { kind: 'ImagePulledRecord', apiVersion, lastUpdatedTime: formatRfc3339(wall), imageRef, credentialMapping: {} };
 }
 
 /** Whether a record may go after an image collection that began at `since`: its image is gone, and it isn't newer than what the collection saw. */
-export function isPullRecordGarbage(record: ImagePulledRecord, remainingImageRefs: ReadonlySet<string>, since: Micros): boolean {
+export function isPullRecordGarbage(record: ImagePulledRecord, remainingImageRefs: ReadonlySet<string>, since: Instant): boolean {
   const updated = parseRfc3339(record.lastUpdatedTime);
   // Records have whole seconds: one of the very second when the collection began may be newer than it.
-  return !remainingImageRefs.has(record.imageRef) && (updated === null || updated + microsPerSecond <= since);
+  return !remainingImageRefs.has(record.imageRef) && (updated === null || instantAfter(updated, microsPerSecond) <= since);
 }
 
 /** Hash of what is sent to the registry, so that a renamed secret with the same content counts as the same. */
@@ -178,9 +179,9 @@ function withSecret(secrets: readonly RecordedSecret[], source: Exclude<Credenti
   return at < 0 ? [...secrets, entry] : secrets.map((secret, i) => (i === at ? entry : secret));
 }
 
-function withMapping(record: ImagePulledRecord | null, imageRef: string, repository: string, credentials: ImagePullCredentials, now: Micros): ImagePulledRecord {
+function withMapping(record: ImagePulledRecord | null, imageRef: string, repository: string, credentials: ImagePullCredentials, wall: Instant): ImagePulledRecord {
   const credentialMapping = { ...record?.credentialMapping, [repository]: credentials };
-  return { ...record, kind: 'ImagePulledRecord', apiVersion, lastUpdatedTime: formatRfc3339(now), imageRef, credentialMapping };
+  return { ...record, kind: 'ImagePulledRecord', apiVersion, lastUpdatedTime: formatRfc3339(wall), imageRef, credentialMapping };
 }
 
 function sameObject(a: RecordedServiceAccount, b: RecordedServiceAccount): boolean {

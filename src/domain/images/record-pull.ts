@@ -26,13 +26,13 @@ export function checkRecords(run: ImageRun, imageRef: string, context: ImageCont
   const record = knownRecord(records, imageRef);
   if (record === undefined) return askRecord(run, imageRef, context);
   const present = { image: run.request.image, imageRef, record, hasIntent: hasIntent(records, run.request.image) };
-  const { now } = context.turn;
-  let verdict = mustPullToVerify(present, run.credentials ?? [], verification, now);
+  const { wall } = context.turn;
+  let verdict = mustPullToVerify(present, run.credentials ?? [], verification, wall);
   if (verdict.mustPull && run.credentials === null && namesCredentials(record, run.ensure.repository)) {
     const found = lookUpCredentials(run, context);
     if (found.kind === 'waiting') return null;
     if (found.kind === 'failed') return found;
-    verdict = mustPullToVerify(present, found.credentials, verification, now);
+    verdict = mustPullToVerify(present, found.credentials, verification, wall);
   }
   if (!verdict.mustPull && verdict.update !== null) {
     keepRecord(records, imageRef, verdict.update);
@@ -111,7 +111,7 @@ export function recordPulled(run: ImageRun, imageRef: string, used: TrackedCrede
   const known = knownRecord(images.records, imageRef);
   // A record that can't be read is replaced: what was proven now counts.
   if (known === undefined && !run.recordUnreadable) return askRecord(run, imageRef, context);
-  const record = recordOfPull(known ?? null, run.request.image, imageRef, used, turn.now);
+  const record = recordOfPull(known ?? null, run.request.image, imageRef, used, turn.wall);
   assert(record !== null, 'what was pulled had a name');
   keepRecord(images.records, imageRef, record);
   turn.ask('pullRecords.write', imageAddress(run.id), 'pulled', fileOf(record));

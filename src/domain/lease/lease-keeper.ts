@@ -51,7 +51,7 @@ export function newLeaseKeeper(nodeName: string, leaseDurationSeconds: number, u
 export function renewLease(keeper: LeaseKeeper, nodeUid: string | null, turn: Turn<LeaseOperations>): void {
   if (keeper.renewal.state !== 'idle') return;
   keeper.renewal.nodeUid = nodeUid;
-  proceed(keeper, startLeaseRenewal(keeper.renewal, turn.now), turn, 0);
+  proceed(keeper, startLeaseRenewal(keeper.renewal, turn.wall), turn, 0);
 }
 
 /** The Node has come: a lease that could not be made without it is made now. */
@@ -76,7 +76,7 @@ export function leaseReplied(keeper: LeaseKeeper, { outcome }: Reply<LeaseOperat
   const answer = answerOf(renewal, outcome as { readonly ok: boolean; readonly value: ApiObject } & Reply<LeaseOperations>['outcome']);
   if (!outcome.ok) logFailure(asked, outcome.error, turn);
   const retryAfter = outcome.ok ? 0 : (outcome.error.retryAfterMicros ?? 0);
-  proceed(keeper, leaseAnswered(renewal, answer, turn.now), turn, retryAfter);
+  proceed(keeper, leaseAnswered(renewal, answer, turn.wall), turn, retryAfter);
 }
 
 /** That there is none yet, and that somebody else wrote, is as it should be. A server without leases has no place for a new one either. */

@@ -12,6 +12,7 @@
 // Invariants: at most one call is under way; as long as the node's uid is unknown a lease is taken over as it is, with its holder and owner;
 // once it is known both are put right, or a lease would be collected with a node that is gone; five tries, then a read, then five more, so
 // that a cycle ends (reads alone go on without limit, ever slower).
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Lease } from '../../ports/model/lease.js';
 import { assert } from '../kernel/assert.js';
@@ -85,66 +86,66 @@ export function nextLeaseRenewalAt(leaseDurationSeconds: number, random: number,
 }
 
 /** Begins a cycle. */
-export function startLeaseRenewal(renewal: LeaseRenewal, now: Micros): LeaseStep {
+export function startLeaseRenewal(renewal: LeaseRenewal, wall: Instant): LeaseStep {
   assert(renewal.state === 'idle', 'a cycle is under way');
   renewal.isSecondRound = renewal.held === null;
   if (renewal.held === null) return read(renewal, false);
-  return startUpdates(renewal, renewal.held, now);
+  return startUpdates(renewal, renewal.held, wall);
 }
 
-export function leaseAnswered(renewal: LeaseRenewal, answer: LeaseAnswer, now: Micros): LeaseStep {
+export function leaseAnswered(renewal: LeaseRenewal, answer: LeaseAnswer, wall: Instant): LeaseStep {
   switch (renewal.state) {
     case 'idle':
       assert(false, 'no call of a cycle is under way');
       break;
     case 'node-update':
-      return answer.kind === 'node' ? write(renewal, 'update', owned(renewal, answer.uid), now) : updateFailed(renewal, now);
+      return answer.kind === 'node' ? write(renewal, 'update', owned(renewal, answer.uid), wall) : updateFailed(renewal, wall);
     case 'update':
       if (answer.kind === 'lease') return done(renewal, answer.lease);
       // Somebody else wrote: their lease is the new base, and this try is used up without being a failure.
-      return answer.kind === 'conflict' ? read(renewal, true) : updateFailed(renewal, now);
+      return answer.kind === 'conflict' ? read(renewal, true) : updateFailed(renewal, wall);
     case 'read':
-      if (answer.kind === 'lease') return renewal.readAfterConflict ? nextTry(renewal, answer.lease, now) : adopted(renewal, answer.lease, now);
+      if (answer.kind === 'lease') return renewal.readAfterConflict ? nextTry(renewal, answer.lease, wall) : adopted(renewal, answer.lease, wall);
       if (answer.kind !== 'not-found') return readLater(renewal);
-      if (renewal.nodeUid !== null) return create(renewal, renewal.nodeUid, now);
+      if (renewal.nodeUid !== null) return create(renewal, renewal.nodeUid, wall);
       return called(renewal, 'node-create', { op: 'get-node', after: 0 });
     case 'node-create':
       // Without the node's uid the lease would outlive the node: not created, until the next cycle.
-      return answer.kind === 'node' ? create(renewal, answer.uid, now) : done(renewal, null);
+      return answer.kind === 'node' ? create(renewal, answer.uid, wall) : done(renewal, null);
     case 'create':
       if (answer.kind !== 'lease') return readLater(renewal);
-      return renewal.readAfterConflict ? nextTry(renewal, answer.lease, now) : done(renewal, answer.lease);
+      return renewal.readAfterConflict ? nextTry(renewal, answer.lease, wall) : done(renewal, answer.lease);
   }
 }
 
-function adopted(renewal: LeaseRenewal, lease: Lease, now: Micros): LeaseStep {
+function adopted(renewal: LeaseRenewal, lease: Lease, wall: Instant): LeaseStep {
   renewal.held = lease;
-  return startUpdates(renewal, lease, now);
+  return startUpdates(renewal, lease, wall);
 }
 
-function startUpdates(renewal: LeaseRenewal, base: Lease, now: Micros): LeaseStep {
+function startUpdates(renewal: LeaseRenewal, base: Lease, wall: Instant): LeaseStep {
   renewal.updateTries = 0;
-  return attempt(renewal, base, now);
+  return attempt(renewal, base, wall);
 }
 
-function attempt(renewal: LeaseRenewal, base: Lease, now: Micros): LeaseStep {
+function attempt(renewal: LeaseRenewal, base: Lease, wall: Instant): LeaseStep {
   renewal.base = base;
   renewal.updateTries++;
   const ownerless = (base.metadata.ownerReferences ?? []).length === 0;
-  if (ownerless && renewal.nodeUid !== null) return write(renewal, 'update', owned(renewal, renewal.nodeUid), now);
+  if (ownerless && renewal.nodeUid !== null) return write(renewal, 'update', owned(renewal, renewal.nodeUid), wall);
   if (ownerless) return called(renewal, 'node-update', { op: 'get-node', after: 0 });
-  return write(renewal, 'update', base, now);
+  return write(renewal, 'update', base, wall);
 }
 
 /** A try that did not write; from the second on it is a sign that the connection is dead. */
-function updateFailed(renewal: LeaseRenewal, now: Micros): LeaseStep {
+function updateFailed(renewal: LeaseRenewal, wall: Instant): LeaseStep {
   assert(renewal.base !== null, 'an update has a base');
   const heartbeatFailed = renewal.updateTries > 1;
-  return { ...nextTry(renewal, renewal.base, now), heartbeatFailed };
+  return { ...nextTry(renewal, renewal.base, wall), heartbeatFailed };
 }
 
-function nextTry(renewal: LeaseRenewal, base: Lease, now: Micros): LeaseStep {
-  if (renewal.updateTries < updateTriesMax) return attempt(renewal, base, now);
+function nextTry(renewal: LeaseRenewal, base: Lease, wall: Instant): LeaseStep {
+  if (renewal.updateTries < updateTriesMax) return attempt(renewal, base, wall);
   if (renewal.isSecondRound) return done(renewal, renewal.held);
   renewal.isSecondRound = true;
   return read(renewal, false);
@@ -162,13 +163,13 @@ function readLater(renewal: LeaseRenewal): LeaseStep {
   return called(renewal, 'read', { op: 'get-lease', after });
 }
 
-function create(renewal: LeaseRenewal, nodeUid: string, now: Micros): LeaseStep {
-  return write(renewal, 'create', owned({ ...renewal, base: null }, nodeUid), now);
+function create(renewal: LeaseRenewal, nodeUid: string, wall: Instant): LeaseStep {
+  return write(renewal, 'create', owned({ ...renewal, base: null }, nodeUid), wall);
 }
 
-function write(renewal: LeaseRenewal, state: 'create' | 'update', given: Lease, now: Micros): LeaseStep {
+function write(renewal: LeaseRenewal, state: 'create' | 'update', given: Lease, wall: Instant): LeaseStep {
   const lease = renewal.nodeUid === null ? given : ours(given, renewal.nodeName, renewal.nodeUid);
-  const spec = { ...lease.spec, leaseDurationSeconds: renewal.leaseDurationSeconds, renewTime: formatRfc3339Micros(now) };
+  const spec = { ...lease.spec, leaseDurationSeconds: renewal.leaseDurationSeconds, renewTime: formatRfc3339Micros(wall) };
   return called(renewal, state, { op: state === 'create' ? 'create-lease' : 'update-lease', lease: { ...lease, spec }, after: 0 });
 }
 

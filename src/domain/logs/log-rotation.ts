@@ -1,7 +1,9 @@
 // What is to be done with the rotated files of a container's log before the log itself is moved aside, and how it is called then.
 // Invariant: with the log that the runtime opens anew, at most as many files stay as are allowed; the newest rotated one is not
 // compressed before the next rotation, since somebody may be reading it still.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
+import { instantAfter } from '../values/instant.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { formatRfc3339Micros, microsPerSecond } from '../values/time.js';
 
@@ -37,8 +39,8 @@ export function planRotatedFiles(names: readonly string[], maxFiles: number): Ro
 }
 
 /** `<log>.<YYYYMMDD-HHMMSS>` in the host's local time. */
-export function rotatedLogName(logName: string, now: Micros, utcOffsetSeconds: number): string {
-  const [date = '', time = ''] = formatRfc3339Micros(now + utcOffsetSeconds * microsPerSecond).split('T');
+export function rotatedLogName(logName: string, wall: Instant, utcOffsetSeconds: number): string {
+  const [date = '', time = ''] = formatRfc3339Micros(instantAfter(wall, utcOffsetSeconds * microsPerSecond)).split('T');
   return `${logName}.${date.replaceAll('-', '')}-${time.slice(0, 'hh:mm:ss'.length).replaceAll(':', '')}`;
 }
 

@@ -2,8 +2,9 @@
 // Messages are those of the reference; what can't be read is 400, what makes no sense 406.
 //
 // Invariant: what comes of it as arguments of a program is one word each, and a service has harmless characters only.
+
 import type { NodeLogQueries, NodeLogQuery, NodeLogQueryResult } from '../../ports/inbound/node-log-queries.js';
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import { formatRfc3339, parseRfc3339 } from '../values/time.js';
 
 const tailLinesMax = 100_000;
@@ -88,7 +89,7 @@ function patternProblem(pattern: string): string | null {
   }
 }
 
-function timeOf(name: string, text: string, errors: string[]): Micros | null {
+function timeOf(name: string, text: string, errors: string[]): Instant | null {
   if (text === '') return null;
   const time = parseRfc3339(text);
   if (time === null) errors.push(`${name}: Invalid value: ${JSON.stringify(text)}: invalid time format`);
@@ -108,7 +109,7 @@ function joined(errors: readonly string[]): string {
 }
 
 /** `2026-01-02 03:04:05`, in UTC. */
-function journalTime(time: Micros): string {
+function journalTime(time: Instant): string {
   return formatRfc3339(time).slice(0, 19).replace('T', ' ');
 }
 

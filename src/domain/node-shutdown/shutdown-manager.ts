@@ -11,9 +11,11 @@
 //
 // Invariants: while the node goes down nothing is admitted; the lock is given back when the last group is over and not before; groups are made
 // once a shutdown, from the pods that are there then.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { unreachable } from '../kernel/assert.js';
+import type { Clocks } from '../values/instant.js';
 import { microsPerSecond } from '../values/time.js';
 import { groupPods, type ShutdownPriority, totalShutdownSeconds } from './shutdown-groups.js';
 import { advanceShutdown, beginShutdown, type ShutdownRun } from './shutdown-run.js';
@@ -28,8 +30,8 @@ export interface ShutdownManager {
   /** The groups that are ending; null: none are. */
   readonly run: ShutdownRun | null;
   /** Of the last shutdown that is known of; null: none, or it is not over. */
-  readonly startedAt: Micros | null;
-  readonly endedAt: Micros | null;
+  readonly startedAt: Instant | null;
+  readonly endedAt: Instant | null;
   /** When the lock is asked for again; null: it is not. */
   readonly retryAt: Micros | null;
 }
@@ -43,13 +45,13 @@ export type ShutdownEvent =
   /** @property pods those that are active */
   | { readonly type: 'signal'; readonly active: boolean; readonly pods: readonly Pod[] }
   /** What was kept of an earlier one. */
-  | { readonly type: 'remembered'; readonly startedAt: Micros | null; readonly endedAt: Micros | null };
+  | { readonly type: 'remembered'; readonly startedAt: Instant | null; readonly endedAt: Instant | null };
 
 export type ShutdownAction =
   | { readonly kind: 'read-record' }
   | { readonly kind: 'inhibit'; readonly neededSeconds: number }
   | { readonly kind: 'release' }
-  | { readonly kind: 'write-record'; readonly startedAt: Micros; readonly endedAt: Micros | null }
+  | { readonly kind: 'write-record'; readonly startedAt: Instant; readonly endedAt: Instant | null }
   | { readonly kind: 'node-event'; readonly message: string }
   | { readonly kind: 'log'; readonly message: string; readonly err: string }
   | { readonly kind: 'kill'; readonly pod: Pod; readonly gracePeriodSeconds: number };
@@ -70,7 +72,8 @@ export function newShutdownManager(): ShutdownManager {
 }
 
 /** @param priorities lowest first; empty: the feature is off, and nothing is ever asked for */
-export function stepShutdown(manager: ShutdownManager, event: ShutdownEvent, priorities: readonly ShutdownPriority[], now: Micros): ShutdownDecision {
+export function stepShutdown(manager: ShutdownManager, event: ShutdownEvent, priorities: readonly ShutdownPriority[], clocks: Clocks): ShutdownDecision {
+  const { now } = clocks;
   const inhibit: ShutdownAction = { kind: 'inhibit', neededSeconds: totalShutdownSeconds(priorities) };
   switch (event.type) {
     case 'begun':
@@ -84,7 +87,7 @@ export function stepShutdown(manager: ShutdownManager, event: ShutdownEvent, pri
       if (manager.phase !== 'taking') return unchanged(manager);
       const watching: ShutdownManager = { ...manager, phase: 'watching', hasWatched: true };
       if (event.shuttingDown === watching.shuttingDown) return { manager: watching, actions: [] };
-      return signalled(watching, event.shuttingDown, event.pods, priorities, now);
+      return signalled(watching, event.shuttingDown, event.pods, priorities, clocks.wall);
     }
     case 'refused':
       return refused(manager, event.message, now);
@@ -96,27 +99,27 @@ export function stepShutdown(manager: ShutdownManager, event: ShutdownEvent, pri
       return { manager: { ...manager, phase: 'taking', retryAt: null }, actions: [inhibit] };
     case 'signal':
       if (manager.phase === 'off' || manager.phase === 'failed') return unchanged(manager);
-      return signalled(manager, event.active, event.pods, priorities, now);
+      return signalled(manager, event.active, event.pods, priorities, clocks.wall);
     default:
       return unreachable(event);
   }
 }
 
 /** Goes on with the groups that are ending. @param isGone whether the pod has ended and nothing of its volumes is mounted any more */
-export function advanceManager(manager: ShutdownManager, isGone: (pod: Pod) => boolean, now: Micros): ShutdownDecision & { readonly wakeAt: Micros | null } {
+export function advanceManager(manager: ShutdownManager, isGone: (pod: Pod) => boolean, { now, wall }: Clocks): ShutdownDecision & { readonly wakeAt: Micros | null } {
   if (manager.run === null) return { manager, actions: [], wakeAt: manager.retryAt };
   const { run, kills, wakeAt } = advanceShutdown(manager.run, isGone, now);
   const actions: ShutdownAction[] = kills.map((kill) => ({ kind: 'kill', ...kill }));
   if (wakeAt === null) {
-    const startedAt = manager.startedAt ?? now;
-    actions.push({ kind: 'write-record', startedAt, endedAt: now }, { kind: 'release' });
-    return { manager: { ...manager, run: null, endedAt: now }, actions, wakeAt: manager.retryAt };
+    const startedAt = manager.startedAt ?? wall;
+    actions.push({ kind: 'write-record', startedAt, endedAt: wall }, { kind: 'release' });
+    return { manager: { ...manager, run: null, endedAt: wall }, actions, wakeAt: manager.retryAt };
   }
   const earliest = manager.retryAt === null ? wakeAt : Math.min(wakeAt, manager.retryAt);
   return { manager: run === manager.run ? manager : { ...manager, run }, actions, wakeAt: earliest };
 }
 
-function signalled(manager: ShutdownManager, active: boolean, pods: readonly Pod[], priorities: readonly ShutdownPriority[], now: Micros): ShutdownDecision {
+function signalled(manager: ShutdownManager, active: boolean, pods: readonly Pod[], priorities: readonly ShutdownPriority[], wall: Instant): ShutdownDecision {
   const told: ShutdownAction = { kind: 'node-event', message: active ? detectedMessage : cancelledMessage };
   if (!active) {
     const inhibit: ShutdownAction = { kind: 'inhibit', neededSeconds: totalShutdownSeconds(priorities) };
@@ -128,8 +131,8 @@ function signalled(manager: ShutdownManager, active: boolean, pods: readonly Pod
   if (manager.run !== null) return unchanged(manager);
   const run = beginShutdown(groupPods(priorities, pods));
   return {
-    manager: { ...manager, hasWatched: true, shuttingDown: true, run, startedAt: now, endedAt: null },
-    actions: [told, { kind: 'write-record', startedAt: now, endedAt: null }],
+    manager: { ...manager, hasWatched: true, shuttingDown: true, run, startedAt: wall, endedAt: null },
+    actions: [told, { kind: 'write-record', startedAt: wall, endedAt: null }],
   };
 }
 

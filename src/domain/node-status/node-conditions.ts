@@ -1,7 +1,7 @@
 // The node's conditions: memory, disk and PID pressure, and Ready with the reasons why not.
 // Invariants: heartbeat times move with every report, transition times only with the status; an event is sent when a status changes, and
 // for Ready never when it is first set; conditions of others (a network plugin's) are left as they are, and so is the order.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { ResourceList } from '../../ports/model/container.js';
 import type { NodeCondition } from '../../ports/model/node.js';
 import { formatRfc3339 } from '../values/time.js';
@@ -47,10 +47,10 @@ const pidPressure: PressureKind = {
 };
 
 /** Memory, disk and PID pressure, in this order. A condition that was not there yet counts as changed. */
-export function withPressures(nodeName: string, conditions: readonly NodeCondition[], pressures: Pressures, now: Micros): ConditionsUpdate {
+export function withPressures(nodeName: string, conditions: readonly NodeCondition[], pressures: Pressures, wall: Instant): ConditionsUpdate {
   let update: ConditionsUpdate = { conditions, events: [] };
   for (const [kind, isUnder] of [[memoryPressure, pressures.memory] as const, [diskPressure, pressures.disk] as const, [pidPressure, pressures.pid] as const]) {
-    const { condition, event } = pressureCondition(kind, isUnder, update.conditions, now);
+    const { condition, event } = pressureCondition(kind, isUnder, update.conditions, wall);
     update = {
       conditions: replaced(update.conditions, condition),
       events: event === null ? update.events : [...update.events, nodeStatusEvent(nodeName, event)],
@@ -63,9 +63,9 @@ function pressureCondition(
   kind: PressureKind,
   isUnder: boolean,
   conditions: readonly NodeCondition[],
-  now: Micros,
+  wall: Instant,
 ): { readonly condition: NodeCondition; readonly event: string | null } {
-  const time = formatRfc3339(now);
+  const time = formatRfc3339(wall);
   const old = conditions.find(({ type }) => type === kind.type);
   const status = isUnder ? 'True' : 'False';
   if (old?.status === status) return { condition: { ...old, lastHeartbeatTime: time }, event: null };
@@ -86,8 +86,8 @@ export interface ReadinessFacts {
 }
 
 /** Ready, replaced where it stands or appended. */
-export function withReady(nodeName: string, conditions: readonly NodeCondition[], facts: ReadinessFacts, now: Micros): ConditionsUpdate {
-  const time = formatRfc3339(now);
+export function withReady(nodeName: string, conditions: readonly NodeCondition[], facts: ReadinessFacts, wall: Instant): ConditionsUpdate {
+  const time = formatRfc3339(wall);
   const old = conditions.find(({ type }) => type === 'Ready');
   const problem = problemText(readinessProblems(facts));
   const warning = facts.softRequirements === null ? '' : `. WARNING: ${facts.softRequirements}`;

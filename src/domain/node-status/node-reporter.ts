@@ -311,7 +311,7 @@ function failed(reporter: NodeReporter, error: PortFailure, context: NodeContext
 // What both have in common.
 
 function updated(reporter: NodeReporter, node: Node, context: NodeContext): NodeUpdate {
-  const update = updatedNode(node, factsOf(reporter, context.view()), reporter.memory, context.turn.now);
+  const update = updatedNode(node, factsOf(reporter, context.view()), reporter.memory, context.turn.wall);
   const told = new Set(reporter.pendingEvents.map(({ reason }) => reason));
   reporter.pendingEvents.push(...update.events.filter(({ reason }) => !told.has(reason)));
   return update;

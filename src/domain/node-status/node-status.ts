@@ -1,6 +1,6 @@
 // The node's whole status, made anew from facts: the setters one after the other, in the order that decides which of them sees what.
 // Invariants: what the kubelet doesn't own is left as it is; every list has one order; the same facts give the same status but for heartbeats.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Node, NodeStatus } from '../../ports/model/node.js';
 import type { RuntimeHandler } from '../../ports/outbound/container-runtime.js';
 import { byCodeUnits } from '../values/text-order.js';
@@ -50,18 +50,18 @@ export interface NodeUpdate {
   readonly errors: readonly string[];
 }
 
-export function updatedNode(node: Node, facts: NodeFacts, memory: NodeStatusMemory, now: Micros): NodeUpdate {
+export function updatedNode(node: Node, facts: NodeFacts, memory: NodeStatusMemory, wall: Instant): NodeUpdate {
   const { nodeName } = facts;
   const old = node.status ?? {};
   const events: NodeEvent[] = [];
   const addresses = nodeAddresses({ ...facts.addresses, nodeName }, old.addresses ?? [], node.metadata.annotations ?? {});
   const errors = addresses.error === null ? [] : [addresses.error];
   const resources = nodeResources({ capacity: old.capacity ?? {}, allocatable: old.allocatable ?? {} }, facts.capacity);
-  if (facts.machineIds !== null) events.push(...rebootEvents(nodeName, String(old.nodeInfo?.['bootID'] ?? ''), facts.machineIds.bootId, memory));
+  if (facts.machineIds !== null) events.push(...rebootEvents(nodeName, String(old.nodeInfo?.bootID ?? ''), facts.machineIds.bootId, memory));
   if (!facts.images.ok) errors.push(`error getting image list: ${facts.images.error}`);
-  const pressed = withPressures(nodeName, old.conditions ?? [], facts.pressures, now);
+  const pressed = withPressures(nodeName, old.conditions ?? [], facts.pressures, wall);
   const { localStorageCapacityIsolation } = facts;
-  const ready = withReady(nodeName, pressed.conditions, { ...facts.readiness, capacity: resources.capacity, localStorageCapacityIsolation }, now);
+  const ready = withReady(nodeName, pressed.conditions, { ...facts.readiness, capacity: resources.capacity, localStorageCapacityIsolation }, wall);
   events.push(...pressed.events, ...ready.events, ...schedulableEvents(node, nodeName, memory));
   const status: NodeStatus = {
     ...old,

@@ -2,8 +2,10 @@
 // their last sync, so that a sync never acts on what it saw before its own actions.
 // Invariant: a time in here is one at which the runtime was asked, never one at which its answer was stored.
 import type { Micros } from '../../ports/micros.js';
-import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
+import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import type { PortFailure } from '../../ports/port-error.js';
+import type { Clocks } from '../values/instant.js';
+import { type ContainerMoments, type PodMoments, podMoments, unseenMoments } from './container-moments.js';
 
 /** Why there is no status: the last inspection failed. */
 export type CachedPodStatus = { readonly kind: 'status'; readonly status: PodRuntimeStatus } | { readonly kind: 'failed'; readonly error: PortFailure };
@@ -21,10 +23,12 @@ export interface PodCache {
   readonly entries: Map<string, PodCacheEntry>;
   /** Start of the last full relist: everything cached is at least this fresh. null before the first. */
   globalTime: Micros | null;
+  /** By pod uid: when what became of its containers. */
+  readonly moments: Map<string, PodMoments>;
 }
 
 export function newPodCache(): PodCache {
-  return { entries: new Map(), globalTime: null };
+  return { entries: new Map(), globalTime: null, moments: new Map() };
 }
 
 /** What is known now. A pod the runtime doesn't have reads as an empty status. */
@@ -45,6 +49,19 @@ export function setPodCache(cache: PodCache, uid: string, cached: CachedPodStatu
 
 export function deleteFromPodCache(cache: PodCache, uid: string): void {
   cache.entries.delete(uid);
+  cache.moments.delete(uid);
+}
+
+/** A pod is about to be cached: notes when what became of its containers. To be called before it replaces what was cached. */
+export function noteMoments(cache: PodCache, status: PodRuntimeStatus, clocks: Clocks): void {
+  const { uid } = status;
+  const entry = cache.entries.get(uid);
+  const looks = [entry?.modified ?? null, entry?.observed ?? null, cache.globalTime].filter((time) => time !== null);
+  cache.moments.set(uid, podMoments(cache.moments.get(uid) ?? null, status, looks.length === 0 ? null : Math.max(...looks), clocks));
+}
+
+export function containerMoments(cache: PodCache, uid: string, container: RuntimeContainerStatus, clocks: Clocks): ContainerMoments {
+  return cache.moments.get(uid)?.get(container.id) ?? unseenMoments(container, clocks);
 }
 
 /** What is cached of the pod was still true at `time`. Nothing to note for a pod that is not cached. */

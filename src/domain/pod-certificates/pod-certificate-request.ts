@@ -1,6 +1,6 @@
 // PodCertificateRequests: how one is asked for, and what the API says of it.
 
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { ApiObject, ApiResource } from '../../ports/model/api-object.js';
 import { base64Encode } from '../values/base64.js';
 import { parseRfc3339 } from '../values/time.js';
@@ -64,7 +64,7 @@ export function podCertificateRequest(order: PodCertificateOrder, requester: Req
 
 export type PodCertificateVerdict =
   | { readonly kind: 'pending' }
-  | { readonly kind: 'issued'; readonly chain: string; readonly beginRefreshAt: Micros; readonly notAfter: Micros }
+  | { readonly kind: 'issued'; readonly chain: string; readonly beginRefreshAt: Instant; readonly notAfter: Instant }
   | { readonly kind: 'denied' | 'failed'; readonly reason: string; readonly message: string };
 
 interface RequestStatus {

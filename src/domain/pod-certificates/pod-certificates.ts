@@ -14,11 +14,13 @@
 //
 // Invariants: it is all in memory, so an agent that starts asks anew; a key belongs to one request; the old certificate is shown until a new
 // one is there, even when it has ended.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { PodCertificateKey } from '../../ports/outbound/pod-certificate-keys.js';
 import type { PortFailure } from '../../ports/port-error.js';
 import { goQuote } from '../values/go-text.js';
+import { type Clocks, momentAhead, nowOutside } from '../values/instant.js';
 import { microsPerSecond } from '../values/time.js';
 import { type PodCertificateOrder, podCertificateRequest, podCertificateVerdict } from './pod-certificate-request.js';
 
@@ -27,6 +29,8 @@ export type PodCertificateAnswer = { readonly kind: 'found'; readonly privateKey
 interface Bundle {
   readonly privateKey: string;
   readonly chain: string;
+  /** When it came; the times below are counted from then. */
+  readonly obtained: Clocks;
   readonly beginRefreshAt: Micros;
   /** `beginRefreshAt` and a part of five minutes, so that a fleet's pods don't ask together. */
   readonly refreshAt: Micros;
@@ -57,6 +61,7 @@ export type PodCertificates = Map<string, CertificateRecord>;
 
 export interface PodCertificateContext {
   readonly now: Micros;
+  readonly wall: Instant;
   readonly nodeName: string;
   /** null: the Node isn't known yet. */
   readonly nodeUid: string | null;
@@ -169,9 +174,9 @@ export function forgetPodCertificates(certificates: PodCertificates, podUid: str
 function advance(record: CertificateRecord, context: PodCertificateContext): void {
   if (record.request?.step === 'wait') look(record, record.request, context);
   const { bundle, request, end } = record;
-  if (end === null && request === null && (bundle === null || context.now >= bundle.refreshAt)) begin(record, context);
+  if (end === null && request === null && (bundle === null || nowOutside(bundle.obtained, context) >= bundle.refreshAt)) begin(record, context);
   if (end === null && record.bundle !== null) tellAge(record, record.bundle, context);
-  context.wakeAt(record.key, end === null ? nextLook(record, context.now) : null);
+  context.wakeAt(record.key, end === null ? nextLook(record, context) : null);
 }
 
 function begin(record: CertificateRecord, context: PodCertificateContext): void {
@@ -196,9 +201,12 @@ function look(record: CertificateRecord, request: Extract<Request, { step: 'wait
   if (verdict.kind === 'pending') return;
   record.request = null;
   if (verdict.kind === 'issued') {
-    const { chain, beginRefreshAt, notAfter } = verdict;
+    const { chain } = verdict;
+    const obtained = { now: context.now, wall: context.wall };
+    const beginRefreshAt = momentAhead(verdict.beginRefreshAt, obtained);
+    const notAfter = momentAhead(verdict.notAfter, obtained);
     const refreshAt = beginRefreshAt + Math.floor(refreshJitter * context.random(key));
-    record.bundle = { privateKey: request.privateKey, chain, beginRefreshAt, refreshAt, notAfter };
+    record.bundle = { privateKey: request.privateKey, chain, obtained, beginRefreshAt, refreshAt, notAfter };
     record.toldOverdue = false;
     record.toldExpired = false;
   } else {
@@ -213,26 +221,30 @@ function look(record: CertificateRecord, request: Extract<Request, { step: 'wait
 }
 
 /** Once for each certificate. */
-function tellAge(record: CertificateRecord, { beginRefreshAt, notAfter }: Bundle, context: PodCertificateContext): void {
+function tellAge(record: CertificateRecord, { obtained, beginRefreshAt, notAfter }: Bundle, context: PodCertificateContext): void {
   const { order } = record;
+  const now = nowOutside(obtained, context);
   const of = `the certificate of source ${order.sourceIndex} of volume ${goQuote(order.volumeName)}`;
-  if (!record.toldOverdue && context.now >= beginRefreshAt + overdueAfter) {
+  if (!record.toldOverdue && now >= beginRefreshAt + overdueAfter) {
     record.toldOverdue = true;
     context.event(order, 'CertificateOverdueForRefresh', `${of} is overdue for refresh`);
   }
-  if (!record.toldExpired && context.now >= notAfter) {
+  if (!record.toldExpired && now >= notAfter) {
     record.toldExpired = true;
     context.event(order, 'CertificateExpired', `${of} has expired`);
   }
 }
 
 /** The first time at which something follows from time alone; null: never. */
-function nextLook({ bundle, request, retryAt, toldOverdue, toldExpired }: CertificateRecord, now: Micros): Micros | null {
+function nextLook({ bundle, request, retryAt, toldOverdue, toldExpired }: CertificateRecord, clocks: Clocks): Micros | null {
+  const { now } = clocks;
   const times: Micros[] = [];
-  if (request === null) times.push(Math.max(bundle?.refreshAt ?? 0, retryAt));
+  // The times of the certificate by the clock of wake-ups, which stood still while the host slept.
+  const slept = bundle === null ? 0 : nowOutside(bundle.obtained, clocks) - now;
+  if (request === null) times.push(Math.max(bundle === null ? now : bundle.refreshAt - slept, retryAt));
   else if (request.step === 'wait' && request.lostAt > now) times.push(request.lostAt);
-  if (bundle !== null && !toldOverdue) times.push(bundle.beginRefreshAt + overdueAfter);
-  if (bundle !== null && !toldExpired) times.push(bundle.notAfter);
+  if (bundle !== null && !toldOverdue) times.push(bundle.beginRefreshAt + overdueAfter - slept);
+  if (bundle !== null && !toldExpired) times.push(bundle.notAfter - slept);
   return times.length === 0 ? null : Math.max(Math.min(...times), now + 1);
 }
 
@@ -241,12 +253,12 @@ export type PodCertificateStateName = 'not_yet_issued' | 'fresh' | 'overdue_for_
 /** How many certificates of each signer are in each state. */
 export function podCertificateStates(
   certificates: PodCertificates,
-  now: Micros,
+  clocks: Clocks,
 ): { readonly signerName: string; readonly state: PodCertificateStateName; readonly count: number }[] {
   const counts = new Map<string, { signerName: string; state: PodCertificateStateName; count: number }>();
   for (const record of certificates.values()) {
     const { signerName } = record.order.source;
-    const state = stateName(record, now);
+    const state = stateName(record, clocks);
     const counted = counts.get(`${state} ${signerName}`);
     if (counted === undefined) counts.set(`${state} ${signerName}`, { signerName, state, count: 1 });
     else counted.count++;
@@ -254,9 +266,10 @@ export function podCertificateStates(
   return [...counts.values()];
 }
 
-function stateName({ end, bundle }: CertificateRecord, now: Micros): PodCertificateStateName {
+function stateName({ end, bundle }: CertificateRecord, clocks: Clocks): PodCertificateStateName {
   if (end !== null) return end.kind;
   if (bundle === null) return 'not_yet_issued';
+  const now = nowOutside(bundle.obtained, clocks);
   if (now >= bundle.notAfter) return 'expired';
   return now >= bundle.beginRefreshAt + overdueAfter ? 'overdue_for_refresh' : 'fresh';
 }

@@ -3,7 +3,7 @@
 //   unknown -> known: ADD;  known -> unknown: REMOVE;  known -> known under another name: REMOVE and ADD
 //   known -> known: nothing, RECONCILE (only the status differs), UPDATE, or DELETE (it has a deletion time)
 // Invariant: a stored pod is never changed in place; REMOVE comes before ADD, since a changed static pod has a new uid under the old name.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { ObjectReference } from '../../ports/model/object-meta.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { EventRecord } from '../../ports/outbound/event-sink.js';
@@ -53,14 +53,14 @@ export function newPodConfig(registered: Iterable<PodSource>): PodConfigState {
 }
 
 /** Takes in the complete list of a source. Changes `state`. */
-export function mergeSet(state: PodConfigState, source: PodSource, pods: readonly Pod[], now: Micros): PodMerge {
+export function mergeSet(state: PodConfigState, source: PodSource, pods: readonly Pod[], wall: Instant): PodMerge {
   const record = sourceState(state, source);
   const isFirst = !record.sent;
   record.sent = true;
   const { kept, events } = withoutDuplicates(source, pods);
   const stored = new Map<string, StoredPod>();
   const byOp: Record<DeliveryOp, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
-  const seen = seenText(now);
+  const seen = seenText(wall);
   for (const incoming of kept) {
     const uid = incoming.metadata.uid ?? '';
     const known = record.pods.get(uid);
@@ -83,14 +83,14 @@ export type PodChange = { readonly type: 'upsert' | 'delete'; readonly pod: Pod 
  * Takes in what changed in a source whose names and uids are kept apart by somebody else: of several changes of one uid only the last
  * counts. Costs as much as what changed, whatever else there is. The first call has to bring everything. Changes `state`.
  */
-export function mergeChanges(state: PodConfigState, source: PodSource, changes: readonly PodChange[], now: Micros): PodMerge {
+export function mergeChanges(state: PodConfigState, source: PodSource, changes: readonly PodChange[], wall: Instant): PodMerge {
   const record = sourceState(state, source);
   const isFirst = !record.sent;
   record.sent = true;
   const last = new Map<string, PodChange>();
   for (const change of changes) last.set(change.pod.metadata.uid ?? '', change);
   const byOp: Record<DeliveryOp, Pod[]> = { REMOVE: [], ADD: [], UPDATE: [], DELETE: [], RECONCILE: [] };
-  const seen = seenText(now);
+  const seen = seenText(wall);
   for (const [uid, { type, pod: incoming }] of last) {
     const previous = record.pods.get(uid);
     if (type === 'delete') {
@@ -127,8 +127,8 @@ function sourceState(state: PodConfigState, source: PodSource): SourceState {
   return fresh;
 }
 
-function seenText(now: Micros): string {
-  return `${formatRfc3339Micros(now).slice(0, -1)}000Z`;
+function seenText(wall: Instant): string {
+  return `${formatRfc3339Micros(wall).slice(0, -1)}000Z`;
 }
 
 type Classified = { readonly op: DeliveryOp | null; readonly pod: Pod };

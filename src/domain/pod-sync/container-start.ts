@@ -166,7 +166,8 @@ function begin(start: ContainerStart, run: SyncRun, context: SyncContext): void 
   const { container } = start;
   const { pod } = run;
   const exited = run.status.containers.find((status) => status.name === container.name && status.state === 'exited');
-  const decision = decideCrashLoop(context.crashLoop, pod, container, exited?.finishedAt ?? null, context.turn.now);
+  const endedAt = exited === undefined ? null : context.endedAt(run.uid, exited);
+  const decision = decideCrashLoop(context.crashLoop, pod, container, endedAt, context.turn.now);
   if (decision.kind === 'wait') {
     context.event(pod, container.name, decision.event.type, decision.event.reason, decision.event.message);
     end(start, run, 'CrashLoopBackOff', decision.message, context, decision.retryAt);

@@ -1,9 +1,11 @@
 // What a run of a pod operation needs of the agent around it. The agent implements it; tests may give less.
+
 import type { Micros } from '../../ports/micros.js';
 import type { CgroupValues } from '../../ports/model/cgroup-values.js';
 import type { Container, ResourceRequirements } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
+import type { RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import type { LinuxContainerResources } from '../../ports/model/sandbox-config.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { UserNamespaceFile } from '../../ports/outbound/pod-files.js';
@@ -123,6 +125,8 @@ export interface AllocationOfPods {
 }
 
 export interface SyncContext {
+  /** The moment at which the container ended; null: it has not. */
+  endedAt(uid: string, container: RuntimeContainerStatus): Micros | null;
   readonly turn: Turn<AgentOperations>;
   readonly settings: SyncSettings;
   readonly configs: RuntimeConfigs;

@@ -2,6 +2,7 @@
 // started again inherits nothing from the one before it.
 // Invariant: a result is there only while the worker that found it is.
 
+import type { Instant } from '../../ports/instant.js';
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { canonicalJson } from '../kernel/canonical.js';
@@ -58,7 +59,7 @@ export function isSameProbe({ probe, container }: ProbeWorker, other: Container,
 }
 
 /** What a pod's status takes from its probes. */
-export function probeViewOf(registry: ProbeRegistry, uid: string, kubeletStartedAt: number): ProbeView {
+export function probeViewOf(registry: ProbeRegistry, uid: string, kubeletStartedAt: Instant): ProbeView {
   const probes = registry.pods.get(uid);
   if (probes === undefined) return { readiness: noResults, startup: noResults, hasWorker: () => false, kubeletStartedAt };
   const { readiness, startup } = registry.results;

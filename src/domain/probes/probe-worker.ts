@@ -15,6 +15,7 @@ import { assert } from '../kernel/assert.js';
 import { conditionTypes, findCondition } from '../status/conditions.js';
 import type { ProbeResult } from '../status/probe-state.js';
 import { isRestartableAfterExit, isRestartableInit, triggersRestartAll } from '../status/restart-rules.js';
+import { epochMicros } from '../values/instant.js';
 import { microsPerSecond, parseRfc3339 } from '../values/time.js';
 import { type ProbeEvent, type ProbeKind, type ProbeOutcome, probeEvent } from './probe-outcome.js';
 
@@ -90,13 +91,22 @@ export function newProbeWorker(pod: Pod, container: Container, kind: ProbeKind, 
 
 const nothing: ProbeStep = { published: [], event: null, next: 'wait' };
 
+/** The moment at which a running container started, to the second; null: its status doesn't say. */
+export type StartOf = (container: ContainerStatus) => Micros | null;
+
+/** For embedders and tests, whose stamps and moments are of one clock. */
+export function startByStamp({ state }: ContainerStatus): Micros | null {
+  const stamp = parseRfc3339(state?.running?.startedAt ?? '');
+  return stamp === null ? null : epochMicros(stamp);
+}
+
 /** The time of a tick has come. @param status the pod's status as it was last computed; null: not yet */
-export function probeDue(worker: ProbeWorker, status: PodStatus | null, now: Micros): ProbeStep {
+export function probeDue(worker: ProbeWorker, status: PodStatus | null, now: Micros, startOf: StartOf): ProbeStep {
   if (worker.state === 'ended') return { ...nothing, next: 'end' };
   assert(worker.state === 'idle', 'a probe is already under way');
   worker.nextTickAt = tickAfter(worker, now);
   const published: ProbeChange[] = [];
-  const next = status === null ? 'wait' : prepare(worker, status, now, published);
+  const next = status === null ? 'wait' : prepare(worker, status, { now, startOf }, published);
   if (next === 'end') worker.state = 'ended';
   if (next === 'probe') {
     worker.state = 'probing';
@@ -106,12 +116,12 @@ export function probeDue(worker: ProbeWorker, status: PodStatus | null, now: Mic
 }
 
 /** The order of these tests is what users see: a hold outlasts the container, a dead container is a failure, a young one is left alone. */
-function prepare(worker: ProbeWorker, status: PodStatus, now: Micros, published: ProbeChange[]): ProbeStep['next'] {
+function prepare(worker: ProbeWorker, status: PodStatus, { now, startOf }: { readonly now: Micros; readonly startOf: StartOf }, published: ProbeChange[]): ProbeStep['next'] {
   if (isTerminalPhase(status)) return 'end';
   const container = statusOf(worker, status);
   const id = container === null ? null : runtimeId(container);
   if (container === null || id === null) return 'wait';
-  if (id !== worker.containerId) adoptContainer(worker, id, container, published);
+  if (id !== worker.containerId) adoptContainer(worker, id, container, startOf(container), published);
   if (worker.onHold) return 'wait';
   if (container.state?.running === undefined) {
     publish(worker, 'failure', published);
@@ -121,16 +131,15 @@ function prepare(worker: ProbeWorker, status: PodStatus, now: Micros, published:
     publish(worker, 'success', published);
     return 'end';
   }
-  return now >= probedFrom(worker, container) && isItsTurn(worker, container) ? 'probe' : 'wait';
+  return now >= probedFrom(worker, startOf(container)) && isItsTurn(worker, container) ? 'probe' : 'wait';
 }
 
 /** A container id that was not seen before; counts of equal results go on, only a hold clears them. */
-function adoptContainer(worker: ProbeWorker, id: string, status: ContainerStatus, published: ProbeChange[]): void {
+function adoptContainer(worker: ProbeWorker, id: string, status: ContainerStatus, startedAt: Micros | null, published: ProbeChange[]): void {
   worker.containerId = id;
   worker.result = null;
   worker.onHold = false;
   if (worker.kind === 'startup' && isRestartableInit(worker.container) && status.started === true) publish(worker, 'success', published);
-  const startedAt = startTime(status);
   if (startedAt === null || startedAt + takenOverAfter >= worker.kubeletStartedAt) publish(worker, initialResults[worker.kind], published);
 }
 
@@ -153,8 +162,8 @@ function isItsTurn(worker: ProbeWorker, container: ContainerStatus): boolean {
   return (container.started === true) !== (worker.kind === 'startup');
 }
 
-function probedFrom(worker: ProbeWorker, container: ContainerStatus): Micros {
-  return (startTime(container) ?? Number.NEGATIVE_INFINITY) + (worker.probe.initialDelaySeconds ?? 0) * microsPerSecond;
+function probedFrom(worker: ProbeWorker, startedAt: Micros | null): Micros {
+  return (startedAt ?? Number.NEGATIVE_INFINITY) + (worker.probe.initialDelaySeconds ?? 0) * microsPerSecond;
 }
 
 /** The handler's answer to the attempt under way. @param outcome of an ended worker it is dropped */
@@ -202,7 +211,7 @@ export function stopProbeWorker(worker: ProbeWorker): void {
  * When the worker next has something to do, if its pod's status stays as it is; null: only another status, or an answer, changes anything.
  * Ask again whenever the status changed: ticks that would have done nothing are left out, those that remain come when they always would.
  */
-export function probeWakeAt(worker: ProbeWorker, status: PodStatus | null, now: Micros): Micros | null {
+export function probeWakeAt(worker: ProbeWorker, status: PodStatus | null, now: Micros, startOf: StartOf): Micros | null {
   if (worker.state !== 'idle' || status === null) return null;
   const soonest = worker.nextTickAt;
   if (isTerminalPhase(status)) return soonest;
@@ -214,7 +223,7 @@ export function probeWakeAt(worker: ProbeWorker, status: PodStatus | null, now: 
   if (container.state?.running === undefined) return worker.result !== 'failure' || endsWith(worker, container, status) ? soonest : null;
   if (worker.pod.metadata.deletionTimestamp !== undefined && worker.kind !== 'readiness') return soonest;
   if (!isItsTurn(worker, container)) return null;
-  const from = probedFrom(worker, container);
+  const from = probedFrom(worker, startOf(container));
   return from <= Math.max(now, soonest) ? soonest : tickAtOrAfter(worker, from);
 }
 
@@ -249,9 +258,4 @@ function runtimeId(status: ContainerStatus): string | null {
   const at = id.indexOf('://');
   const own = at < 0 ? id : id.slice(at + '://'.length);
   return own === '' ? null : own;
-}
-
-function startTime(status: ContainerStatus): Micros | null {
-  const text = status.state?.running?.startedAt;
-  return text === undefined ? null : parseRfc3339(text);
 }

@@ -1,4 +1,5 @@
 // What was last read of a cgroup, and what is known of it: the raw material of the stats summary.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { InterfaceStats, PsiStats } from '../../ports/model/stats-summary.js';
 
@@ -24,7 +25,9 @@ export interface PressureSample {
 }
 
 export interface CgroupReading {
-  readonly time: Micros;
+  readonly time: Instant;
+  /** The same by the clock that is never set. */
+  readonly at: Micros;
   /** null: that part could not be read. */
   readonly cpu: CpuSample | null;
   readonly memory: MemorySample | null;
@@ -37,7 +40,7 @@ export interface CgroupReading {
 }
 
 export interface CgroupSample {
-  readonly createdAt: Micros;
+  readonly createdAt: Instant;
   readonly hasCpu: boolean;
   readonly hasMemory: boolean;
   readonly hasNetwork: boolean;

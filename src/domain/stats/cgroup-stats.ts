@@ -1,6 +1,6 @@
 // The parts of the stats summary that one cgroup gives.
 // Invariant: a number is there only when it was read or is known to be 0; free amounts may be negative after a limit was lowered.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, CpuStats, IoStats, MemoryStats, NetworkStats, PsiStats, SwapStats } from '../../ports/model/stats-summary.js';
 import { formatRfc3339 } from '../values/time.js';
 import type { CgroupReading, CgroupSample, MemorySample } from './cgroup-sample.js';
@@ -71,6 +71,6 @@ export function cgroupProcesses({ reading }: CgroupSample): { readonly process_c
 }
 
 /** A cgroup as one of the node's system containers. @param startTime where another than its creation is shown */
-export function namedCgroupStats(name: string, sample: CgroupSample, startTime: Micros = sample.createdAt): ContainerStats {
+export function namedCgroupStats(name: string, sample: CgroupSample, startTime: Instant = sample.createdAt): ContainerStats {
   return { name, startTime: formatRfc3339(startTime), ...cgroupStats(sample) };
 }

@@ -1,6 +1,6 @@
 // File systems in the stats summary: the node's, the images', and what pods write outside of their volumes.
 // Invariant: used amounts are added, capacity and free amounts are those of one file system.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, FsStats } from '../../ports/model/stats-summary.js';
 import { formatRfc3339 } from '../values/time.js';
 
@@ -16,7 +16,7 @@ export interface FilesystemNumbers {
 
 /** The file system below the kubelet's root directory. */
 export interface RootFilesystem extends FilesystemNumbers {
-  readonly time: Micros;
+  readonly time: Instant;
 }
 
 export interface Used {
@@ -26,7 +26,7 @@ export interface Used {
 
 export interface ImageFilesystem extends Used {
   readonly mountpoint: string | null;
-  readonly time: Micros;
+  readonly time: Instant;
 }
 
 type FreeSpace = Pick<FsStats, 'availableBytes' | 'capacityBytes' | 'inodes' | 'inodesFree'>;

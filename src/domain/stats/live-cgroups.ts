@@ -1,5 +1,6 @@
 // Which cgroup belongs to which container, sandbox or pod, and whether anything lives in it: runtimes leave cgroups of the dead behind.
 // Invariant: at most one cgroup of a container counts.
+import { compareInstants } from '../values/instant.js';
 import { byCodeUnits } from '../values/text-order.js';
 import type { CgroupSample } from './cgroup-sample.js';
 
@@ -42,7 +43,7 @@ export function liveCgroups(cgroups: Cgroups): ReadonlyMap<string, CgroupSample>
 
 /** Of a container that was restarted several cgroups are left; the last one that does something is it. */
 function newestInUse(candidates: readonly [path: string, sample: CgroupSample][]): [path: string, sample: CgroupSample] | undefined {
-  return [...candidates].sort(([pathA, a], [pathB, b]) => b.createdAt - a.createdAt || byCodeUnits(pathB, pathA)).find(([, sample]) => isInUse(sample));
+  return [...candidates].sort(([pathA, a], [pathB, b]) => compareInstants(b.createdAt, a.createdAt) || byCodeUnits(pathB, pathA)).find(([, sample]) => isInUse(sample));
 }
 
 function isInUse({ hasCpu, hasMemory, reading }: CgroupSample): boolean {

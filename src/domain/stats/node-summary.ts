@@ -1,6 +1,6 @@
 // The whole answer of `/stats/summary`: the node's own numbers, its system containers, and the pods.
 // Invariant: it is all or nothing; a part that can't be read fails the call in words that say which.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, FsStats, NodeStats, PodStats, StatsSummary } from '../../ports/model/stats-summary.js';
 import { formatRfc3339 } from '../values/time.js';
 import type { CgroupSample } from './cgroup-sample.js';
@@ -15,13 +15,13 @@ export interface SystemContainer {
   /** null: it has no cgroup of its own that is known; then it is left out. */
   readonly cgroup: CgroupSample | null;
   /** Shown instead of the cgroup's creation; null: that one. */
-  readonly startedAt: Micros | null;
+  readonly startedAt: Instant | null;
 }
 
 export interface SummaryFacts {
   readonly nodeName: Part<string>;
   readonly rootCgroup: Part<CgroupSample>;
-  readonly bootedAt: Micros;
+  readonly bootedAt: Instant;
   readonly systemContainers: readonly SystemContainer[];
   readonly pods: Part<readonly PodStats[]>;
 }
@@ -30,7 +30,7 @@ export interface FullSummaryFacts extends SummaryFacts {
   readonly root: Part<RootFilesystem>;
   /** Images and writable layers share it. */
   readonly imageFs: Part<FsStats>;
-  readonly rlimit: Part<{ readonly time: Micros; readonly maxPid: number; readonly processes: number }>;
+  readonly rlimit: Part<{ readonly time: Instant; readonly maxPid: number; readonly processes: number }>;
 }
 
 export function statsSummary(facts: FullSummaryFacts): Part<StatsSummary> {

@@ -1,7 +1,7 @@
 // The pods of the stats summary: containers as the runtime knows them, with the numbers of their cgroups where those are known.
 // Invariants: a pod is there only with a running container that was read; its own cgroup counts for the whole pod, and without one the
 // sum of what the runtime reads.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, NetworkStats, PodStats, VolumeStats } from '../../ports/model/stats-summary.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { formatRfc3339 } from '../values/time.js';
@@ -16,14 +16,14 @@ export interface StatsSandbox {
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
-  readonly createdAt: Micros;
+  readonly createdAt: Instant;
   readonly isReady: boolean;
 }
 export interface StatsContainer {
   readonly id: string;
   readonly name: string;
   readonly sandboxId: string;
-  readonly createdAt: Micros;
+  readonly createdAt: Instant;
   readonly isRunning: boolean;
 }
 
@@ -57,22 +57,22 @@ interface Gathered {
 }
 
 /** With everything that is known. */
-export function podStats(facts: PodStatsFacts, now: Micros): readonly PodStats[] {
-  return [...eachPodStats(facts, now)];
+export function podStats(facts: PodStatsFacts, wall: Instant): readonly PodStats[] {
+  return [...eachPodStats(facts, wall)];
 }
 
 /** One after the other, so that a caller with many pods may rest between them. */
-export function* eachPodStats(facts: PodStatsFacts, now: Micros): Generator<PodStats> {
+export function* eachPodStats(facts: PodStatsFacts, wall: Instant): Generator<PodStats> {
   const live = liveCgroups(facts.cgroups);
   const ofPods = podCgroups(facts.cgroups);
   for (const { sandbox, containers } of gathered(facts, live)) {
     const { uid } = sandbox;
-    const fromRuntime = () => containers.map(({ container, reading }) => runtimeStats(container.name, container.createdAt, reading, now));
+    const fromRuntime = () => containers.map(({ container, reading }) => runtimeStats(container.name, container.createdAt, reading, wall));
     const all = containers.map((one): ContainerStats => {
       const { container, reading } = one;
       const logs = facts.containerLogs(uid, container.name);
       const files = { rootfs: writableLayerStats(reading, facts.filesystems), ...(logs === null ? {} : { logs: onRootFilesystem(facts.root, logs) }) };
-      return Object.assign(containerNumbers(one, now), files);
+      return Object.assign(containerNumbers(one, wall), files);
     });
     const volumes = facts.ephemeralVolumes(uid);
     const listedVolumes = [...volumes, ...facts.persistentVolumes(uid)];
@@ -92,15 +92,15 @@ export function* eachPodStats(facts: PodStatsFacts, now: Micros): Generator<PodS
 type CpuAndMemoryFacts = Pick<PodStatsFacts, 'sandboxes' | 'containers' | 'readings' | 'cgroups'>;
 
 /** CPU, memory and swap alone: cheap enough to be asked for often. */
-export function podCpuAndMemoryStats(facts: CpuAndMemoryFacts, now: Micros): readonly PodStats[] {
-  return [...eachPodCpuAndMemoryStats(facts, now)];
+export function podCpuAndMemoryStats(facts: CpuAndMemoryFacts, wall: Instant): readonly PodStats[] {
+  return [...eachPodCpuAndMemoryStats(facts, wall)];
 }
 
-export function* eachPodCpuAndMemoryStats(facts: CpuAndMemoryFacts, now: Micros): Generator<PodStats> {
+export function* eachPodCpuAndMemoryStats(facts: CpuAndMemoryFacts, wall: Instant): Generator<PodStats> {
   const ofPods = podCgroups(facts.cgroups);
   for (const { sandbox, containers } of gathered(facts, liveCgroups(facts.cgroups))) {
-    const fromRuntime = () => containers.map(({ container, reading }) => runtimeCpuAndMemory(container.name, container.createdAt, reading, now));
-    const all = containers.map((one) => containerCpuAndMemory(one, now));
+    const fromRuntime = () => containers.map(({ container, reading }) => runtimeCpuAndMemory(container.name, container.createdAt, reading, wall));
+    const all = containers.map((one) => containerCpuAndMemory(one, wall));
     const pod = podIdentity(sandbox, all);
     addNumbers(pod, podNumbers(ofPods.get(podCgroupKey(sandbox.uid)) ?? null, fromRuntime), false);
     yield pod;
@@ -154,20 +154,20 @@ function addNumbers(pod: PodDraft, { cpu, memory, swap, io }: CgroupStats, withI
 }
 
 /** The runtime's numbers are made only where the cgroup lacks some: most often it has them all. */
-function containerNumbers({ container, reading, cgroup }: GatheredContainer, now: Micros): ContainerStats {
+function containerNumbers({ container, reading, cgroup }: GatheredContainer, wall: Instant): ContainerStats {
   const own = cgroup === null ? {} : cgroupStats(cgroup);
   const { cpu, memory, swap, io } = own;
   if (cpu === undefined || memory === undefined || swap === undefined || io === undefined) {
-    return { ...runtimeStats(container.name, container.createdAt, reading, now), ...own };
+    return { ...runtimeStats(container.name, container.createdAt, reading, wall), ...own };
   }
   return { name: container.name, startTime: formatRfc3339(container.createdAt), cpu, swap, memory, io };
 }
 
-function containerCpuAndMemory({ container, reading, cgroup }: GatheredContainer, now: Micros): ContainerStats {
+function containerCpuAndMemory({ container, reading, cgroup }: GatheredContainer, wall: Instant): ContainerStats {
   const own: CgroupStats = cgroup === null ? {} : cgroupStats(cgroup);
   const { cpu, memory, swap } = own;
   if (cpu === undefined || memory === undefined || swap === undefined) {
-    return { ...runtimeCpuAndMemory(container.name, container.createdAt, reading, now), ...withoutIo(own) };
+    return { ...runtimeCpuAndMemory(container.name, container.createdAt, reading, wall), ...withoutIo(own) };
   }
   return { name: container.name, startTime: formatRfc3339(container.createdAt), cpu, swap, memory };
 }

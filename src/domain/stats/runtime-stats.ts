@@ -1,46 +1,46 @@
 // A container's numbers as its runtime reads them: which containers there are, their writable layers, and what stands in for cgroups.
 // Invariant: what the runtime leaves out stays out, but a whole part that it leaves out counts as 0 now.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, CpuStats, FsStats, MemoryStats, SwapStats } from '../../ports/model/stats-summary.js';
 import { formatRfc3339 } from '../values/time.js';
 import { type FilesystemNumbers, freeSpace } from './filesystem-stats.js';
 
 export interface RuntimeContainerReading {
   readonly containerId: string;
-  readonly cpu: { readonly time: Micros; readonly usageCoreNanoSeconds?: number; readonly usageNanoCores?: number } | null;
-  readonly memory: ({ readonly time: Micros } & Pick<MemoryStats, 'availableBytes' | 'usageBytes' | 'workingSetBytes' | 'rssBytes' | 'pageFaults' | 'majorPageFaults'>) | null;
-  readonly swap: { readonly time: Micros; readonly swapAvailableBytes?: number; readonly swapUsageBytes?: number } | null;
-  readonly writableLayer: { readonly time: Micros; readonly mountpoint: string | null; readonly usedBytes?: number; readonly inodesUsed?: number } | null;
+  readonly cpu: { readonly time: Instant; readonly usageCoreNanoSeconds?: number; readonly usageNanoCores?: number } | null;
+  readonly memory: ({ readonly time: Instant } & Pick<MemoryStats, 'availableBytes' | 'usageBytes' | 'workingSetBytes' | 'rssBytes' | 'pageFaults' | 'majorPageFaults'>) | null;
+  readonly swap: { readonly time: Instant; readonly swapAvailableBytes?: number; readonly swapUsageBytes?: number } | null;
+  readonly writableLayer: { readonly time: Instant; readonly mountpoint: string | null; readonly usedBytes?: number; readonly inodesUsed?: number } | null;
 }
 
 /** cpu, memory, io and swap. */
-export function runtimeStats(name: string, createdAt: Micros, reading: RuntimeContainerReading, now: Micros): ContainerStats {
+export function runtimeStats(name: string, createdAt: Instant, reading: RuntimeContainerReading, wall: Instant): ContainerStats {
   const { memory } = reading;
-  const noMemory: MemoryStats = { time: formatRfc3339(now), usageBytes: 0, workingSetBytes: 0, rssBytes: 0 };
-  return { ...identity(name, createdAt), ...cpuAndSwap(reading, now), memory: memory === null ? noMemory : timed(memory), io: { time: formatRfc3339(now) } };
+  const noMemory: MemoryStats = { time: formatRfc3339(wall), usageBytes: 0, workingSetBytes: 0, rssBytes: 0 };
+  return { ...identity(name, createdAt), ...cpuAndSwap(reading, wall), memory: memory === null ? noMemory : timed(memory), io: { time: formatRfc3339(wall) } };
 }
 
 /** For the answer with CPU and memory alone, where memory has all its numbers. */
-export function runtimeCpuAndMemory(name: string, createdAt: Micros, reading: RuntimeContainerReading, now: Micros): ContainerStats {
+export function runtimeCpuAndMemory(name: string, createdAt: Instant, reading: RuntimeContainerReading, wall: Instant): ContainerStats {
   const { memory } = reading;
   const zeros: MemoryStats = { availableBytes: 0, usageBytes: 0, rssBytes: 0, pageFaults: 0, majorPageFaults: 0 };
-  const known = memory === null ? { time: formatRfc3339(now), workingSetBytes: 0 } : timed(memory);
-  return { ...identity(name, createdAt), ...cpuAndSwap(reading, now), memory: { ...zeros, ...known } };
+  const known = memory === null ? { time: formatRfc3339(wall), workingSetBytes: 0 } : timed(memory);
+  return { ...identity(name, createdAt), ...cpuAndSwap(reading, wall), memory: { ...zeros, ...known } };
 }
 
-function identity(name: string, createdAt: Micros): { readonly name: string; readonly startTime: string } {
+function identity(name: string, createdAt: Instant): { readonly name: string; readonly startTime: string } {
   return { name, startTime: formatRfc3339(createdAt) };
 }
 
-function cpuAndSwap({ cpu, swap }: RuntimeContainerReading, now: Micros): { readonly cpu: CpuStats; readonly swap: SwapStats } {
-  const time = formatRfc3339(now);
+function cpuAndSwap({ cpu, swap }: RuntimeContainerReading, wall: Instant): { readonly cpu: CpuStats; readonly swap: SwapStats } {
+  const time = formatRfc3339(wall);
   return {
     cpu: cpu === null ? { time, usageNanoCores: 0, usageCoreNanoSeconds: 0 } : timed(cpu),
     swap: swap === null ? { time, swapAvailableBytes: 0, swapUsageBytes: 0 } : timed(swap),
   };
 }
 
-function timed<Part extends { readonly time: Micros }>({ time, ...numbers }: Part): Omit<Part, 'time'> & { readonly time: string } {
+function timed<Part extends { readonly time: Instant }>({ time, ...numbers }: Part): Omit<Part, 'time'> & { readonly time: string } {
   return { time: formatRfc3339(time), ...numbers };
 }
 

@@ -21,16 +21,16 @@ export const emptyWindow: SampleWindow = { reading: null, interval: shortestInte
 /** Takes a reading in. One that is not newer than the last, such as a forced one at the same moment, keeps its rate. */
 export function sampled(window: SampleWindow, raw: RawCgroupReading): SampleWindow {
   const last = window.reading;
-  const { time, cpu, memory, network, processCount, diskIo, pressure } = raw;
+  const { time, at, cpu, memory, network, processCount, diskIo, pressure } = raw;
   const rated = cpu === null ? null : { usageCoreNanoSeconds: cpu.usageCoreNanoSeconds, usageNanoCores: rateOf(last, raw) };
-  const reading: CgroupReading = { time, cpu: rated, memory, network, processCount, diskIo, pressure };
+  const reading: CgroupReading = { time, at, cpu: rated, memory, network, processCount, diskIo, pressure };
   const unchanged = last !== null && isSame(last, reading);
   return { reading, interval: unchanged ? Math.min(window.interval * 2, longestInterval) : shortestInterval };
 }
 
 function rateOf(last: CgroupReading | null, raw: RawCgroupReading): number | null {
   if (last === null || last.cpu === null || raw.cpu === null) return null;
-  const elapsed = raw.time - last.time;
+  const elapsed = raw.at - last.at;
   if (elapsed <= 0) return last.cpu.usageNanoCores;
   const used = raw.cpu.usageCoreNanoSeconds - last.cpu.usageCoreNanoSeconds;
   return used < 0 ? null : Math.trunc((used * microsPerSecond) / elapsed);

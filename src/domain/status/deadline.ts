@@ -1,9 +1,8 @@
-// activeDeadlineSeconds: how long a pod may be on its node, counted from its start time.
+// activeDeadlineSeconds: how long a pod may be on its node, counted from its start time, by the clock that is never set.
 // Invariant: a pod without a start time is never past it.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
-import type { PodStatus } from '../../ports/model/pod-status.js';
-import { microsPerSecond, parseRfc3339 } from '../values/time.js';
+import { microsPerSecond } from '../values/time.js';
 
 /** Why a pod has to end now; its status gets both texts. */
 export interface PodEviction {
@@ -18,15 +17,14 @@ export const deadlineExceeded: PodEviction = {
 
 /**
  * When the pod's deadline passes; null when it has none.
- * @param status the status before this one: cached, else the API's
+ * @param startedAt the moment of its start time; null: it has none yet
  */
-export function activeDeadline(pod: Pod, status: PodStatus): Micros | null {
+export function activeDeadline(pod: Pod, startedAt: Micros | null): Micros | null {
   const seconds = pod.spec.activeDeadlineSeconds;
-  const startTime = status.startTime === undefined ? null : parseRfc3339(status.startTime);
-  return seconds === undefined || startTime === null ? null : startTime + seconds * microsPerSecond;
+  return seconds === undefined || startedAt === null ? null : startedAt + seconds * microsPerSecond;
 }
 
-export function isPastActiveDeadline(pod: Pod, status: PodStatus, now: Micros): boolean {
-  const deadline = activeDeadline(pod, status);
+export function isPastActiveDeadline(pod: Pod, startedAt: Micros | null, now: Micros): boolean {
+  const deadline = activeDeadline(pod, startedAt);
   return deadline !== null && now >= deadline;
 }

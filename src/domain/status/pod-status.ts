@@ -1,7 +1,3 @@
-// A pod's status from what the runtime reports, the status before, and what the kubelet knows besides: the value that is
-// handed to the status manager, which adds transition times and the start time.
-// Invariants: a terminal phase never changes back, neither the cached nor the API's; conditions stand in one order.
-import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodCondition, PodPhase, PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -17,7 +13,7 @@ import {
   withCondition,
 } from './conditions.js';
 import { type ContainerKind, containerStatuses, type StartFailure } from './container-statuses.js';
-import { deadlineExceeded, isPastActiveDeadline, type PodEviction } from './deadline.js';
+import { deadlineExceeded } from './deadline.js';
 import { isTerminalPhase, podPhase } from './phase.js';
 import { addressFields, hostIpsOf, type NodeAddress, podIpsInOrder } from './pod-addresses.js';
 import { type PodCgroupReading, podActualResources, podAllocatedResources } from './pod-level-resources.js';
@@ -51,7 +47,8 @@ export interface PodStatusInput {
   /** Resize conditions held by the status manager. */
   readonly resizeConditions: readonly PodCondition[];
   readonly podCgroup: PodCgroupReading;
-  readonly now: Micros;
+  /** It has been active for longer than it may. */
+  readonly isPastDeadline: boolean;
 }
 
 interface Phase {
@@ -107,7 +104,7 @@ function phaseOf(input: PodStatusInput, previous: PodStatus, statuses: readonly 
   const kept = phase === previous.phase;
   let reason = kept ? previous.reason || api?.reason || '' : '';
   let message = kept ? previous.message || api?.message || '' : '';
-  const eviction = evictionOf(input, previous);
+  const eviction = input.isPastDeadline ? deadlineExceeded : null;
   if (eviction !== null) {
     phase = 'Failed';
     reason = eviction.reason;
@@ -115,10 +112,6 @@ function phaseOf(input: PodStatusInput, previous: PodStatus, statuses: readonly 
   }
   if (api?.phase !== undefined && isTerminalPhase(api.phase)) phase = api.phase;
   return { phase, reason, message };
-}
-
-function evictionOf(input: PodStatusInput, previous: PodStatus): PodEviction | null {
-  return isPastActiveDeadline(input.pod, previous, input.now) ? deadlineExceeded : null;
 }
 
 /** Whether a regular container was seen in the sandbox that is in use now. */

@@ -1,9 +1,11 @@
 // `started` and `ready` of container statuses, from probe results and from what was reported before this kubelet started.
 // Invariant: a container without a probe is started and ready as soon as it runs; a restart of the kubelet alone flips neither.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus } from '../../ports/model/pod-status.js';
+import { instantAfter } from '../values/instant.js';
 import { microsPerSecond, parseRfc3339 } from '../values/time.js';
 import { conditionTypes, findCondition } from './conditions.js';
 import { isRestartableInit } from './restart-rules.js';
@@ -15,7 +17,7 @@ export interface ProbeView {
   readonly readiness: ReadonlyMap<string, ProbeResult>;
   readonly startup: ReadonlyMap<string, ProbeResult>;
   readonly hasWorker: (containerName: string, kind: 'readiness' | 'startup') => boolean;
-  readonly kubeletStartedAt: Micros;
+  readonly kubeletStartedAt: Instant;
 }
 
 /** Containers started so long before the kubelet were probed by the kubelet before it. */
@@ -64,7 +66,7 @@ function isReady(pod: Pod, container: Container | null, status: ContainerStatus,
 function isTakenOver(status: ContainerStatus, probes: ProbeView): boolean {
   const text = status.state?.running?.startedAt;
   const startedAt = text === undefined ? null : parseRfc3339(text);
-  return startedAt !== null && startedAt + takenOverAfter < probes.kubeletStartedAt;
+  return startedAt !== null && instantAfter(startedAt, takenOverAfter) < probes.kubeletStartedAt;
 }
 
 function runtimeId(status: ContainerStatus): string {

@@ -13,7 +13,7 @@ import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStateTerminated, ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus, SandboxStatus } from '../../ports/model/runtime-status.js';
-import { epochMicros } from '../values/instant.js';
+import { epochMicros, instantAfter, instantOf } from '../values/instant.js';
 import { microsPerSecond, parseRfc3339 } from '../values/time.js';
 import { isRestartableAfterExit, isRestartableInit, restartingAllContainers } from './restart-rules.js';
 import { findContainerStatus } from './runtime-lookup.js';
@@ -72,8 +72,8 @@ function isInitialised(pod: Pod, runtime: PodRuntimeStatus, { id }: SandboxStatu
  */
 function ranIn(sandbox: SandboxStatus, { startedAt }: ContainerStateTerminated, wall: Instant): boolean {
   const started = startedAt === undefined || startedAt === null ? null : parseRfc3339(startedAt);
-  if (started === null || started > epochMicros(wall)) return false;
-  const sandboxSecond = sandbox.createdAt - (sandbox.createdAt % microsPerSecond);
+  if (started === null || started > wall) return false;
+  const sandboxSecond = instantAfter(sandbox.createdAt, -(epochMicros(sandbox.createdAt) % microsPerSecond));
   return sandbox.attempt === 0 ? started >= sandboxSecond : started > sandboxSecond;
 }
 
@@ -84,7 +84,7 @@ function ended(status: ContainerStatus, end: ContainerStateTerminated): RuntimeC
     sandboxId: '',
     name: status.name,
     state: 'exited',
-    createdAt: 0,
+    createdAt: instantOf(0),
     startedAt: null,
     finishedAt: null,
     exitCode: end.exitCode,

@@ -2,6 +2,7 @@
 // A change that says nothing new is dropped; every other one raises the version, which is what is still to be sent.
 // Invariants: the start time is set once; a transition time moves only with the status value; a container that may not
 // run again never leaves `terminated`; `finished` of a pod that isn't static never goes back.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
@@ -43,6 +44,7 @@ export interface StatusContext {
   /** Status of a static pod's mirror pod in the API; null when there is none. */
   readonly mirrorStatus: PodStatus | null;
   readonly now: Micros;
+  readonly wall: Instant;
 }
 
 /** The record after a change; the same object when the change was not accepted. null: nothing is known of the pod yet. */
@@ -89,10 +91,10 @@ interface UpdateOptions {
 }
 
 function update(record: StatusRecord | null, status: PodStatus, options: UpdateOptions, context: StatusContext): StatusRecord | null {
-  const { pod, now } = context;
+  const { pod, now, wall } = context;
   const base = record?.status ?? context.mirrorStatus ?? pod.status ?? {};
   if (illegalTransition(pod, base, status) !== null) return record;
-  const next = normalizedStatus(pod, withTimes(status, base, now));
+  const next = normalizedStatus(pod, withTimes(status, base, wall));
   if (record !== null && !options.force && isPodStatusEqual(record.status, next)) return record;
   return {
     status: next,
@@ -114,9 +116,9 @@ const timedConditions: ReadonlySet<string> = new Set([
   conditionTypes.allContainersRestarting,
 ]);
 
-function withTimes(status: PodStatus, base: PodStatus, now: Micros): PodStatus {
+function withTimes(status: PodStatus, base: PodStatus, wall: Instant): PodStatus {
   const observedGeneration = Math.max(status.observedGeneration ?? 0, base.observedGeneration ?? 0);
-  const startTime = base.startTime ?? status.startTime ?? formatRfc3339(now);
+  const startTime = base.startTime ?? status.startTime ?? formatRfc3339(wall);
   // Members that the status lacks go in front of its copy: added behind, they would cost many times as much.
   return {
     startTime,
@@ -124,7 +126,7 @@ function withTimes(status: PodStatus, base: PodStatus, now: Micros): PodStatus {
     ...(observedGeneration === 0 ? {} : { observedGeneration }),
     ...(status.conditions === undefined
       ? {}
-      : { conditions: status.conditions.map((condition) => (timedConditions.has(condition.type) ? withTransitionTime(condition, base, now) : condition)) }),
+      : { conditions: status.conditions.map((condition) => (timedConditions.has(condition.type) ? withTransitionTime(condition, base, wall) : condition)) }),
     ...(status.startTime === startTime || !('startTime' in status) ? undefined : { startTime }),
   };
 }

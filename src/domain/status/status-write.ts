@@ -11,6 +11,7 @@
 //
 // Invariants: a pod is deleted only after the API shows a terminal phase; a request names the uid that it is meant for; a status that was
 // built on an older version of the pod than we have seen is never sent.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
@@ -62,9 +63,9 @@ export function newStatusWrites(): StatusWrites {
  * What the API knows from before this agent, and this agent could not yet: since when a static pod and its conditions are as they are, and
  * where. Its status began without the API.
  */
-export function heldToApi(record: StatusRecord, api: PodStatus, now: Micros): StatusRecord {
+export function heldToApi(record: StatusRecord, api: PodStatus, wall: Instant): StatusRecord {
   const { startTime, conditions = [] } = record.status;
-  const held = conditions.map((condition) => (condition.lastTransitionTime === undefined ? condition : withTransitionTime(condition, api, now)));
+  const held = conditions.map((condition) => (condition.lastTransitionTime === undefined ? condition : withTransitionTime(condition, api, wall)));
   const since = api.startTime !== undefined && startTime !== undefined && api.startTime < startTime ? { startTime: api.startTime } : {};
   const where = record.status.hostIP !== undefined || api.hostIP === undefined ? {} : { hostIP: api.hostIP, ...(api.hostIPs === undefined ? {} : { hostIPs: api.hostIPs }) };
   return { ...record, status: { ...record.status, ...since, ...where, ...(record.status.conditions === undefined ? {} : { conditions: held }) } };
@@ -78,16 +79,16 @@ export interface WriteSituation {
   readonly watched: Pod | null;
   /** Containers of the pod may still run. */
   readonly couldHaveRunningContainers: boolean;
-  readonly now: Micros;
+  readonly wall: Instant;
 }
 
-export function nextWriteStep(write: StatusWrite, { record, watched, couldHaveRunningContainers, now }: WriteSituation): WriteStep {
+export function nextWriteStep(write: StatusWrite, { record, watched, couldHaveRunningContainers, wall }: WriteSituation): WriteStep {
   if (watched === null || write.deleted) return nothing;
   if (write.readFirst) return { do: 'read' };
   // Read as another pod than the watch still shows: it will see that soon.
   if (write.answered !== null && write.answered.metadata.uid !== watched.metadata.uid) return nothing;
   const base = newestPod(write, watched);
-  const status = mergedStatus({ apiPod: base, status: record.status, couldHaveRunningContainers, now });
+  const status = mergedStatus({ apiPod: base, status: record.status, couldHaveRunningContainers, wall });
   const body = podStatusPatch(base, status);
   // What a server was given and did not keep would be sent for ever.
   const isKept = body === null || (base === write.answered && write.patched !== null && isSameJson(body, write.patched));

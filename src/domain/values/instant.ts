@@ -51,6 +51,11 @@ export function momentAhead(stamp: Instant, clocks: Clocks): Micros {
   return clocks.now + microsBetween(clocks.wall, stamp);
 }
 
+/** Now, on the scale of `since.now`, by `elapsedOutside`. */
+export function nowOutside(since: Clocks, clocks: Clocks): Micros {
+  return since.now + elapsedOutside(since, clocks);
+}
+
 /**
  * How much time has passed in the world since then: a host that slept has its wall clock ahead by that, while the other clock stood still. For what
  * others let expire (tokens, leases): it is never too little, but too much when the wall clock was set forward.

@@ -1,4 +1,5 @@
 // What is asked of a container's log and what is given of it, and the times of its lines.
+import { epochMicros, instantOf } from './instant.js';
 import { parseRfc3339 } from './time.js';
 
 export type LogStream = 'stdout' | 'stderr';
@@ -29,7 +30,7 @@ export interface LogTime {
 }
 
 export function logTime(text: string): LogTime {
-  return { micros: parseRfc3339(text) ?? 0, nanos: Number(fractionOf(text).slice(6)) };
+  return { micros: epochMicros(parseRfc3339(text) ?? instantOf(0)), nanos: Number(fractionOf(text).slice(6)) };
 }
 
 export function isBefore(a: LogTime, b: LogTime): boolean {

@@ -1,7 +1,8 @@
-// RFC 3339 text to and from Micros, without the host's Date: the proleptic Gregorian calendar, UTC on output.
+// RFC 3339 text to and from Instant, without the host's Date: the proleptic Gregorian calendar, UTC on output.
 // Invariant: what `formatRfc3339Micros` prints, `parseRfc3339` reads back unchanged.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Timestamp } from '../../ports/model/object-meta.js';
+import { epochMicros, instantOf } from './instant.js';
 
 export const microsPerMillisecond = 1_000;
 export const microsPerSecond = 1_000_000;
@@ -11,7 +12,7 @@ const secondsPerDay = 86_400;
 const pattern = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
 /** null when the text is no RFC 3339 time or names a day that doesn't exist. Digits below a microsecond are dropped. */
-export function parseRfc3339(text: string): Micros | null {
+export function parseRfc3339(text: string): Instant | null {
   const match = pattern.exec(text);
   if (match === null) return null;
   const field = (group: number): number => Number(match[group]);
@@ -24,18 +25,19 @@ export function parseRfc3339(text: string): Micros | null {
     seconds += match[8] === '+' ? -offset : offset;
   }
   const micros = Number((match[7] ?? '').slice(0, 6).padEnd(6, '0'));
-  return seconds * microsPerSecond + micros;
+  return instantOf(seconds * microsPerSecond + micros);
 }
 
 /** As the API prints `Time`: whole seconds, rounded down, UTC, e.g. `2026-01-01T00:00:00Z`. */
-export function formatRfc3339(time: Micros): Timestamp {
-  return `${formatSeconds(Math.floor(time / microsPerSecond))}Z`;
+export function formatRfc3339(time: Instant): Timestamp {
+  return `${formatSeconds(Math.floor(epochMicros(time) / microsPerSecond))}Z`;
 }
 
 /** As the API prints `MicroTime` (leases, events): always six digits of a second. */
-export function formatRfc3339Micros(time: Micros): Timestamp {
-  const seconds = Math.floor(time / microsPerSecond);
-  return `${formatSeconds(seconds)}.${String(time - seconds * microsPerSecond).padStart(6, '0')}Z`;
+export function formatRfc3339Micros(time: Instant): Timestamp {
+  const micros = epochMicros(time);
+  const seconds = Math.floor(micros / microsPerSecond);
+  return `${formatSeconds(seconds)}.${String(micros - seconds * microsPerSecond).padStart(6, '0')}Z`;
 }
 
 /** The two seconds asked for last: what is told of one moment has its time in many places, beside that of a beginning. */

@@ -1,6 +1,8 @@
 // How long an operation on a volume is left alone after it has failed: 0.5 s, doubling to 2 min 2 s.
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import { formatGoDuration } from '../values/go-duration.js';
+import { instantAfter } from '../values/instant.js';
 import { formatRfc3339 } from '../values/time.js';
 import type { VolumeBackoff, VolumeManager, VolumeOperationKind } from './volume-manager-state.js';
 
@@ -25,7 +27,7 @@ export function operationFailed(manager: VolumeManager, key: string, kind: Volum
 }
 
 /** As the reference's log has it. */
-export function backoffText(volumeName: string, { retryAt, delay }: VolumeBackoff, message: string): string {
-  const until = `No retries permitted until ${formatRfc3339(retryAt)} (durationBeforeRetry ${formatGoDuration(delay)}).`;
+export function backoffText(volumeName: string, { delay }: VolumeBackoff, message: string, wall: Instant): string {
+  const until = `No retries permitted until ${formatRfc3339(instantAfter(wall, delay))} (durationBeforeRetry ${formatGoDuration(delay)}).`;
   return `Operation for ${JSON.stringify(volumeName)} failed. ${until} Error: ${message}`;
 }

@@ -260,7 +260,7 @@ function end(manager: VolumeManager, operation: VolumeOperation, failure: Volume
     succeeded(actual, operation, manager.desired.get(volumeName)?.pods.get(uid)?.claim ?? null);
   } else {
     const backoff = operationFailed(manager, key, kind, context.turn.now);
-    tell(manager, operation, failure, backoffText(volumeName, backoff, failure.message), context);
+    tell(manager, operation, failure, backoffText(volumeName, backoff, failure.message, context.turn.wall), context);
     spoiled(actual, operation, failure.severity);
   }
   // What changed while it ran is worked on at once.

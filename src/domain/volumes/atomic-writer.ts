@@ -1,7 +1,7 @@
 // How a payload gets into a volume directory in one step: as a new generation `..<time>.<digits>` that the link `..data` is switched to.
 // Visible names are links through `..data`, so a reader sees the old files or the new ones, never a mixture.
 // Invariant: carried out up to any step, a plan leaves `..data` leading to one whole payload, and what is left over is cleaned up by the next plan.
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import { assert } from '../kernel/assert.js';
 import { byCodeUnits } from '../values/text-order.js';
 import { formatRfc3339 } from '../values/time.js';
@@ -69,8 +69,8 @@ export type AtomicWritePlan =
     };
 
 /** @param digits decimal digits that tell generations of one second apart */
-export function generationName(now: Micros, digits: string): string {
-  return `..${formatRfc3339(now).slice(0, 'yyyy-mm-ddThh:mm:ss'.length).replace(/[-T:]/g, '_')}.${digits}`;
+export function generationName(wall: Instant, digits: string): string {
+  return `..${formatRfc3339(wall).slice(0, 'yyyy-mm-ddThh:mm:ss'.length).replace(/[-T:]/g, '_')}.${digits}`;
 }
 
 export function isGenerationName(name: string): boolean {

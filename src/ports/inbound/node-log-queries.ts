@@ -1,11 +1,11 @@
 // What queries of the node's logs mean: the rules are the domain's, whoever answers them is an adapter.
-import type { Micros } from '../micros.js';
+import type { Instant } from '../instant.js';
 
 export interface NodeLogQuery {
   readonly files: readonly string[];
   readonly services: readonly string[];
-  readonly sinceTime: Micros | null;
-  readonly untilTime: Micros | null;
+  readonly sinceTime: Instant | null;
+  readonly untilTime: Instant | null;
   readonly tailLines: number | null;
   readonly pattern: string;
   readonly boot: number | null;

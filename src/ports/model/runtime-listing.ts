@@ -1,5 +1,6 @@
 // What one cheap look at the runtime gives: every pod with the ids and states of its sandboxes and containers, nothing decoded further.
 // Relist compares listings; only pods that changed are inspected.
+import type { Instant } from '../instant.js';
 import type { Micros } from '../micros.js';
 import type { ContainerRuntimeState, SandboxState } from './runtime-status.js';
 
@@ -7,7 +8,7 @@ export interface ListedSandbox {
   readonly id: string;
   readonly state: SandboxState;
   readonly attempt: number;
-  readonly createdAt: Micros;
+  readonly createdAt: Instant;
 }
 
 export interface ListedContainer {
@@ -16,7 +17,9 @@ export interface ListedContainer {
   readonly name: string;
   readonly state: ContainerRuntimeState;
   readonly sandboxId: string;
-  readonly createdAt: Micros;
+  /** How many containers of the name the pod had before this one. */
+  readonly attempt: number;
+  readonly createdAt: Instant;
 }
 
 /** A pod as the runtime knows it. A container whose sandbox is gone still makes its pod listed. */
@@ -26,7 +29,7 @@ export interface ListedPod {
   readonly namespace: string;
   /** Newest first: attempt, then creation time, then id. */
   readonly sandboxes: readonly ListedSandbox[];
-  /** Newest first: creation time, then id. */
+  /** Newest first: attempt, then creation time, then id. */
   readonly containers: readonly ListedContainer[];
 }
 

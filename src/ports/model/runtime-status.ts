@@ -1,6 +1,7 @@
 // What the container runtime reports about one pod, in the domain's own words: read by pod actions, status
 // computation, relist and garbage collection, written by the CRI adapter and the simulated runtime.
-// Invariant: sandboxes and containers stand newest first, so "the status of container X" is the first match by name.
+// Invariant: sandboxes and containers stand newest first (attempt, then creation time, then id), so "the status of container X" is the first match by name.
+import type { Instant } from '../instant.js';
 import type { Micros } from '../micros.js';
 import type { Quantity } from './object-meta.js';
 
@@ -19,7 +20,7 @@ export interface SandboxStatus {
   readonly hasNetwork: boolean;
   /** The primary address in that object; `''` when the object has none, null when there is no object. */
   readonly ip: string | null;
-  readonly createdAt: Micros;
+  readonly createdAt: Instant;
 }
 
 /** What the runtime says a container was given; null where it reports nothing. */
@@ -43,11 +44,11 @@ export interface RuntimeContainerStatus {
   /** The container's name in the pod spec. */
   readonly name: string;
   readonly state: ContainerRuntimeState;
-  readonly createdAt: Micros;
+  readonly createdAt: Instant;
   /** null while the container was never started. */
-  readonly startedAt: Micros | null;
+  readonly startedAt: Instant | null;
   /** null unless exited. */
-  readonly finishedAt: Micros | null;
+  readonly finishedAt: Instant | null;
   /** 0 unless exited. */
   readonly exitCode: number;
   readonly reason: string;

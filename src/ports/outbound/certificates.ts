@@ -1,5 +1,5 @@
 // The certificates that a kubelet has for itself: the one it shows to the apiserver, and the one of its own server. Keys never cross this port.
-import type { Micros } from '../micros.js';
+import type { Instant } from '../instant.js';
 import type { Operation } from '../operation.js';
 
 export type CertificatePurpose = 'client' | 'server';
@@ -15,8 +15,8 @@ export interface CertificateTemplate {
 
 /** What a certificate says. */
 export interface CertificateFacts extends CertificateTemplate {
-  readonly notBefore: Micros;
-  readonly notAfter: Micros;
+  readonly notBefore: Instant;
+  readonly notAfter: Instant;
 }
 
 export interface CertificateRequest {

@@ -1,10 +1,10 @@
 // The container runtime's own notice that something changed. A hint and never the truth: what is said is only which pod to look at,
 // so a lost, late or doubled notice costs latency and nothing else.
-import type { Micros } from '../micros.js';
+import type { Instant } from '../instant.js';
 
 export type RuntimeEvent =
   /** Something of this pod was created, started, stopped or removed at that time. */
-  | { readonly kind: 'changed'; readonly podUid: string; readonly at: Micros }
+  | { readonly kind: 'changed'; readonly podUid: string; readonly at: Instant }
   /** Notices may be missing from here on, or were missing until now (at each new connection): list everything. */
   | { readonly kind: 'lost' }
   /** The runtime offers no notices. Said once, nothing follows: relist at intervals. */

@@ -8,6 +8,7 @@
 // | a namespace                         | is marked, and goes when nothing is left in it                 |
 // | a pod, with grace 0 or no node      | is marked and goes at once: watchers see both                  |
 // | else                                | goes at once                                                   |
+import { epochMicros, instantOf } from '../../domain/values/instant.js';
 import { formatRfc3339, microsPerSecond, parseRfc3339 } from '../../domain/values/time.js';
 import { conflict } from './api-status.js';
 import { rulesOf } from './kinds/all-kinds.js';
@@ -62,12 +63,12 @@ function mark(object: StoredObject, grace: number, asked: number | null, now: nu
   const { metadata } = object;
   if (metadata.deletionTimestamp === undefined) {
     const generation = metadata.generation === undefined ? {} : { generation: metadata.generation + 1 };
-    const deletionTimestamp = formatRfc3339(now + grace * microsPerSecond);
+    const deletionTimestamp = formatRfc3339(instantOf(now + grace * microsPerSecond));
     return { ...object, metadata: { ...metadata, ...generation, deletionTimestamp, deletionGracePeriodSeconds: grace } };
   }
   const current = metadata.deletionGracePeriodSeconds ?? 0;
   // Who doesn't name a time is content with the one that runs.
   if ((asked === null && grace > 0) || grace >= current) return object;
-  const begun = (parseRfc3339(metadata.deletionTimestamp) ?? now) - current * microsPerSecond;
-  return { ...object, metadata: { ...metadata, deletionTimestamp: formatRfc3339(begun + grace * microsPerSecond), deletionGracePeriodSeconds: grace } };
+  const begun = epochMicros(parseRfc3339(metadata.deletionTimestamp) ?? instantOf(now)) - current * microsPerSecond;
+  return { ...object, metadata: { ...metadata, deletionTimestamp: formatRfc3339(instantOf(begun + grace * microsPerSecond)), deletionGracePeriodSeconds: grace } };
 }

@@ -2,8 +2,10 @@
 //
 // Invariants: nothing is stored that the schema or the kind's rules refuse; the spec's writers don't touch the status and the other way
 // round; a write that changes nothing is none, and has no new version.
+
 import { type FieldProblem, invalid, type Problems, required } from '../../domain/pod-sources/validation/field-problem.js';
 import { validateMetadata } from '../../domain/pod-sources/validation/validate-metadata.js';
+import { instantOf } from '../../domain/values/instant.js';
 import { formatRfc3339 } from '../../domain/values/time.js';
 import type { ObjectMeta } from '../../ports/model/object-meta.js';
 import type { FieldValidation, JsonDraft } from './api-request.js';
@@ -67,7 +69,7 @@ export class ObjectWriter {
     if (metadata.name === undefined && metadata.generateName !== undefined) metadata.name = `${metadata.generateName}${this.ids.suffix()}`;
     for (const field of ['deletionTimestamp', 'deletionGracePeriodSeconds', 'generation', 'selfLink'] as const) delete metadata[field];
     metadata.uid = this.ids.uid();
-    metadata.creationTimestamp = formatRfc3339(now);
+    metadata.creationTimestamp = formatRfc3339(instantOf(now));
     if (type.hasGeneration) metadata.generation = 1;
     rules.complete?.(draft, context);
     if (rules.begin !== undefined) rules.begin(draft, context);

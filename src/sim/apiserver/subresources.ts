@@ -1,5 +1,7 @@
 // What is asked of a part of an object that is no status: binding a pod, evicting it, resizing it, a debug container, a token, an approval.
+
 import { type FieldProblem, invalid } from '../../domain/pod-sources/validation/field-problem.js';
+import { instantOf } from '../../domain/values/instant.js';
 import { formatRfc3339, microsPerSecond } from '../../domain/values/time.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { nodeOf } from './access/access-request.js';
@@ -36,7 +38,13 @@ export function bindPod(pod: StoredObject, body: unknown, validation: FieldValid
   if ((spec.nodeName ?? '') !== '') throw conflict(type, name, `pod ${name} is already assigned to node "${spec.nodeName}"`);
   if ((spec.schedulingGates ?? []).length > 0) throw conflict(type, name, `pod ${name} has non-empty .spec.schedulingGates`);
   const status = (pod.status ?? {}) as { readonly conditions?: readonly { readonly type: string }[] };
-  const scheduled = { type: 'PodScheduled', observedGeneration: pod.metadata.generation ?? 1, status: 'True', lastProbeTime: null, lastTransitionTime: formatRfc3339(context.now) };
+  const scheduled = {
+    type: 'PodScheduled',
+    observedGeneration: pod.metadata.generation ?? 1,
+    status: 'True',
+    lastProbeTime: null,
+    lastTransitionTime: formatRfc3339(instantOf(context.now)),
+  };
   const conditions = [...(status.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled'), withoutNull(scheduled)];
   context.store.put('pods', objectKey(namespace, name), { ...pod, spec: { ...spec, nodeName: target.name }, status: { ...status, conditions } });
   return success;
@@ -73,12 +81,12 @@ export function requestToken(account: StoredObject, body: unknown, validation: F
   checkNodeMayAsk(pod, spec.boundObjectRef?.uid, nodeName ?? null, account, context);
   const audiences = spec.audiences ?? [tokenAudience];
   const token = issuer.issue({ account, audiences, expirationSeconds: seconds, pod, node, id: ids.uid() }, context.now);
-  const expirationTimestamp = formatRfc3339(context.now + seconds * microsPerSecond);
+  const expirationTimestamp = formatRfc3339(instantOf(context.now + seconds * microsPerSecond));
   const { name, namespace } = account.metadata;
   return {
     kind: 'TokenRequest',
     apiVersion: 'authentication.k8s.io/v1',
-    metadata: { name, ...(namespace === undefined ? {} : { namespace }), creationTimestamp: formatRfc3339(context.now) },
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }), creationTimestamp: formatRfc3339(instantOf(context.now)) },
     spec: { audiences, expirationSeconds: seconds, boundObjectRef: spec.boundObjectRef ?? null },
     status: { token, expirationTimestamp },
   };

@@ -2,7 +2,9 @@
 //
 // Invariants: a change is made when it is asked for, the answer comes a latency later; names and paths that the real adapters refuse are
 // refused with the same kinds; the same seed and requests give the same answers.
+
 import { unreachable } from '../../domain/kernel/assert.js';
+import { instantOf } from '../../domain/values/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { EventSinkOperations } from '../../ports/outbound/event-sink.js';
 import type { FilesystemUsageOperations } from '../../ports/outbound/filesystem-usage.js';
@@ -352,10 +354,16 @@ export class SimHost {
     return Math.max(0, capacityBytes - otherBytes - this.imageBytes() - podsDiskBytes(this.state.usage, this.runningPods()));
   }
 
+  /** How far the node's wall clock is ahead of the time that the model is given. */
+  wallOffset: Micros = 0;
+
   private nodeStats(now: Micros): NodeStatsOperations['summary']['reply'] {
     const { usage, disk, machine } = this.state;
     const { memoryBytes, maxPids } = machine.reading;
-    return simNodeStats({ usage, memoryBytes, maxPids, running: this.runningPods(), disk: { capacityBytes: disk.capacityBytes, availableBytes: this.freeBytes() } }, now);
+    return simNodeStats(
+      { usage, memoryBytes, maxPids, running: this.runningPods(), disk: { capacityBytes: disk.capacityBytes, availableBytes: this.freeBytes() } },
+      instantOf(now + this.wallOffset),
+    );
   }
 
   private record(record: EventSinkOperations['record']['request'], at: Micros): null {

@@ -1,6 +1,7 @@
 // What a simulated node and its pods use: figures that a scenario sets, counted for as long as the pod's containers run, on the one disk of the host.
+
 import { formatRfc3339 } from '../../domain/values/time.js';
-import type { Micros } from '../../ports/micros.js';
+import type { Instant } from '../../ports/instant.js';
 import type { FsStats, PodStats } from '../../ports/model/stats-summary.js';
 import type { NodeStatsReading } from '../../ports/outbound/node-stats.js';
 
@@ -47,7 +48,7 @@ export function podsDiskBytes({ pods }: SimUsage, running: readonly SimRunningPo
   return running.reduce((sum, { uid }) => sum + diskBytes(pods.get(uid) ?? nothing), 0);
 }
 
-export function simNodeStats({ usage, running, memoryBytes, maxPids, disk }: SimNodeFigures, at: Micros): NodeStatsReading {
+export function simNodeStats({ usage, running, memoryBytes, maxPids, disk }: SimNodeFigures, at: Instant): NodeStatsReading {
   const time = formatRfc3339(at);
   const pods = running.map((pod) => podStats(pod, usage.pods.get(pod.uid) ?? nothing, time));
   const workingSetBytes = usage.memoryBytes + pods.reduce((sum, { memory }) => sum + (memory?.workingSetBytes ?? 0), 0);

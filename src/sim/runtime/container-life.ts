@@ -1,5 +1,6 @@
 // The life of simulated containers: created, running, exited, gone; and what a script makes of it.
 import { containerLabels } from '../../domain/values/container-labels.js';
+import { instantOf } from '../../domain/values/instant.js';
 import { microsPerSecond } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ContainerConfig } from '../../ports/model/container-config.js';
@@ -11,7 +12,7 @@ import { hexId } from './ids.js';
 import { parseImageReference } from './image-reference.js';
 import type { ImageStore } from './image-store.js';
 import type { ScriptSelector, SimLatencies, SimRuntimeOptions } from './runtime-options.js';
-import type { Ending, SimContainer, SimRuntimeEvent, SimRuntimeState, SimSandbox } from './runtime-state.js';
+import { type Ending, type SimContainer, type SimRuntimeEvent, type SimRuntimeState, type SimSandbox, stampOf } from './runtime-state.js';
 import type { RuntimeView } from './runtime-view.js';
 
 /** What the parts of a simulated runtime share. */
@@ -61,6 +62,7 @@ export class ContainerLife {
       imageId: image.id,
       imageRef: image.repoDigests[0] ?? image.id,
       createdAt: now,
+      stamps: { createdAt: stampOf(state, now), startedAt: null, finishedAt: null },
       resources: config.linux?.resources ?? null,
       state: 'created',
       startedAt: null,
@@ -86,11 +88,13 @@ export class ContainerLife {
     if (script.failStart !== null) {
       container.ending = { exitCode: startErrorExitCode, reason: 'StartError', message: script.failStart };
       container.startedAt = 0;
+      container.stamps.startedAt = instantOf(0);
       this.finish(container, now);
       return fail('unknown', `failed to create containerd task: failed to create shim task: OCI runtime create failed: ${script.failStart}: unknown`);
     }
     container.state = 'running';
     container.startedAt = now;
+    container.stamps.startedAt = stampOf(state, now);
     view.changed(container.podUid);
     this.tell('started', container, now);
     const after = latencies.startContainer + script.startMicros;
@@ -180,6 +184,7 @@ export class ContainerLife {
   private finish(container: SimContainer, now: Micros): void {
     container.state = 'exited';
     container.finishedAt = now;
+    container.stamps.finishedAt = stampOf(this.parts.state, now);
     container.endsAt = null;
     this.parts.view.changed(container.podUid);
     this.tell('stopped', container, now);

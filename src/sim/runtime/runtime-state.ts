@@ -1,4 +1,7 @@
 // What a simulated runtime holds, as plain data: it can be cloned, hashed and written down. Everything else is derived from it.
+
+import { instantOf } from '../../domain/values/instant.js';
+import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ContainerConfig } from '../../ports/model/container-config.js';
 import type { ContainerRuntimeState, SandboxState } from '../../ports/model/runtime-status.js';
@@ -14,6 +17,8 @@ export interface SimSandbox {
   readonly config: SandboxConfig;
   readonly runtimeHandler: string;
   readonly createdAt: Micros;
+  /** The same by the wall clock of the moment. */
+  readonly stamp: Instant;
   /** '' on the host's network. */
   readonly ip: string;
   state: SandboxState;
@@ -40,6 +45,8 @@ export interface SimContainer {
   /** A digest where the image has one. */
   readonly imageRef: string;
   readonly createdAt: Micros;
+  /** The three times as the wall clock showed them: what the runtime reports. */
+  readonly stamps: { readonly createdAt: Instant; startedAt: Instant | null; finishedAt: Instant | null };
   /** As given at creation or by the last update. */
   resources: LinuxContainerResources | null;
   state: ContainerRuntimeState;
@@ -77,6 +84,8 @@ export interface SimRuntimeState {
   /** Addresses given out so far. */
   addresses: number;
   lastNow: Micros;
+  /** How far the node's wall clock is ahead of the time that the model is given. */
+  wallOffset: Micros;
 }
 
 /** What happened to a sandbox or container, for those who watch the runtime. A sandbox's notice carries its own id as containerId. */
@@ -86,6 +95,11 @@ export interface SimRuntimeEvent {
   readonly podUid: string;
   readonly sandboxId: string;
   readonly containerId: string;
+}
+
+/** What the node's wall clock shows at a moment of the model. */
+export function stampOf({ wallOffset }: SimRuntimeState, at: Micros): Instant {
+  return instantOf(at + wallOffset);
 }
 
 const ready: RuntimeCondition = { status: true, reason: '', message: '' };
@@ -103,6 +117,7 @@ export function emptyRuntimeState(): SimRuntimeState {
     podCidr: '',
     addresses: 0,
     lastNow: 0,
+    wallOffset: 0,
   };
 }
 

@@ -2,9 +2,11 @@
 // Invariant: pods that did not change since the last list are the same objects, as the list of the real adapter has it.
 import { annotatedPreStop, containerAnnotations, containerLabels } from '../../domain/values/container-labels.js';
 import { derived } from '../../domain/values/derived.js';
+import { instantOf } from '../../domain/values/instant.js';
+import { newestAttemptFirst } from '../../domain/values/newest-first.js';
 import { resourcesInStatus } from '../../domain/values/resources-in-status.js';
 import type { Micros } from '../../ports/micros.js';
-import type { ListedPod, RuntimeListing } from '../../ports/model/runtime-listing.js';
+import type { ListedContainer, ListedPod, RuntimeListing } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus, SandboxStatus } from '../../ports/model/runtime-status.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { SimContainer, SimRuntimeState, SimSandbox } from './runtime-state.js';
@@ -89,10 +91,12 @@ export class RuntimeView {
     const parts = uid === '' ? undefined : this.parts.get(uid);
     if (parts === undefined) return null;
     const { name, namespace } = nameOf(parts);
-    const sandboxes = parts.sandboxes.map(sandboxStatus).sort((a, b) => b.attempt - a.attempt || newestFirst(a, b));
+    const sandboxes = parts.sandboxes.map(sandboxStatus).sort(newestAttemptFirst);
     const newest = sandboxes[0];
     const ips = newest?.state === 'ready' && newest.ip !== null && newest.ip !== '' ? [newest.ip] : [];
-    const containers = parts.containers.map((container) => containerStatus(container, this.state.images.get(container.imageId))).sort(newestFirst);
+    const containers = parts.containers
+      .toSorted((a, b) => newestAttemptFirst(listedContainer(a), listedContainer(b)))
+      .map((container) => containerStatus(container, this.state.images.get(container.imageId)));
     return { uid, name, namespace, ips, sandboxes, containers, observedAt };
   }
 
@@ -125,26 +129,27 @@ function nameOf({ sandboxes, containers }: PodParts): { readonly name: string; r
 }
 
 function listedPod(uid: string, parts: PodParts): ListedPod {
-  const sandboxes = parts.sandboxes.map(({ id, state, config, createdAt }) => ({ id, state, attempt: config.metadata.attempt, createdAt }));
-  const containers = parts.containers.map(({ id, config, state, sandboxId, createdAt }) => ({ id, name: nameInSpec(config), state, sandboxId, createdAt }));
-  return { uid, ...nameOf(parts), sandboxes: sandboxes.sort((a, b) => b.attempt - a.attempt || newestFirst(a, b)), containers: containers.sort(newestFirst) };
+  const sandboxes = parts.sandboxes.map(({ id, state, config, stamp }) => ({ id, state, attempt: config.metadata.attempt, createdAt: stamp }));
+  const containers = parts.containers.map(listedContainer);
+  return { uid, ...nameOf(parts), sandboxes: sandboxes.sort(newestAttemptFirst), containers: containers.sort(newestAttemptFirst) };
 }
 
 function nameInSpec({ labels, metadata }: SimContainer['config']): string {
   return labels[containerLabels.containerName] ?? metadata.name;
 }
 
-function newestFirst(a: { readonly id: string; readonly createdAt: Micros }, b: { readonly id: string; readonly createdAt: Micros }): number {
-  return b.createdAt - a.createdAt || (a.id < b.id ? -1 : 1);
+function listedContainer({ id, config, state, sandboxId, stamps: { createdAt } }: SimContainer): ListedContainer {
+  return { id, name: nameInSpec(config), state, sandboxId, attempt: config.metadata.attempt, createdAt };
 }
 
-function sandboxStatus({ id, state, config, createdAt, ip }: SimSandbox): SandboxStatus {
+function sandboxStatus({ id, state, config, stamp, ip }: SimSandbox): SandboxStatus {
   const networkMode = config.linux?.securityContext?.namespaceOptions?.network === 'NODE' ? 'node' : 'pod';
-  return { id, attempt: config.metadata.attempt, state, networkMode, hasNetwork: true, ip, createdAt };
+  return { id, attempt: config.metadata.attempt, state, networkMode, hasNetwork: true, ip, createdAt: stamp };
 }
 
 function containerStatus(container: SimContainer, image: RuntimeImage | undefined): RuntimeContainerStatus {
-  const { id, sandboxId, config, state, createdAt, startedAt, finishedAt, resources } = container;
+  const { id, sandboxId, config, state, resources } = container;
+  const { createdAt, startedAt, finishedAt } = container.stamps;
   const ending = state === 'exited' ? container.ending : null;
   const restarts = config.annotations[containerAnnotations.restartCount];
   return {
@@ -153,7 +158,7 @@ function containerStatus(container: SimContainer, image: RuntimeImage | undefine
     name: nameInSpec(config),
     state,
     createdAt,
-    startedAt: state === 'created' ? null : (startedAt ?? 0),
+    startedAt: state === 'created' ? null : (startedAt ?? instantOf(0)),
     finishedAt,
     exitCode: ending?.exitCode ?? 0,
     reason: ending?.reason ?? '',

@@ -5,7 +5,7 @@ import type { SandboxOperations } from '../../ports/outbound/container-runtime.j
 import { type Answer, answered, refused } from './answers.js';
 import type { ContainerLife, RuntimeParts } from './container-life.js';
 import { hexId } from './ids.js';
-import type { SimRuntimeEvent, SimSandbox } from './runtime-state.js';
+import { type SimRuntimeEvent, type SimSandbox, stampOf } from './runtime-state.js';
 
 export class SandboxLife {
   constructor(
@@ -31,6 +31,7 @@ export class SandboxLife {
       config,
       runtimeHandler,
       createdAt: now,
+      stamp: stampOf(state, now),
       ip: onHostNetwork ? '' : address(state.addresses++),
       state: 'ready',
       updated: null,

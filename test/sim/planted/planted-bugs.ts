@@ -1,4 +1,5 @@
 // Bugs that a kubelet could have, one for each checker. A checker that does not find its own is worth nothing.
+import { instantOf } from '../../../src/domain/values/instant.js';
 import type { SandboxConfig } from '../../../src/ports/model/sandbox-config.js';
 import type { KubeletMachine, KubeletState, SimCluster } from '../../../src/sim/index.js';
 import { minute, podOf, second } from '../sim-pods.js';
@@ -28,7 +29,9 @@ function misreadsStates(): (state: KubeletState) => KubeletMachine {
   return planted({
     input(input) {
       if (!isReplyTo(input, 'runtime.inspectPod') || !input.outcome.ok || input.outcome.value === null) return input;
-      const containers = input.outcome.value.containers.map((container) => (container.state === 'running' ? { ...container, state: 'exited' as const, finishedAt: 1 } : container));
+      const containers = input.outcome.value.containers.map((container) =>
+        container.state === 'running' ? { ...container, state: 'exited' as const, finishedAt: instantOf(1) } : container,
+      );
       return { ...input, outcome: { ok: true, value: { ...input.outcome.value, containers } } };
     },
   });

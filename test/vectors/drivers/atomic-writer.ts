@@ -1,4 +1,5 @@
 // atomic-writer: payloads written one after the other into a volume directory.
+import { instantOf } from '../../../src/domain/values/instant.js';
 import { generationName } from '../../../src/domain/volumes/atomic-writer.js';
 import type { VolumePayload } from '../../../src/domain/volumes/volume-payload.js';
 import type { VectorDriver } from '../driver.js';
@@ -53,7 +54,7 @@ export const driver: VectorDriver = {
         return `..<generation ${numbers.get(name)}>`;
       });
     const steps = payloads.map((payload, i) => {
-      const plan = planFor(files, volume, payloadOf(payload), generationName((1_700_000_000 + i) * 1_000_000, String(100 + i)), null);
+      const plan = planFor(files, volume, payloadOf(payload), generationName(instantOf((1_700_000_000 + i) * 1_000_000), String(100 + i)), null);
       if (plan.kind === 'refused') {
         const error = plan.message.replaceAll(`${volume}/`, '<dir>/').replace(generationText, '..<generation>');
         return { newGeneration: false, error, tree: treeOf(files, numbered) };

@@ -1,6 +1,8 @@
 // One garbage collection: the containers, then the sandboxes as they are without them, then the log directories.
+
 import { type ContainerGcContext, containersToCollect, logDirectoriesToCollect, type PodGcState, sandboxesToCollect } from '../../../src/domain/gc/container-gc.js';
 import { parseGoDuration } from '../../../src/domain/values/go-duration.js';
+import { epochMicros, instantOf } from '../../../src/domain/values/instant.js';
 import type { ListedPod } from '../../../src/ports/model/runtime-listing.js';
 import type { ContainerRuntimeState } from '../../../src/ports/model/runtime-status.js';
 import type { VectorDriver } from '../driver.js';
@@ -33,8 +35,10 @@ function listing({ containers = [], sandboxes = [] }: Input): ListedPod[] {
     namespace: '',
     sandboxes: sandboxes
       .filter(({ podUid }) => podUid === uid)
-      .map(({ id, state, age }) => ({ id, state: state === 'ready' ? 'ready' : 'notReady', attempt: 0, createdAt: now - micros(age) })),
-    containers: containers.filter(({ podUid }) => podUid === uid).map(({ id, name, state, sandboxId, age }) => ({ id, name, state, sandboxId, createdAt: now - micros(age) })),
+      .map(({ id, state, age }) => ({ id, state: state === 'ready' ? 'ready' : 'notReady', attempt: 0, createdAt: instantOf(now - micros(age)) })),
+    containers: containers
+      .filter(({ podUid }) => podUid === uid)
+      .map(({ id, name, state, sandboxId, age }) => ({ id, name, state, sandboxId, attempt: 0, createdAt: instantOf(now - micros(age)) })),
   }));
 }
 
@@ -45,9 +49,10 @@ export const driver: VectorDriver = {
       podState: (uid) => states.get(uid) ?? 'running',
       allSourcesReady: input.allSourcesReady,
       removeForTerminatedPods: input.removeForTerminatedPods,
+      ageOf: (_uid, { createdAt }) => now - epochMicros(createdAt),
     };
     const pods = listing(input);
-    const collected = containersToCollect(pods, { ...input.policy, minAge: micros(input.policy.minAge) }, context, now);
+    const collected = containersToCollect(pods, { ...input.policy, minAge: micros(input.policy.minAge) }, context);
     const removed = new Set(collected.map(({ id }) => id));
     const left = pods.map((pod) => ({ ...pod, containers: pod.containers.filter(({ id }) => !removed.has(id)) }));
     return {

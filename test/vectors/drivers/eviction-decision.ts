@@ -1,10 +1,12 @@
 // Runs of the eviction loop one after the other, with the measurements that a case gives; and signals read off a summary.
+
 import { evictedReason } from '../../../src/domain/eviction/eviction.js';
 import { beginRound, chooseVictim, type EvictionPolicy, isRelieved, type ReclaimPlan, thresholdMetReason } from '../../../src/domain/eviction/eviction-round.js';
 import { observeSignals, type SignalObservations } from '../../../src/domain/eviction/observations.js';
 import { noPressure, type PressureState } from '../../../src/domain/eviction/pressure.js';
 import { adaptToFileSystems, type EvictionConfiguration, type EvictionThreshold, parseEvictionThresholds } from '../../../src/domain/eviction/thresholds.js';
 import { formatDuration, parseGoDuration } from '../../../src/domain/values/go-duration.js';
+import { epochMicros, instantOf } from '../../../src/domain/values/instant.js';
 import { mustParseQuantity, quantityText, quantityValue } from '../../../src/domain/values/quantity.js';
 import { formatRfc3339, parseRfc3339 } from '../../../src/domain/values/time.js';
 import type { Pod } from '../../../src/ports/model/pod.js';
@@ -27,7 +29,7 @@ interface Sequence {
 
 /** Each signal as it is read off a summary in which it is measured: so it has the format that the daemon's messages have. */
 function parsed(observed: Observed): SignalObservations {
-  return new Map(Object.keys(observed).flatMap((signal) => [...observeSignals({ node: { nodeName: 'n', ...nodeStats(signal, observed[signal] as Observed[string]) } })]));
+  return new Map(Object.keys(observed).flatMap((signal) => [...observeSignals({ node: { nodeName: 'n', ...nodeStats(signal, observed[signal] as Observed[string]) } }, 0)]));
 }
 
 function nodeStats(signal: string, observation: Observed[string]): Partial<StatsSummary['node']> {
@@ -72,7 +74,7 @@ function runSequence(input: Sequence): Json {
   let state: PressureState = noPressure;
   return {
     steps: input.steps.map(({ time, observations, observationsAfterReclaim }, i) => {
-      const begun = beginRound(state, i === 0 ? firstRun : thresholds, parsed(observations), pods, stats, policy, parseRfc3339(time) as number);
+      const begun = beginRound(state, i === 0 ? firstRun : thresholds, parsed(observations), pods, stats, policy, epochMicros(parseRfc3339(time) ?? instantOf(Number.NaN)));
       state = begun.state;
       const common = {
         thresholdsMet: shownThresholds(state.met.map(({ threshold }) => threshold)),
@@ -111,9 +113,9 @@ function actionOf(plan: ReclaimPlan, evicted: ReturnType<typeof chooseVictim>): 
 }
 
 function observations(summary: StatsSummary): Json {
-  const shown = [...observeSignals(summary)].map(([signal, { available, capacity, time }]) => [
+  const shown = [...observeSignals(summary, 0)].map(([signal, { available, capacity, time }]) => [
     signal,
-    { available: quantityText(available), capacity: quantityText(capacity), ...(time === null ? {} : { time: formatRfc3339(time) }) },
+    { available: quantityText(available), capacity: quantityText(capacity), ...(time === null ? {} : { time: formatRfc3339(instantOf(time)) }) },
   ]);
   return { observations: Object.fromEntries(shown) };
 }
@@ -124,8 +126,8 @@ function comparable(step: Record<string, unknown>, wanted: Record<string, unknow
   const sorted = (list: unknown): unknown => (Array.isArray(list) ? list.map((item) => JSON.stringify(item, ['signal', 'gracePeriod'])).sort() : list);
   return {
     ...rest,
-    thresholdsMet: sorted(rest['thresholdsMet']),
-    thresholdsMetWithGrace: sorted(rest['thresholdsMetWithGrace']),
+    thresholdsMet: sorted(rest.thresholdsMet),
+    thresholdsMetWithGrace: sorted(rest.thresholdsMetWithGrace),
     ...('action' in wanted ? { action } : {}),
   };
 }
@@ -135,13 +137,13 @@ export const driver: VectorDriver = {
     return input.op === 'observe' ? observations(input.summary) : runSequence(input);
   },
   compare(got: unknown, want: Json): Difference[] {
-    if (!isObject(got) || !isObject(want) || !Array.isArray(got['steps']) || !Array.isArray(want['steps'])) return differences(got, want);
-    const wanted: unknown[] = want['steps'];
+    if (!isObject(got) || !isObject(want) || !Array.isArray(got.steps) || !Array.isArray(want.steps)) return differences(got, want);
+    const wanted: unknown[] = want.steps;
     const both = (steps: readonly unknown[]): unknown[] =>
       steps.map((step, i) => {
         const other = wanted[i];
         return isObject(step) && isObject(other) ? comparable(step, other) : step;
       });
-    return differences({ steps: both(got['steps']) }, { steps: both(wanted) });
+    return differences({ steps: both(got.steps) }, { steps: both(wanted) });
   },
 };

@@ -1,5 +1,7 @@
 // Records of the kernel's log, and the kills that a stream of them tells.
+
 import { type OomKill, type OomParserState, readOomLine, systemOomMessage, systemOomReason } from '../../../src/domain/oom/oom-parser.js';
+import { epochMicros, instantOf } from '../../../src/domain/values/instant.js';
 import { parseKmsgRecord } from '../../../src/domain/values/kmsg-record.js';
 import { formatRfc3339Micros, parseRfc3339 } from '../../../src/domain/values/time.js';
 import { type Difference, differences, isObject, type Json } from '../compare.js';
@@ -15,7 +17,7 @@ function shown(kill: OomKill, bootTime: number): Json {
     process: kill.processName,
     pid: kill.pid,
     constraint: kill.constraint,
-    time: formatRfc3339Micros(bootTime + kill.sinceBootMicros).replace(/\.?0*Z$/, 'Z'),
+    time: formatRfc3339Micros(instantOf(bootTime + kill.sinceBootMicros)).replace(/\.?0*Z$/, 'Z'),
     ...(message === null ? {} : { nodeEvent: `Warning ${systemOomReason} ${message}` }),
   };
 }
@@ -28,7 +30,7 @@ export const driver: VectorDriver = {
       const { priority, sequence, microsSinceBoot, message } = parsed.value;
       return { priority, sequence, microsSinceBoot: String(microsSinceBoot), message };
     }
-    const bootTime = parseRfc3339(input.bootTime) as number;
+    const bootTime = epochMicros(parseRfc3339(input.bootTime) ?? instantOf(Number.NaN));
     const events: Json[] = [];
     let state: OomParserState = null;
     for (const raw of input.records) {
@@ -43,7 +45,7 @@ export const driver: VectorDriver = {
   /** Of a refusal only that there is one: these are the texts of the reference's parser. */
   compare(got: unknown, want: Json): Difference[] {
     const parserTexts = /^(invalid kmsg|could not parse)/;
-    if (isObject(got) && isObject(want) && typeof got['error'] === 'string' && typeof want['error'] === 'string' && parserTexts.test(want['error'])) return [];
+    if (isObject(got) && isObject(want) && typeof got.error === 'string' && typeof want.error === 'string' && parserTexts.test(want.error)) return [];
     return differences(got, want);
   },
 };

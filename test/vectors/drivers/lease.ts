@@ -1,4 +1,5 @@
 // Renewing the node lease against an API server in memory.
+
 import {
   type LeaseAnswer,
   type LeaseCall,
@@ -10,6 +11,7 @@ import {
   startLeaseRenewal,
 } from '../../../src/domain/lease/lease-renewal.js';
 import { formatGoDuration } from '../../../src/domain/values/go-duration.js';
+import { epochMicros, instantOf } from '../../../src/domain/values/instant.js';
 import { formatRfc3339Micros, parseRfc3339 } from '../../../src/domain/values/time.js';
 import type { Lease } from '../../../src/ports/model/lease.js';
 import type { VectorDriver } from '../driver.js';
@@ -35,7 +37,7 @@ interface Interval {
 }
 
 const callNames: Readonly<Record<LeaseCall['op'], string>> = { 'get-lease': 'get lease', 'get-node': 'get node', 'create-lease': 'create lease', 'update-lease': 'update lease' };
-const micros = (time: string): number => parseRfc3339(time) ?? Number.NaN;
+const micros = (time: string): number => epochMicros(parseRfc3339(time) ?? instantOf(Number.NaN));
 
 /** An API server with one lease and perhaps one node. */
 class LeaseServer {
@@ -69,8 +71,8 @@ function existing({ existingLease, nodeName }: Renew): Lease | null {
     spec: {
       ...(holderIdentity === undefined ? {} : { holderIdentity }),
       ...(leaseDurationSeconds === undefined ? {} : { leaseDurationSeconds }),
-      ...(renewTime === undefined ? {} : { renewTime: formatRfc3339Micros(micros(renewTime)) }),
-      ...(acquireTime === undefined ? {} : { acquireTime: formatRfc3339Micros(micros(acquireTime)) }),
+      ...(renewTime === undefined ? {} : { renewTime: formatRfc3339Micros(instantOf(micros(renewTime))) }),
+      ...(acquireTime === undefined ? {} : { acquireTime: formatRfc3339Micros(instantOf(micros(acquireTime))) }),
     },
   };
 }
@@ -94,12 +96,12 @@ function renew(input: Renew): unknown {
       else if (serverChange === 'touched' && server.lease !== null) server.store({ ...server.lease, metadata: { ...server.lease.metadata, labels: { touched: 'yes' } } });
       const calls: unknown[] = [];
       let heartbeatFailures = 0;
-      for (let step = startLeaseRenewal(renewal, micros(at)); step.call !== null; ) {
+      for (let step = startLeaseRenewal(renewal, instantOf(micros(at))); step.call !== null; ) {
         const { call } = step;
         const answer: LeaseAnswer = responses[calls.length] === 'error' ? { kind: 'failed' } : server.answer(call);
         const result = { lease: 'ok', node: 'ok', 'not-found': 'notFound', conflict: 'conflict', failed: 'error' }[answer.kind];
         calls.push({ call: callNames[call.op], result, ...(call.after === 0 ? {} : { waitedBefore: formatGoDuration(call.after) }) });
-        step = leaseAnswered(renewal, answer, micros(at));
+        step = leaseAnswered(renewal, answer, instantOf(micros(at)));
         if (step.heartbeatFailed) heartbeatFailures++;
       }
       return { calls, lease: shown(server.lease), holdsLease: renewal.held !== null, heartbeatFailures };

@@ -1,4 +1,5 @@
 // The Node object: conditions over time, when it is sent, patches, registration, addresses, capacity and images.
+
 import { newRuntimeReadiness, runtimeProblemList, statusReported } from '../../../src/domain/agent/runtime-readiness.js';
 import { type AddressFacts, nodeAddresses } from '../../../src/domain/node-status/node-addresses.js';
 import { nodeResources } from '../../../src/domain/node-status/node-capacity.js';
@@ -12,6 +13,7 @@ import { existingNodePatched, existingNodeRead, initialNode, nodeCreated, type R
 import { newStatusReport, type ReportStep, reportFailed, startReport, statusComputed, statusSent } from '../../../src/domain/node-status/status-report.js';
 import { newPleg, plegProblem } from '../../../src/domain/pleg/pleg.js';
 import { formatGoDuration, parseGoDuration } from '../../../src/domain/values/go-duration.js';
+import { epochMicros, instantOf } from '../../../src/domain/values/instant.js';
 import { formatRfc3339, parseRfc3339 } from '../../../src/domain/values/time.js';
 import type { ResourceList } from '../../../src/ports/model/container.js';
 import type { Node, NodeAddress, NodeCondition, Taint } from '../../../src/ports/model/node.js';
@@ -110,7 +112,7 @@ interface Images {
   readonly listError?: string;
 }
 
-const micros = (time: string): number => parseRfc3339(time) ?? Number.NaN;
+const micros = (time: string): number => epochMicros(parseRfc3339(time) ?? instantOf(Number.NaN));
 const duration = (text: string): number => parseGoDuration(text) ?? Number.NaN;
 const conditionOf = (input: ConditionInput | undefined): RuntimeCondition | null =>
   input === undefined ? null : { status: input.status, reason: input.reason ?? '', message: input.message ?? '' };
@@ -138,7 +140,7 @@ function conditions(input: Conditions): unknown {
       if (step.relist === true) pleg.lastRelist = now;
       storageError = step.storageError ?? storageError;
       const pressures = { memory: step.memoryPressure === true, disk: step.diskPressure === true, pid: step.pidPressure === true };
-      const pressed = withPressures(nodeName, current, pressures, now);
+      const pressed = withPressures(nodeName, current, pressures, instantOf(now));
       const facts = {
         runtime: runtimeProblemList(readiness, plegProblem(pleg, now), now),
         network: readiness.networkProblem === null ? [] : [readiness.networkProblem],
@@ -146,7 +148,7 @@ function conditions(input: Conditions): unknown {
         shuttingDown: step.shuttingDown === true,
         softRequirements: step.softRequirements ?? null,
       };
-      const ready = withReady(nodeName, pressed.conditions, { ...facts, capacity, localStorageCapacityIsolation }, now);
+      const ready = withReady(nodeName, pressed.conditions, { ...facts, capacity, localStorageCapacityIsolation }, instantOf(now));
       const node: Node = { metadata: { name: nodeName }, spec: { unschedulable: step.unschedulable === true } };
       const events: NodeEvent[] = [...pressed.events, ...ready.events, ...schedulableEvents(node, nodeName, memory)];
       const statusChanged = nodeStatusChanged({ conditions: current }, { conditions: ready.conditions });
@@ -189,7 +191,7 @@ function report(input: Report): unknown {
           break;
         }
       }
-      const lastReport = state.lastReportAt === null ? null : formatRfc3339(state.lastReportAt);
+      const lastReport = state.lastReportAt === null ? null : formatRfc3339(instantOf(state.lastReportAt));
       return { calls, tries: state.tries, delayAfterwards: formatGoDuration(state.delay), lastReport, heartbeatFailures, ...(error === null ? {} : { error }) };
     }),
   };
@@ -203,7 +205,7 @@ function patch({ original, updated }: Patch): unknown {
     patchType: nodePatchType,
     subresource: nodePatchSubresource,
     statusChanged: nodeStatusChanged(original.status ?? {}, updated.status ?? {}),
-    result: { metadata: { annotations: metadata['annotations'] ?? null, labels: metadata['labels'] ?? null }, status },
+    result: { metadata: { annotations: metadata.annotations ?? null, labels: metadata.labels ?? null }, status },
   };
 }
 
@@ -297,11 +299,11 @@ function images(input: Images): unknown {
 
 /** Changes of conditions in a patch come in any order: `$setElementOrder` says which one the result has. */
 function withSortedConditions(value: unknown): unknown {
-  if (!isObject(value) || !isObject(value['patch']) || !isObject(value['patch']['status'])) return value;
-  const status = value['patch']['status'];
-  if (!Array.isArray(status['conditions'])) return value;
-  const sorted = [...(status['conditions'] as { type: string }[])].sort((a, b) => (String(a.type) < String(b.type) ? -1 : 1));
-  return { ...value, patch: { ...value['patch'], status: { ...status, conditions: sorted } } };
+  if (!isObject(value) || !isObject(value.patch) || !isObject(value.patch.status)) return value;
+  const status = value.patch.status;
+  if (!Array.isArray(status.conditions)) return value;
+  const sorted = [...(status.conditions as { type: string }[])].sort((a, b) => (String(a.type) < String(b.type) ? -1 : 1));
+  return { ...value, patch: { ...value.patch, status: { ...status, conditions: sorted } } };
 }
 
 export const driver: VectorDriver = {

@@ -15,6 +15,7 @@ import {
   takePlegEvents,
 } from '../../../src/domain/pleg/pleg.js';
 import { newPodCache, type PodCache, readPodCache } from '../../../src/domain/pod-cache/pod-cache.js';
+import { instantOf } from '../../../src/domain/values/instant.js';
 import type { PodRuntimeStatus } from '../../../src/ports/model/runtime-status.js';
 import { differences } from '../compare.js';
 import type { VectorDriver } from '../driver.js';
@@ -63,9 +64,9 @@ function statusOf(pod: ListedInput, now: number): PodRuntimeStatus {
     name: '',
     namespace: '',
     ips: pod.ips ?? [],
-    sandboxes: listedPod(pod).sandboxes.map(({ id, state }) => ({ id, state, attempt: 0, networkMode: 'pod', hasNetwork: false, ip: null, createdAt: 0 })),
+    sandboxes: listedPod(pod).sandboxes.map(({ id, state }) => ({ id, state, attempt: 0, networkMode: 'pod', hasNetwork: false, ip: null, createdAt: instantOf(0) })),
     containers: (pod.containers ?? []).map(({ id, state }) => ({
-      ...{ id, state, sandboxId: '', name: id, createdAt: 0, startedAt: null, finishedAt: null, exitCode: 0, reason: '', message: '', restartCount: 0 },
+      ...{ id, state, sandboxId: '', name: id, createdAt: instantOf(0), startedAt: null, finishedAt: null, exitCode: 0, reason: '', message: '', restartCount: 0 },
       ...{ hash: '', image: '', imageRef: '', imageId: '', resources: null, user: null },
     })),
     observedAt: now,

@@ -1,5 +1,6 @@
 import { computePodActions } from '../../../src/domain/pod-sync/pod-actions.js';
 import type { ProbeResult } from '../../../src/domain/status/probe-state.js';
+import { instantOf } from '../../../src/domain/values/instant.js';
 import type { ResourceRequirements } from '../../../src/ports/model/container.js';
 import type { Pod } from '../../../src/ports/model/pod.js';
 import type { ContainerRuntimeState, NetworkMode, PodRuntimeStatus, SandboxState } from '../../../src/ports/model/runtime-status.js';
@@ -31,10 +32,10 @@ function statusOf({ pod, runtimeStatus }: Input): PodRuntimeStatus {
     namespace: pod.metadata.namespace ?? '',
     ips: [],
     sandboxes: (runtimeStatus.sandboxes ?? []).map(({ id, attempt, state, network, ip }) => ({
-      ...{ id, attempt, state, networkMode: network, hasNetwork: ip !== undefined, ip: ip ?? null, createdAt: 0 },
+      ...{ id, attempt, state, networkMode: network, hasNetwork: ip !== undefined, ip: ip ?? null, createdAt: instantOf(0) },
     })),
     containers: (runtimeStatus.containers ?? []).map(({ id, name, state, exitCode, reason, hash }) => ({
-      ...{ id, name, state, exitCode: exitCode ?? 0, reason: reason ?? '', hash: hash ?? '', sandboxId: '', createdAt: 0, startedAt: null, finishedAt: null },
+      ...{ id, name, state, exitCode: exitCode ?? 0, reason: reason ?? '', hash: hash ?? '', sandboxId: '', createdAt: instantOf(0), startedAt: null, finishedAt: null },
       ...{ message: '', restartCount: 0, image: '', imageRef: '', imageId: '', resources: null, user: null },
     })),
     observedAt: 0,

@@ -1,6 +1,8 @@
 // Area `pod-merge`: lists of pod sources to ordered deliveries, events and readiness.
+
 import { areAllSourcesReady, markHandled, mergeSet, newPodConfig, type PodDelivery, type PodSource } from '../../../src/domain/pod-sources/pod-config.js';
 import { configSeenAnnotation } from '../../../src/domain/pod-sources/pod-difference.js';
+import { instantOf } from '../../../src/domain/values/instant.js';
 import type { Pod } from '../../../src/ports/model/pod.js';
 import { type Difference, differences, type Json } from '../compare.js';
 import type { VectorDriver } from '../driver.js';
@@ -18,7 +20,7 @@ export const driver: VectorDriver = {
   run(input: Input): unknown {
     const state = newPodConfig(input.registeredSources);
     const steps = input.steps.map((step, i) => {
-      const { deliveries, events } = mergeSet(state, step.source, step.pods, firstStep + i * 1_000_000);
+      const { deliveries, events } = mergeSet(state, step.source, step.pods, instantOf(firstStep + i * 1_000_000));
       for (const delivery of deliveries) markHandled(state, delivery.source);
       return {
         updates: deliveries.map(shown),

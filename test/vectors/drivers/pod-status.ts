@@ -1,7 +1,10 @@
 // pod-status: the whole PodStatus from runtime facts and the status before.
+
+import { isPastActiveDeadline } from '../../../src/domain/status/deadline.js';
 import { apiPodStatus } from '../../../src/domain/status/pod-status.js';
+import { epochMicros, instantOf } from '../../../src/domain/values/instant.js';
 import { parseRfc3339 } from '../../../src/domain/values/time.js';
-import type { Micros } from '../../../src/ports/micros.js';
+import type { Instant } from '../../../src/ports/instant.js';
 import type { Pod } from '../../../src/ports/model/pod.js';
 import type { PodCondition, PodStatus } from '../../../src/ports/model/pod-status.js';
 import type {
@@ -86,7 +89,7 @@ export const driver: VectorDriver = {
         cpuPeriodMicros: input.podCgroup?.cpuPeriod ?? null,
         memoryLimitBytes: input.podCgroup?.memoryLimit ?? null,
       },
-      now: time(input.now),
+      isPastDeadline: isPastActiveDeadline(input.pod, startOf(input), epochMicros(time(input.now))),
     });
     return { status };
   },
@@ -108,7 +111,7 @@ function runtimeStatus({ pod, runtimeStatus: { ips, sandboxes, containers } }: I
       networkMode: network,
       hasNetwork: ip !== undefined,
       ip: ip ?? null,
-      createdAt: 0,
+      createdAt: instantOf(0),
     })),
     containers: (containers ?? []).map((container) => ({
       id: container.id,
@@ -133,13 +136,18 @@ function runtimeStatus({ pod, runtimeStatus: { ips, sandboxes, containers } }: I
   };
 }
 
-function time(text: string): Micros {
+function startOf({ pod, cachedStatus }: Input): number | null {
+  const { startTime } = cachedStatus ?? pod.status ?? {};
+  return startTime === undefined ? null : epochMicros(time(startTime));
+}
+
+function time(text: string): Instant {
   const micros = parseRfc3339(text);
   if (micros === null) throw new Error(`not a time: ${text}`);
   return micros;
 }
 
-function optionalTime(text: string | undefined): Micros | null {
+function optionalTime(text: string | undefined): Instant | null {
   return text === undefined ? null : time(text);
 }
 

@@ -1,11 +1,13 @@
 // Probes: the worker that turns outcomes into results, and what each handler's outcome is.
+
 import { type ExecEnd, execProbeOutcome } from '../../../src/domain/probes/exec-probe.js';
 import { grpcProbeOutcome } from '../../../src/domain/probes/grpc-probe.js';
 import { httpProbeFailed, httpProbeOutcome, httpProbeRequest } from '../../../src/domain/probes/http-probe.js';
 import { type ProbeKind, type ProbeOutcome, type ProbeOutcomeResult, probeError, probeResult } from '../../../src/domain/probes/probe-outcome.js';
 import { resolveProbePort } from '../../../src/domain/probes/probe-port.js';
-import { newProbeWorker, type ProbeChange, probeAnswered, probeDue } from '../../../src/domain/probes/probe-worker.js';
+import { newProbeWorker, type ProbeChange, probeAnswered, probeDue, startByStamp } from '../../../src/domain/probes/probe-worker.js';
 import { redirectDecision } from '../../../src/domain/values/http-redirect.js';
+import { instantOf } from '../../../src/domain/values/instant.js';
 import { formatRfc3339 } from '../../../src/domain/values/time.js';
 import { utf8Length } from '../../../src/domain/values/utf8.js';
 import type { ContainerPort, HTTPGetAction, IntOrString } from '../../../src/ports/model/container.js';
@@ -62,7 +64,7 @@ function podStatus(step: Step, name: string, isInit: boolean): PodStatus | null 
   const { container } = step;
   const phase = step.phase === undefined ? {} : { phase: step.phase };
   if (container === undefined || container.state === 'absent') return phase;
-  const running = { running: { startedAt: formatRfc3339(start + (container.startedAtSeconds ?? 0) * second) } };
+  const running = { running: { startedAt: formatRfc3339(instantOf(start + (container.startedAtSeconds ?? 0) * second)) } };
   const ended = { terminated: { exitCode: container.exitCode ?? 0 } };
   const status: ContainerStatus = {
     ...{ name, ready: false, restartCount: 0, image: '', imageID: '' },
@@ -89,7 +91,7 @@ function runWorker({ probeType, pod, container: name, steps }: Worker): unknown 
   for (const step of steps) {
     const published: ProbeChange[] = [];
     let handlerCalls = 0;
-    let turn = probeDue(worker, podStatus(step, name, init !== undefined), start + step.atSeconds * second);
+    let turn = probeDue(worker, podStatus(step, name, init !== undefined), start + step.atSeconds * second, startByStamp);
     published.push(...turn.published);
     while (turn.next === 'probe') {
       turn = probeAnswered(worker, outcomeOf(step, ++handlerCalls));

@@ -1,4 +1,5 @@
 // secret-configmap-payload: what secret, configMap, downwardAPI and projected volumes show.
+import { instantOf } from '../../../src/domain/values/instant.js';
 import { type ApiDataFacts, apiDataPayload, type TokenRequest, tokenRequests } from '../../../src/domain/volumes/api-data-volume.js';
 import { generationName } from '../../../src/domain/volumes/atomic-writer.js';
 import type { Lookup } from '../../../src/domain/volumes/object-payload.js';
@@ -52,7 +53,7 @@ export const driver: VectorDriver = {
     if (!result.ok) return { error: result.message };
     const files = ModelFileSystem.of(volumePath, []);
     files.entries.get(volumePath)!.mode = 0o777;
-    const plan = planFor(files, volumePath, result.payload, generationName(0, '1'), facts.fsGroup);
+    const plan = planFor(files, volumePath, result.payload, generationName(instantOf(0), '1'), facts.fsGroup);
     if (plan.kind === 'refused') return { error: plan.message };
     for (const step of plan.steps) carryOut(files, volumePath, step);
     const data = files.resolve(`${volumePath}/..data`);

@@ -1,4 +1,5 @@
 // The stats summary: one cgroup, all pods, CPU rates, the image file system, and container ids of cgroups.
+
 import type { CgroupSample } from '../../../src/domain/stats/cgroup-sample.js';
 import { cgroupNetwork, cgroupProcesses, namedCgroupStats } from '../../../src/domain/stats/cgroup-stats.js';
 import { type CpuRates, readCpuRate, updateCpuRate } from '../../../src/domain/stats/cpu-rates.js';
@@ -6,7 +7,9 @@ import { type FilesystemNumbers, type ImageFilesystem, imageFsDevice, imageFsSta
 import { containerIdOfCgroup } from '../../../src/domain/stats/live-cgroups.js';
 import { podCpuAndMemoryStats, podStats } from '../../../src/domain/stats/pod-stats.js';
 import type { RuntimeContainerReading } from '../../../src/domain/stats/runtime-stats.js';
+import { epochMicros, instantOf } from '../../../src/domain/values/instant.js';
 import { formatRfc3339, parseRfc3339 } from '../../../src/domain/values/time.js';
+import type { Instant } from '../../../src/ports/instant.js';
 import type { InterfaceStats, PsiStats, VolumeStats } from '../../../src/ports/model/stats-summary.js';
 import type { VectorDriver } from '../driver.js';
 
@@ -79,9 +82,9 @@ type Other =
     };
 
 /** A time that no case has. */
-const now = parseRfc3339('2100-01-01T00:00:00Z') as number;
+const now = parseRfc3339('2100-01-01T00:00:00Z') ?? instantOf(0);
 const big = (value: number | bigint | undefined): bigint | null => (value === undefined ? null : BigInt(value));
-const micros = (time: string): number => parseRfc3339(time) ?? Number.NaN;
+const micros = (time: string): number => epochMicros(parseRfc3339(time) ?? instantOf(Number.NaN));
 
 function pressureOf(n: number): PsiStats {
   return { full: { total: n, avg10: 0.5, avg60: 0.25, avg300: 0.125 }, some: { total: 2 * n, avg10: 1.5, avg60: 1.25, avg300: 1 } };
@@ -91,14 +94,15 @@ function sampleOf(input: SampleInput): CgroupSample {
   const { sample } = input;
   const cpu = sample?.cpu;
   return {
-    createdAt: micros(input.createdAt),
+    createdAt: instantOf(micros(input.createdAt)),
     ...{ hasCpu: input.hasCPU === true, hasMemory: input.hasMemory === true, hasNetwork: input.hasNetwork === true, hasDiskIo: input.hasDiskIO === true },
     ...{ memoryLimitBytes: big(input.memoryLimitBytes), swapLimitBytes: big(input.swapLimitBytes), labels: input.labels ?? {} },
     reading:
       sample === undefined
         ? null
         : {
-            time: micros(sample.time),
+            time: instantOf(micros(sample.time)),
+            at: micros(sample.time),
             cpu: cpu === undefined ? null : { usageCoreNanoSeconds: cpu.usageCoreNanoSeconds, usageNanoCores: cpu.usageNanoCores ?? null },
             ...{ memory: sample.memory ?? null, network: sample.network ?? [], processCount: sample.processCount ?? null, diskIo: sample.diskIO === true },
             pressure: sample.pressure === true ? { cpu: pressureOf(10), memory: pressureOf(20), io: pressureOf(30) } : null,
@@ -106,18 +110,18 @@ function sampleOf(input: SampleInput): CgroupSample {
   };
 }
 
-function timed<Part extends { readonly time: string }>(part: Part | undefined): (Omit<Part, 'time'> & { readonly time: number }) | null {
-  return part === undefined ? null : { ...part, time: micros(part.time) };
+function timed<Part extends { readonly time: string }>(part: Part | undefined): (Omit<Part, 'time'> & { readonly time: Instant }) | null {
+  return part === undefined ? null : { ...part, time: instantOf(micros(part.time)) };
 }
 
 function pods(input: Pods): unknown {
   const of = <Value>(table: Readonly<Record<string, Value>> | undefined, key: string): Value | null => table?.[key] ?? null;
   const facts = {
-    sandboxes: (input.sandboxes ?? []).map(({ ready, createdAt, ...sandbox }) => ({ ...sandbox, createdAt: micros(createdAt), isReady: ready === true })),
+    sandboxes: (input.sandboxes ?? []).map(({ ready, createdAt, ...sandbox }) => ({ ...sandbox, createdAt: instantOf(micros(createdAt)), isReady: ready === true })),
     containers: (input.containers ?? []).map(({ running, sandboxID, createdAt, ...rest }) => ({
       ...rest,
       sandboxId: sandboxID,
-      createdAt: micros(createdAt),
+      createdAt: instantOf(micros(createdAt)),
       isRunning: running === true,
     })),
     readings: (input.criContainerStats ?? []).map(({ containerID, cpu, memory, swap, writableLayer }) => {
@@ -131,7 +135,7 @@ function pods(input: Pods): unknown {
       };
     }),
     cgroups: Object.fromEntries(Object.entries(input.cgroups ?? {}).map(([path, sample]) => [path, sampleOf(sample)])),
-    root: { ...input.rootFs, time: micros(input.rootFs.time) },
+    root: { ...input.rootFs, time: instantOf(micros(input.rootFs.time)) },
     filesystems: input.filesystems ?? {},
     containerLogs: (uid: string, name: string) => of(input.containerLogs, `${uid}/${name}`),
     podLogs: (uid: string) => of(input.podLogs, uid),
@@ -155,12 +159,12 @@ function other(input: Other): unknown {
       const rates: CpuRates = new Map();
       const usageNanoCores = input.steps.map((step) => {
         const reading = { timeNanos: BigInt(step.timeNanos ?? 0), usageCoreNanoSeconds: big(step.usageCoreNanoSeconds), usageNanoCores: big(step.usageNanoCores) };
-        return step.update ? updateCpuRate(rates, step.containerID, reading, now) : readCpuRate(rates, step.containerID, reading);
+        return step.update ? updateCpuRate(rates, step.containerID, reading, epochMicros(now)) : readCpuRate(rates, step.containerID, reading);
       });
       return { usageNanoCores };
     }
     case 'imageFs': {
-      const reported = (input.imageFilesystems ?? []).map(({ time, mountpoint, ...rest }) => ({ ...rest, time: micros(time), mountpoint: mountpoint ?? null }));
+      const reported = (input.imageFilesystems ?? []).map(({ time, mountpoint, ...rest }) => ({ ...rest, time: instantOf(micros(time)), mountpoint: mountpoint ?? null }));
       const stats = imageFsStats(reported, input.filesystems ?? {});
       const device = imageFsDevice(reported, input.filesystems ?? {}, input.rootFs.device);
       return {

@@ -1,6 +1,8 @@
 // status-manager: the status cache of one pod, step by step, and the merge with the API's status.
+
 import { applyStatusChange, type StatusChange, type StatusRecord } from '../../../src/domain/status/status-manager.js';
 import { mergedStatus } from '../../../src/domain/status/status-merge.js';
+import { instantOf } from '../../../src/domain/values/instant.js';
 import { formatRfc3339, parseRfc3339 } from '../../../src/domain/values/time.js';
 import type { Pod } from '../../../src/ports/model/pod.js';
 import type { PodStatus } from '../../../src/ports/model/pod-status.js';
@@ -19,13 +21,13 @@ type Input =
 
 /** No time of a case is as late as this; what equals it was set by our code. */
 const nowText = '2031-02-03T04:05:06Z';
-const now = parseRfc3339(nowText) ?? 0;
+const now = parseRfc3339(nowText) ?? instantOf(0);
 
 export const driver: VectorDriver = {
   run(input: Input) {
     if (input.kind === 'merge') {
       const { pod, newStatus, couldHaveRunningContainers } = input;
-      return { status: withNow(mergedStatus({ apiPod: pod, status: newStatus, couldHaveRunningContainers: couldHaveRunningContainers === true, now })) };
+      return { status: withNow(mergedStatus({ apiPod: pod, status: newStatus, couldHaveRunningContainers: couldHaveRunningContainers === true, wall: now })) };
     }
     let pod = input.pod;
     let record: StatusRecord | null = null;
@@ -34,7 +36,7 @@ export const driver: VectorDriver = {
       if (step.do === 'markDeleted') pod = { ...pod, metadata: { ...pod.metadata, deletionTimestamp: formatRfc3339(now) } };
       const change = changeOf(step);
       const before: StatusRecord | null = record;
-      if (change !== null) record = applyStatusChange(record, change, { pod, mirrorStatus: input.mirrorPodStatus ?? null, now });
+      if (change !== null) record = applyStatusChange(record, change, { pod, mirrorStatus: input.mirrorPodStatus ?? null, now: 0, wall: now });
       steps.push({
         accepted: record !== before,
         version: record?.version ?? 0,

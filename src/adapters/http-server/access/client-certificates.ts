@@ -3,8 +3,10 @@
 // The handshake asks for a certificate and takes any, so that an expired one is answered with 401 and not with an alert. What OpenSSL made
 // of the chain in the handshake (issuer, purpose, signatures) counts as long as the authorities are those of the handshake; times are
 // looked at again for each request, and after the authorities were replaced a connection has to be made anew.
+
 import { createHash } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
+import { epochMicros } from '../../../domain/values/instant.js';
 import { factsOf } from '../../certificates/index.js';
 import type { UserInfo } from './access-reviews.js';
 
@@ -50,8 +52,8 @@ export class ClientCertificates {
     const uids = uidsIn(certificate.subject);
     const [uid = ''] = uids;
     const user = commonName === '' ? null : { username: commonName, uid, groups: [...organizations], extra };
-    const validFromMillis = notBefore / 1000;
-    return { user: uids.length > 1 ? null : user, validFromMillis, validToMillis: notAfter / 1000, trusted: trusted && uids.length < 2, authorities: this.generation };
+    const validFromMillis = epochMicros(notBefore) / 1000;
+    return { user: uids.length > 1 ? null : user, validFromMillis, validToMillis: epochMicros(notAfter) / 1000, trusted: trusted && uids.length < 2, authorities: this.generation };
   }
 
   /** Whether it was shown to authorities that were replaced since. */

@@ -3,7 +3,7 @@
 import { goQuote } from '../../../domain/values/go-text.js';
 import type { LogChunk, LogReadOptions } from '../../../domain/values/log-read-options.js';
 import type { LogFile, NodeContainerOperations } from '../../../ports/inbound/node-containers.js';
-import type { Micros } from '../../../ports/micros.js';
+import type { Instant } from '../../../ports/instant.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { PortOf } from '../../../ports/operation.js';
 import { plainText } from '../http-answer.js';
@@ -14,7 +14,7 @@ export interface ContainerLogParts {
   readonly pod: (namespace: string, name: string) => Pod | null;
   readonly containers: Pick<PortOf<NodeContainerOperations>, 'logs'>;
   readonly read: (file: LogFile, podUid: string, options: LogReadOptions, signal: AbortSignal) => AsyncIterable<LogChunk>;
-  readonly now: () => Micros;
+  readonly wall: () => Instant;
   /** The feature gate PodLogsQuerySplitStreams. */
   readonly splitStreams: boolean;
 }
@@ -23,10 +23,10 @@ export function containerLogRoutes(parts: ContainerLogParts): readonly KubeletRo
   return [{ pattern: '/containerLogs/', methods: ['GET'], produces: null, answer: (question) => answer(parts, question) }];
 }
 
-async function answer({ pod: podOf, containers, read, now, splitStreams }: ContainerLogParts, question: KubeletQuestion): Promise<KubeletAnswer | null> {
+async function answer({ pod: podOf, containers, read, wall, splitStreams }: ContainerLogParts, question: KubeletQuestion): Promise<KubeletAnswer | null> {
   const [, namespace = '', podName = '', containerName = '', ...more] = question.elements;
   if (containerName === '' || more.length > 0) return null;
-  const asked = logQueryOf(question.query, now());
+  const asked = logQueryOf(question.query, wall());
   if ('status' in asked) return asked;
   const pod = podOf(namespace, podName);
   if (pod === null) return plainText(404, `pod ${goQuote(podName)} does not exist`);

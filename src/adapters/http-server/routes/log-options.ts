@@ -1,7 +1,8 @@
 // The query of /containerLogs as options of a log reading (spec/config-and-api.md, 10.5).
+import { instantAfter } from '../../../domain/values/instant.js';
 import type { LogReadOptions, LogStream } from '../../../domain/values/log-read-options.js';
 import { formatRfc3339Micros, parseRfc3339 } from '../../../domain/values/time.js';
-import type { Micros } from '../../../ports/micros.js';
+import type { Instant } from '../../../ports/instant.js';
 import { type HttpAnswer, plainText } from '../http-answer.js';
 
 export interface LogQuery {
@@ -15,7 +16,7 @@ const undecodable = plainText(400, '{"message": "Unable to decode query."}');
 const invalid = plainText(422, '{"message": "Invalid request."}');
 const streams: Readonly<Record<string, readonly LogStream[]>> = { All: ['stdout', 'stderr'], Stdout: ['stdout'], Stderr: ['stderr'] };
 
-export function logQueryOf(query: URLSearchParams, now: Micros): LogQuery | HttpAnswer {
+export function logQueryOf(query: URLSearchParams, wall: Instant): LogQuery | HttpAnswer {
   const legacyTail = query.get('tail');
   const tailText = legacyTail === null ? query.get('tailLines') : legacyTail === 'all' ? null : legacyTail;
   const tailLines = whole(tailText);
@@ -27,7 +28,7 @@ export function logQueryOf(query: URLSearchParams, now: Micros): LogQuery | Http
   const wanted = streams[stream];
   const contradictory = (sinceSeconds !== null && sinceText !== null) || (stream !== 'All' && tailLines !== null);
   if (contradictory || wanted === undefined || (tailLines ?? 0) < 0 || (limitBytes ?? 1) < 1 || (sinceSeconds ?? 1) < 1) return invalid;
-  const since = sinceSeconds === null ? sinceText : formatRfc3339Micros(now - sinceSeconds * 1_000_000);
+  const since = sinceSeconds === null ? sinceText : formatRfc3339Micros(instantAfter(wall, -sinceSeconds * 1_000_000));
   const options = { tailLines, limitBytes, since, timestamps: isTrue(query, 'timestamps'), streams: wanted, follow: isTrue(query, 'follow') };
   return { options, previous: isTrue(query, 'previous'), stream };
 }

@@ -2,7 +2,9 @@
 //
 // Invariants: what a walk finds and a batch holds is bounded; a cgroup that vanishes between walk and read is left out; what was read is put
 // together in slices, so that no slice holds the event loop for long.
+
 import { stat } from 'node:fs/promises';
+import type { Micros } from '../../../ports/micros.js';
 import type { FileBatchNumbers, NativeLinux } from '../../native-linux/index.js';
 import { LoopShare } from '../../time/index.js';
 import type { CgroupLayout } from '../cgroups/cgroup-layout.js';
@@ -15,13 +17,17 @@ export interface ReadCgroup {
   readonly createdAtMillis: number;
   /** When it was read. */
   readonly readAtMillis: number;
+  /** The same by the clock that is never set. */
+  readonly readAt: Micros;
   readonly counters: CgroupCounters;
 }
 
 export interface CgroupReaderOptions {
   readonly native: Pick<NativeLinux, 'openFileBatch'>;
   readonly layout: CgroupLayout;
+  /** Of the wall clock. */
   readonly nowMillis: () => number;
+  readonly now: () => Micros;
   /** Kept open between readings; 512 when left out. */
   readonly descriptorsMax?: number;
   /** Stands before the mount points: '' on a host, a recorded tree in tests. */
@@ -120,6 +126,7 @@ export class CgroupReader {
   private async readBatch(wanted: readonly Wanted[], read: ReadCgroup[]): Promise<void> {
     if (wanted.length === 0) return;
     const readAtMillis = this.options.nowMillis();
+    const readAt = this.options.now();
     const textSlots = slotsOf(wanted, 'texts');
     const [numbers, texts] = await Promise.all([
       this.batch.numbersInBackground(slotsOf(wanted, 'numbers')),
@@ -134,7 +141,7 @@ export class CgroupReader {
       files.firstNumber += set.numbers.length;
       files.firstText += set.texts.length;
       const vanished = counters.cpu === null && counters.memory === null && counters.pids === null;
-      if (!vanished) read.push({ path, createdAtMillis: registered.createdAtMillis, readAtMillis, counters });
+      if (!vanished) read.push({ path, createdAtMillis: registered.createdAtMillis, readAtMillis, readAt, counters });
       await (share.pause() ?? undefined);
     }
   }

@@ -1,7 +1,9 @@
 // The few programs that a mock container has: enough to try kubectl exec, cp and terminals on it. A word about each is in docs/mock-cri.md.
 // Invariant: a program touches its own streams and the container's files in memory, and nothing else.
+
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
+import { instantOf } from '../../../domain/values/instant.js';
 import { formatRfc3339Micros, microsPerSecond } from '../../../domain/values/time.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { TerminalSize } from '../../streaming/index.js';
@@ -170,7 +172,7 @@ export const programs: Readonly<Record<string, Program>> = {
     return 0;
   },
   async date(_words, scene) {
-    await scene.out(`${formatRfc3339Micros(scene.now())}\n`);
+    await scene.out(`${formatRfc3339Micros(instantOf(scene.now()))}\n`);
     return 0;
   },
   async sleep([text = ''], scene) {

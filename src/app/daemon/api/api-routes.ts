@@ -1,4 +1,5 @@
 // The routes of the kubelet's port, as the configuration has them switched on (spec/config-and-api.md, 10.2 to 10.4).
+
 import { FileLogReader } from '../../../adapters/container-logs/index.js';
 import {
   checkpointRoute,
@@ -22,6 +23,7 @@ import { SystemJournal } from '../../../adapters/linux/index.js';
 import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
 import { shownConfiguration, shownFlags } from '../../../domain/configuration/shown-settings.js';
 import { nodeLogQueries } from '../../../domain/logs/node-log-query.js';
+import { instantOf } from '../../../domain/values/instant.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import type { NodeContainerOperations } from '../../../ports/inbound/node-containers.js';
 import type { PortOf } from '../../../ports/operation.js';
@@ -98,7 +100,7 @@ export function logRoutes({ loaded, native, clock }: DaemonContext, resolver: Re
     pod: (namespace, name) => queries.pod(namespace, name),
     containers,
     read: ({ path, containerId }, podUid, options, signal) => reader.read({ log: { path, mayGrow: async () => queries.isContainerRunning(podUid, containerId) }, options, signal }),
-    now: () => clock.now(),
+    wall: () => clock.wall(),
     splitStreams: featureEnabled(loaded.gates, 'PodLogsQuerySplitStreams'),
   });
 }
@@ -106,7 +108,7 @@ export function logRoutes({ loaded, native, clock }: DaemonContext, resolver: Re
 function zPages({ loaded }: DaemonContext, startedMillis: number): readonly KubeletRoute[] {
   const { gates } = loaded;
   const statusz = statuszRoute(() => ({
-    startTime: formatRfc3339(startedMillis * 1000),
+    startTime: formatRfc3339(instantOf(startedMillis * 1000)),
     uptimeSeconds: Math.floor((Date.now() - startedMillis) / 1000),
     runtimeVersion: process.version,
     binaryVersion: reportedVersion(),

@@ -1,10 +1,12 @@
 // Opens the live page where the settings of this implementation ask for it, and keeps its key.
 // Invariants: the key is in a file that only this user reads, and in no log; a page that can't be opened never keeps the node from working.
+
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLivePage as listen } from '../../../adapters/http-server/index.js';
 import { parseEvictionThresholds } from '../../../domain/eviction/thresholds.js';
+import { epochMicros } from '../../../domain/values/instant.js';
 import type { StatsSummary } from '../../../ports/model/stats-summary.js';
 import type { Resolver } from '../../bind-to.js';
 import { packageDirectory, reportedVersion } from '../../cli/version.js';
@@ -88,7 +90,7 @@ async function dataSource({ loaded, clock }: DaemonContext, resolver: Resolver, 
     nodeName,
     version: reportedVersion(),
     runtime: `${version.runtimeName} ${version.runtimeVersion}`,
-    startedAt: clock.now(),
+    startedAt: epochMicros(clock.wall()),
     cpuCount: machine.cpus,
     memoryBytes: machine.memoryBytes,
   };
@@ -101,7 +103,7 @@ async function dataSource({ loaded, clock }: DaemonContext, resolver: Resolver, 
     const [cgroups, summary] = await Promise.all([numbers.cgroups().catch(() => []), numbers.summary().catch(() => null)]);
     const failures = queries.health().flatMap(({ name, failure }) => (failure === null ? [] : [{ name, failure }]));
     return pageData(facts, {
-      now: clock.now(),
+      now: epochMicros(clock.wall()),
       pods: queries.pods().items ?? [],
       summary: summary?.ok === true ? (summary.value satisfies StatsSummary) : null,
       cgroups,

@@ -1,7 +1,9 @@
 // What the live page shows, as one JSON document: the node, its eviction signals, its pods with their lives, and its cgroups.
 // Invariants: what can't be measured is null, never 0; nothing of a pod's environment or of its secrets is in it.
+
 import { observeSignals, statsByPod } from '../../../domain/eviction/observations.js';
 import { type EvictionThreshold, isHard, thresholdQuantity } from '../../../domain/eviction/thresholds.js';
+import { instantOf } from '../../../domain/values/instant.js';
 import { isStaticPod } from '../../../domain/values/pod-kind.js';
 import { type Quantity, quantityValue } from '../../../domain/values/quantity.js';
 import type { Micros } from '../../../ports/micros.js';
@@ -60,7 +62,7 @@ export function pageData(facts: PageFacts, reading: PageReading) {
 
 /** Each threshold with where its signal stands; one without an observation shows the threshold alone. */
 function signalsOf(summary: StatsSummary, thresholds: readonly EvictionThreshold[]) {
-  const observations = observeSignals(summary);
+  const observations = observeSignals(summary, 0);
   return thresholds.map((threshold) => {
     const observation = observations.get(threshold.signal);
     return {
@@ -77,7 +79,7 @@ function signalsOf(summary: StatsSummary, thresholds: readonly EvictionThreshold
 function podsOf(pods: readonly Pod[], summary: StatsSummary | null, { now, lifeOf }: PageReading) {
   const stats: ReadonlyMap<string, PodStats> = summary === null ? new Map() : statsByPod(summary);
   const byUid = new Map(pods.map((pod) => [pod.metadata.uid ?? '', pod]));
-  return podRows(pods, now).map((row) => {
+  return podRows(pods, instantOf(now)).map((row) => {
     const pod = byUid.get(row.uid)!;
     const measured = stats.get(row.uid);
     return {

@@ -1,10 +1,12 @@
 // Watches what goes into the agent and comes out of it, for metrics; the domain knows nothing of them. It decides nothing.
 // Invariant: it costs nothing before somebody wants the metrics, and remembers only what is in flight or there.
+
 import type { CriCallObservation } from '../../../adapters/cri/index.js';
 import type { KubeletMetrics } from '../../../adapters/metrics/index.js';
 import type { KubeletEvent, KubeletOperations, KubeletState } from '../../../domain/agent/kubelet.js';
 import type { Input, Output } from '../../../domain/kernel/kernel.js';
 import type { Reply } from '../../../domain/kernel/machine.js';
+import type { Clocks } from '../../../domain/values/instant.js';
 import type { Micros } from '../../../ports/micros.js';
 import { ObservedClaims } from './observed/observed-claims.js';
 import { ObservedImages } from './observed/observed-images.js';
@@ -68,18 +70,18 @@ export class AgentObserver {
   }
 
   /** A step of the agent, after it was made. @param given the input; null: a wake-up */
-  step(now: Micros, given: unknown, output: Output<KubeletOperations>): void {
+  step({ now, wall }: Clocks, given: unknown, output: Output<KubeletOperations>): void {
     if (this.watching === null) return;
     const input = given as Input<KubeletEvent, KubeletOperations> | null;
     const { parts } = this.watching;
     for (const command of output.commands) {
       if (command.answered) this.inFlight.set(command.id, { at: now, command });
-      for (const part of parts) part.begun?.(now, command);
+      for (const part of parts) part.begun?.(now, command, wall);
     }
     if (input?.type === 'reply') this.answered(now, input as Reply<KubeletOperations>, parts);
     else if (input !== null) this.countLost(input);
     for (const id of output.cancelled) this.inFlight.delete(id);
-    for (const part of parts) part.stepped?.(now);
+    for (const part of parts) part.stepped?.(now, wall);
   }
 
   /** Called by each look at the runtime and before a scrape. */

@@ -1,5 +1,6 @@
 // What /metrics reads off the agent at a scrape, beside what was counted before.
 // Invariant: it looks and changes nothing.
+
 import { textOrEmptyNow } from '../../../adapters/linux/index.js';
 import type { KubeletReading } from '../../../adapters/metrics/index.js';
 import { activePods } from '../../../domain/agent/active-pods.js';
@@ -10,8 +11,10 @@ import { podCertificateStates } from '../../../domain/pod-certificates/pod-certi
 import type { PodWorkerRecord } from '../../../domain/pod-workers/pod-worker-record.js';
 import { stateOf } from '../../../domain/pod-workers/pod-worker-record.js';
 import { cpuSetIntersection, cpuSetOf } from '../../../domain/values/cpu-set.js';
+import { type Clocks, epochMicros, instantAfter, instantOf } from '../../../domain/values/instant.js';
 import { metricPluginName } from '../../../domain/volume-manager/metric-plugin-name.js';
 import type { VolumeSpec } from '../../../domain/volumes/volume-spec.js';
+import type { Instant } from '../../../ports/instant.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { AgentObserver } from './agent-observer.js';
@@ -22,19 +25,20 @@ export interface ReadingOptions {
   readonly state: KubeletState;
   readonly observer: AgentObserver;
   readonly diskUsage: PodDiskUsage;
-  readonly bootedAt: Micros;
-  readonly startedAt: Micros;
+  readonly bootedAt: Instant;
+  readonly startedAt: Instant;
+  clocks(): Clocks;
 }
 
-export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt }: ReadingOptions): readonly KubeletReading[] {
+export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt, clocks }: ReadingOptions): readonly KubeletReading[] {
   const { agent, cluster } = state;
+  const read = clocks();
   return [
     ...podReadings(agent),
     ...workingPods(agent),
     ...containerReadings(agent),
     ...volumeReadings(agent),
-    // The agent's own time is the wall's.
-    ...certificateReadings(agent, Date.now() * 1000),
+    ...certificateReadings(agent, read),
     ...diskReadings([...agent.pods.pods.values()], diskUsage),
     ...imageReadings(agent),
     ...alignmentReadings(agent),
@@ -42,10 +46,10 @@ export function agentReadings({ state, observer, diskUsage, bootedAt, startedAt 
     ['kubelet_ts_pods_set_aside', {}, asideUids(agent).length],
     ['kubelet_graceful_shutdown_start_time_seconds', {}, wholeSeconds(agent.shutdown.manager.startedAt)],
     ['kubelet_graceful_shutdown_end_time_seconds', {}, wholeSeconds(agent.shutdown.manager.endedAt)],
-    ['kubelet_pleg_last_seen_seconds', {}, Math.floor((agent.pleg.lastRelist ?? 0) / 1e6)],
+    ['kubelet_pleg_last_seen_seconds', {}, agent.pleg.lastRelist === null ? 0 : Math.floor(epochMicros(instantAfter(read.wall, agent.pleg.lastRelist - read.now)) / 1e6)],
     ['kubelet_pleg_discard_events', {}, agent.pleg.discardedEvents],
     ['kubelet_first_network_pod_start_sli_duration_seconds', {}, observer.pods?.firstNetworkPodSeconds ?? 0],
-    ...startupReadings(observer, bootedAt, startedAt),
+    ...startupReadings(observer, epochMicros(bootedAt), epochMicros(startedAt)),
     ...(cluster === null ? [] : [['kubelet_ts_events_dropped_total', {}, cluster.events.dropped] as const]),
     ...(observer.isRuntimeOld ? [['kubelet_cri_losing_support', { version: '1.37.0' }, 1] as const] : []),
     ...processReadings(),
@@ -79,8 +83,8 @@ function alignmentReadings({ alignment }: AgentState): readonly KubeletReading[]
   ];
 }
 
-function wholeSeconds(at: Micros | null): number {
-  return Math.floor((at ?? 0) / 1e6);
+function wholeSeconds(at: Instant | null): number {
+  return Math.floor(epochMicros(at ?? instantOf(0)) / 1e6);
 }
 
 function countStatic(pods: readonly Pod[]): { readonly isStatic: number; readonly others: number } {
@@ -161,8 +165,8 @@ export function volumeReadings({ volumes }: Pick<AgentState, 'volumes'>): readon
   return [...count('actual_state_of_world', volumes.actual.values()), ...count('desired_state_of_world', volumes.desired.values()), ...labels];
 }
 
-function certificateReadings({ api }: AgentState, now: Micros): readonly KubeletReading[] {
-  const states = api === null ? [] : podCertificateStates(api.podCertificates, now);
+function certificateReadings({ api }: AgentState, clocks: Clocks): readonly KubeletReading[] {
+  const states = api === null ? [] : podCertificateStates(api.podCertificates, clocks);
   return states.map(({ signerName, state, count }) => ['kubelet_podcertificate_states', { signer_name: signerName, state }, count]);
 }
 

@@ -3,12 +3,14 @@
 //
 // Invariants: one look is under way at a time and all who ask meanwhile get it; samples are kept for cgroups that are there; a rate is never
 // of a window shorter than `shortestWindow`, nor of one that reaches further back than `longestWindow`.
+
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CgroupCounters, CgroupDetail, CgroupReader, InterfaceCounters, OpenFiles, ProcessReader, ReadCgroup } from '../../../adapters/linux/index.js';
 import { LoopShare } from '../../../adapters/time/index.js';
 import type { CgroupReading, CgroupSample } from '../../../domain/stats/cgroup-sample.js';
 import { containerIdOfCgroup } from '../../../domain/stats/live-cgroups.js';
 import { emptyWindow, type RawCgroupReading, type SampleWindow, sampled } from '../../../domain/stats/sample-window.js';
+import { instantOf } from '../../../domain/values/instant.js';
 import type { Micros } from '../../../ports/micros.js';
 
 /** A sandbox or container of the runtime. */
@@ -146,7 +148,7 @@ export class NodeSampler {
       const kept = this.keptOf(one);
       const raw = raws[i] as RawCgroupReading;
       const last = kept.window.reading;
-      const age = last === null ? 0 : raw.time - last.time;
+      const age = last === null ? 0 : raw.at - last.at;
       if (last === null || age > longestWindow) kept.window = sampled(emptyWindow, raw);
       else if (age >= shortestWindow || (last.cpu !== null && last.cpu.usageNanoCores === null)) kept.window = sampled(kept.window, raw);
     }
@@ -201,7 +203,7 @@ function hasTraffic({ rxBytes, rxErrors, txBytes, txErrors }: InterfaceCounters)
 
 function sampleOf(
   { counters, createdAtMillis }: ReadCgroup,
-  { time, cpu, memory, processCount, diskIo, pressure }: RawCgroupReading,
+  { time, at, cpu, memory, processCount, diskIo, pressure }: RawCgroupReading,
   container: KnownContainer | null,
   interfaces: readonly InterfaceCounters[],
   rate: number | null,
@@ -209,6 +211,7 @@ function sampleOf(
 ): CgroupSample {
   const reading: CgroupReading = {
     time,
+    at,
     memory,
     processCount,
     diskIo,
@@ -217,7 +220,7 @@ function sampleOf(
     network: interfaces.map(({ name, rxBytes, rxErrors, txBytes, txErrors }) => ({ name, rxBytes, rxErrors, txBytes, txErrors })),
   };
   return {
-    createdAt: createdAtMillis * 1_000,
+    createdAt: instantOf(createdAtMillis * 1_000),
     hasCpu: cpu !== null,
     hasMemory: memory !== null,
     hasNetwork,
@@ -236,10 +239,11 @@ function labelsOf({ podName, podNamespace, podUid, containerName }: KnownContain
   return containerName === '' ? ofPod : { 'io.kubernetes.container.name': containerName, ...ofPod };
 }
 
-function rawReading({ readAtMillis, counters }: ReadCgroup): RawCgroupReading {
+function rawReading({ readAtMillis, readAt, counters }: ReadCgroup): RawCgroupReading {
   const { cpu, memory, pids, pressure } = counters;
   return {
-    time: readAtMillis * 1_000,
+    time: instantOf(readAtMillis * 1_000),
+    at: readAt,
     cpu: cpu === null ? null : { usageCoreNanoSeconds: cpu.usageNanos },
     memory: memory === null ? null : memorySample(memory),
     network: [],

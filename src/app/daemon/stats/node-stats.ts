@@ -2,12 +2,15 @@
 // somebody asks, from which the stats summary and the metrics are made.
 //
 // Invariants: everybody who asks while a snapshot is being taken gets that one; a snapshot with less detail is never shown to who wants more.
+
 import type { CriContainerReading, CriFilesystemReading, CriStats } from '../../../adapters/cri/index.js';
 import { type CpuRates, forgetOldCpuRates, readCpuRate, updateCpuRate } from '../../../domain/stats/cpu-rates.js';
 import { type FilesystemNumbers, imageFsStats, type RootFilesystem } from '../../../domain/stats/filesystem-stats.js';
 import type { Part, SystemContainer } from '../../../domain/stats/node-summary.js';
 import type { PodStatsFacts, StatsContainer, StatsSandbox } from '../../../domain/stats/pod-stats.js';
 import type { RuntimeContainerReading } from '../../../domain/stats/runtime-stats.js';
+import type { Clocks } from '../../../domain/values/instant.js';
+import type { Instant } from '../../../ports/instant.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { RuntimeListing } from '../../../ports/model/runtime-listing.js';
@@ -28,8 +31,9 @@ export interface NodeStatsOptions {
   readonly rootDirectory: string;
   readonly pods: () => readonly Pod[];
   readonly now: () => Micros;
+  readonly wall: () => Instant;
   /** Cgroups of the node's own parts; '' where they have none. */
-  readonly systemCgroups: readonly { readonly name: SystemContainer['name']; readonly path: string; readonly startedAt: Micros | null }[];
+  readonly systemCgroups: readonly { readonly name: SystemContainer['name']; readonly path: string; readonly startedAt: Instant | null }[];
   /** How long the runtime is waited for; 30 s when left out. */
   readonly lookMicros?: Micros;
   /** Bytes of memory and swap: the root's limits. */
@@ -39,6 +43,8 @@ export interface NodeStatsOptions {
 /** All that the answers are made of, of one moment. */
 export interface Snapshot {
   readonly at: Micros;
+  /** The same by the wall clock. */
+  readonly time: Instant;
   readonly detail: boolean;
   readonly cgroups: readonly SampledCgroup[];
   readonly facts: PodStatsFacts;
@@ -101,6 +107,7 @@ export class NodeStats {
       lookedUp(options.criStats.imageFilesystems(call)),
     ]);
     const now = options.now();
+    const time = options.wall();
     const mountpoints = new Set([
       ...(imageFilesystems.ok ? imageFilesystems.value : []).flatMap(({ mountpoint }) => mountpoint ?? []),
       ...(readings.ok ? readings.value : []).flatMap(({ writableLayer }) => writableLayer?.mountpoint ?? []),
@@ -109,12 +116,13 @@ export class NodeStats {
     const known = listing.ok ? knownContainers(listing.value) : new Map<string, KnownContainer>();
     const cgroups = options.sampler === null ? [] : await options.sampler.sample(known, detail);
     const rootFilesystem: Part<RootFilesystem> =
-      root === null ? { ok: false, error: 'the file system of the root directory can not be measured' } : { ok: true, value: { time: now, ...root } };
+      root === null ? { ok: false, error: 'the file system of the root directory can not be measured' } : { ok: true, value: { time, ...root } };
     return {
       at: now,
+      time,
       detail,
       cgroups,
-      facts: this.facts(listing, readings, cgroups, rootFilesystem, filesystems, now),
+      facts: this.facts(listing, readings, cgroups, rootFilesystem, filesystems, { now, wall: time }),
       root: rootFilesystem,
       imageFsMountpoint: (imageFilesystems.ok ? imageFilesystems.value[0]?.mountpoint : null) ?? null,
       imageFs: imageFilesystems.ok ? imageFsPart(imageFilesystems.value, filesystems) : imageFilesystems,
@@ -129,7 +137,7 @@ export class NodeStats {
     cgroups: readonly SampledCgroup[],
     root: Part<RootFilesystem>,
     filesystems: Readonly<Record<string, FilesystemNumbers>>,
-    now: Micros,
+    { now, wall }: Clocks,
   ): PodStatsFacts {
     const pods = listing.ok ? listing.value.pods : [];
     const { diskUsage } = this.options;
@@ -142,7 +150,7 @@ export class NodeStats {
       ),
       readings: (readings.ok ? readings.value : []).map((reading) => this.withRate(reading, now)),
       cgroups: Object.fromEntries(cgroups.map(({ path, sample }) => [path, sample])),
-      root: root.ok ? root.value : { time: now, device: '' },
+      root: root.ok ? root.value : { time: wall, device: '' },
       filesystems,
       containerLogs: (uid, containerName) => diskUsage.of(uid)?.containerLogs.get(containerName) ?? null,
       podLogs: (uid) => diskUsage.of(uid)?.podLogs ?? null,

@@ -1,9 +1,11 @@
 // The kubelet's own metrics: what is counted from the start of the API on, and what the agent holds at each scrape.
+
 import { type BegunRequest, type KubeletRoute, metricsRoute, plainText, type ServedRequest } from '../../../adapters/http-server/index.js';
 import { parseBootTime, readCgroupLayout, textOrEmpty } from '../../../adapters/linux/index.js';
 import { type KubeletReading, metricsContentType, type ServedLabels } from '../../../adapters/metrics/index.js';
 import { longRunningLabel, methodLabel, pathLabel, webSocketLabel } from '../../../domain/authorization/request-metric-labels.js';
 import { featureEnabled, knownFeatureGates } from '../../../domain/configuration/feature-gates.js';
+import { instantOf } from '../../../domain/values/instant.js';
 import type { Resolver } from '../../bind-to.js';
 import { reportedVersion } from '../../cli/version.js';
 import { tokens } from '../../tokens.js';
@@ -36,8 +38,9 @@ export async function openOwnMetrics(context: DaemonContext, resolver: Resolver,
   const { measuring } = resolver.get(tokens.apiAccess);
   const { tracing } = resolver.get(tokens.tracing);
   const inFlight = new InFlightRequests();
-  const bootedAt = (parseBootTime(await textOrEmpty('/proc/stat')) ?? 0) * 1_000_000;
-  const reading = { state, observer, diskUsage, bootedAt, startedAt: startedMillis * 1_000 };
+  const bootedAt = instantOf((parseBootTime(await textOrEmpty('/proc/stat')) ?? 0) * 1_000_000);
+  const { clock } = context;
+  const reading = { state, observer, diskUsage, bootedAt, startedAt: instantOf(startedMillis * 1_000), clocks: () => ({ now: clock.now(), wall: clock.wall() }) };
   const metrics = new KubeletMetrics({
     steady: steadyReadings(context, options.nodeName),
     readings: async () => {

@@ -1,4 +1,5 @@
 // Wires the node's numbers to the host: which cgroups are read, where the disk is looked at, and the routes that show it all.
+
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { CriStats } from '../../../adapters/cri/index.js';
 import { type KubeletRoute, metricsRoute, statsSummaryRoute } from '../../../adapters/http-server/index.js';
@@ -23,6 +24,7 @@ import { nodeAllocatableCgroup } from '../../../domain/cgroups/pod-cgroup-name.j
 import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
 import type { Part } from '../../../domain/stats/node-summary.js';
 import { parseCpuSet } from '../../../domain/values/cpu-set.js';
+import { epochMicros, instantOf } from '../../../domain/values/instant.js';
 import { measuredVolumes } from '../../../domain/volume-manager/measured-volumes.js';
 import type { StatsSummary } from '../../../ports/model/stats-summary.js';
 import type { PortOf } from '../../../ports/operation.js';
@@ -70,11 +72,12 @@ export async function openNodeStats(context: DaemonContext, resolver: Resolver, 
     rootDirectory: loaded.options.rootDir,
     pods: () => resolver.get(tokens.queries).pods().items ?? [],
     now: () => clock.now(),
+    wall: () => clock.wall(),
     systemCgroups: systemCgroups(context, podsCgroupOf(context, resolver), startedMillis),
     machine,
   });
   const bootSeconds = parseBootTime(await textOrEmpty('/proc/stat')) ?? 0;
-  const summary = { stats, nodeName, bootedAt: bootSeconds * 1_000_000, processCounts: () => processCounts(machine.maxPids) };
+  const summary = { stats, nodeName, bootedAt: instantOf(bootSeconds * 1_000_000), processCounts: () => processCounts(machine.maxPids) };
   const page = { contentType: metricsContentType, headers: {} };
   const cadvisor = await cadvisorOptions(context, resolver, stats, criStats, machine);
   const routes = [
@@ -96,7 +99,7 @@ function openSampler(context: DaemonContext, resolver: Resolver, teardown: Teard
   const { configuration, options } = loaded;
   const layout = readCgroupLayout('/proc/self/mountinfo');
   if (layout.hierarchies.length === 0) return null;
-  const reader = new CgroupReader({ native, layout, nowMillis: () => Math.floor(clock.now() / 1_000), descriptorsMax: spareDescriptors() });
+  const reader = new CgroupReader({ native, layout, nowMillis: () => Math.floor(epochMicros(clock.wall()) / 1_000), now: () => clock.now(), descriptorsMax: spareDescriptors() });
   teardown.add('cgroup reader', () => reader.close());
   const processes = new ProcessReader({ native });
   teardown.add('process reader', () => processes.close());
@@ -124,7 +127,7 @@ function systemCgroups({ loaded }: DaemonContext, podsCgroup: string, startedMil
   const { configuration, options } = loaded;
   const kubelet = configuration.kubeletCgroups === '' ? ownCgroup() : configuration.kubeletCgroups;
   return [
-    { name: 'kubelet', path: kubelet, startedAt: startedMillis * 1_000 },
+    { name: 'kubelet', path: kubelet, startedAt: instantOf(startedMillis * 1_000) },
     { name: 'runtime', path: options.runtimeCgroups, startedAt: null },
     { name: 'misc', path: configuration.systemCgroups, startedAt: null },
     { name: 'pods', path: configuration.cgroupsPerQOS ? podsCgroup : '', startedAt: null },
@@ -175,6 +178,7 @@ function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolv
     podLogsDirectory: configuration.podLogsDir,
     volumePeriod: micros(configuration.volumeStatsAggPeriod),
     now: () => clock.now(),
+    wall: () => clock.wall(),
     random: Math.random,
     onAbnormal: (uid, volumeName, message) => resolver.get(tokens.inbox).deliver({ type: 'volumeAbnormal', uid, volumeName, message }),
     onMeasured: (took, source) => resolver.get(tokens.observer).volumeMeasured(took, source),
@@ -212,7 +216,7 @@ async function cadvisorOptions(context: DaemonContext, resolver: Resolver, stats
   };
   return {
     stats,
-    nowMillis: () => Math.floor(clock.now() / 1_000),
+    nowMillis: () => Math.floor(epochMicros(clock.wall()) / 1_000),
     machine: async () => {
       sandboxImage ??= await criStats.sandboxImage(calling()).catch(() => null);
       return cadvisorMachine(machine);

@@ -3,9 +3,11 @@
 //
 // Invariants: one walk at a time, but for those whose file system doesn't answer, each of which holds up its own pod's numbers alone; a pod's
 // volumes are walked again at the earliest after their period, spread out over as long again; what is known of pods that are gone is forgotten.
+
 import type { Used } from '../../../domain/stats/filesystem-stats.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import type { MeasuredVolume } from '../../../domain/volume-manager/measured-volumes.js';
+import type { Instant } from '../../../ports/instant.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { VolumeStats } from '../../../ports/model/stats-summary.js';
@@ -48,6 +50,7 @@ export interface PodDiskUsageOptions {
   /** Between two looks at the volumes of a pod; 0 or less: never. */
   readonly volumePeriod: Micros;
   readonly now: () => Micros;
+  readonly wall: () => Instant;
   /** In [0, 1). */
   readonly random: () => number;
   /** How long a look at a pod's volumes holds up those of others; 10 s unless told. */
@@ -160,13 +163,13 @@ export class PodDiskUsage {
 
   private async walkVolume(volume: MeasuredVolume, { metadata: { namespace = '', uid = '' } }: Pod): Promise<VolumeStats | null> {
     const { name, path, how, quota, claimName, driver } = volume;
-    const { walks, now, onMeasured, onAbnormal } = this.options;
+    const { walks, now, wall, onMeasured, onAbnormal } = this.options;
     const began = now();
     const claim = claimName === null ? {} : { pvcRef: { name: claimName, namespace } };
     if (driver !== null) {
       const told = await walks.driver(volume, (message) => onAbnormal?.(uid, name, message));
       onMeasured?.(now() - began, driver.name);
-      return told === null ? null : { time: formatRfc3339(now()), ...told, name, ...claim };
+      return told === null ? null : { time: formatRfc3339(wall()), ...told, name, ...claim };
     }
     const [counted, filesystem] = await Promise.all([quota === null ? null : walks.quota(quota), walks.filesystem(path)]);
     const used = counted ?? (how === 'tree' ? await walks.volume(path) : null);
@@ -174,7 +177,7 @@ export class PodDiskUsage {
     if (filesystem === null || (how === 'tree' && used === null)) return null;
     const { availableBytes, capacityBytes, inodes, inodesFree } = filesystem;
     const own = used ?? { usedBytes: filesystem.usedBytes, inodesUsed: inodes - inodesFree };
-    return { time: formatRfc3339(now()), availableBytes, capacityBytes, inodes, inodesFree, usedBytes: own.usedBytes, inodesUsed: own.inodesUsed, name, ...claim };
+    return { time: formatRfc3339(wall()), availableBytes, capacityBytes, inodes, inodesFree, usedBytes: own.usedBytes, inodesUsed: own.inodesUsed, name, ...claim };
   }
 }
 

@@ -1,4 +1,5 @@
 // The stats summary and the resource metrics of a snapshot.
+
 import { stat } from 'node:fs/promises';
 import type { NodeResources, ResourceContainer, ResourceNumbers, ResourcePod } from '../../../adapters/metrics/index.js';
 import { LoopShare } from '../../../adapters/time/index.js';
@@ -6,7 +7,8 @@ import type { CgroupSample } from '../../../domain/stats/cgroup-sample.js';
 import { liveCgroups, podCgroupKey, podCgroups } from '../../../domain/stats/live-cgroups.js';
 import { cpuAndMemorySummary, type Part, type SummaryFacts, statsSummary } from '../../../domain/stats/node-summary.js';
 import { eachPodCpuAndMemoryStats, eachPodStats, type StatsContainer } from '../../../domain/stats/pod-stats.js';
-import type { Micros } from '../../../ports/micros.js';
+import { epochMicros, instantOf } from '../../../domain/values/instant.js';
+import type { Instant } from '../../../ports/instant.js';
 import type { ContainerStats, PodStats, StatsSummary } from '../../../ports/model/stats-summary.js';
 import type { NodeStatsReading } from '../../../ports/outbound/node-stats.js';
 import { PortError } from '../../../ports/port-error.js';
@@ -20,7 +22,7 @@ export interface ProcessCounts {
 export interface SummaryAnswersOptions {
   readonly stats: NodeStats;
   readonly nodeName: string;
-  readonly bootedAt: Micros;
+  readonly bootedAt: Instant;
   /** null: they can't be told. */
   readonly processCounts: () => Promise<ProcessCounts | null>;
 }
@@ -52,7 +54,7 @@ async function isOtherDevice(rootDirectory: string, mountpoint: string | null): 
 async function summaryFrom(snapshot: Snapshot, { stats, nodeName, bootedAt, processCounts }: SummaryAnswersOptions, onlyCpuAndMemory: boolean): Promise<Part<StatsSummary>> {
   const pods: Part<readonly PodStats[]> =
     snapshot.podsError === null
-      ? { ok: true, value: await inShares(onlyCpuAndMemory ? eachPodCpuAndMemoryStats(snapshot.facts, snapshot.at) : eachPodStats(snapshot.facts, snapshot.at)) }
+      ? { ok: true, value: await inShares(onlyCpuAndMemory ? eachPodCpuAndMemoryStats(snapshot.facts, snapshot.time) : eachPodStats(snapshot.facts, snapshot.time)) }
       : { ok: false, error: snapshot.podsError };
   const facts: SummaryFacts = {
     nodeName: { ok: true, value: nodeName },
@@ -67,7 +69,7 @@ async function summaryFrom(snapshot: Snapshot, { stats, nodeName, bootedAt, proc
     ...facts,
     root: snapshot.root,
     imageFs: snapshot.imageFs,
-    rlimit: counts === null ? { ok: false, error: '/proc does not tell how many processes there are' } : { ok: true, value: { time: snapshot.at, ...counts } },
+    rlimit: counts === null ? { ok: false, error: '/proc does not tell how many processes there are' } : { ok: true, value: { time: snapshot.time, ...counts } },
   });
 }
 
@@ -78,15 +80,15 @@ export async function resourcesOf(stats: NodeStats): Promise<NodeResources> {
   } catch {
     return { node: null, pods: [], failed: true };
   }
-  const { facts, rootCgroup, at } = snapshot;
-  const node = rootCgroup.ok ? numbersOf(podLike(stats.rootSample(rootCgroup.value)), millisOf(rootCgroup.value.sample, at)) : null;
+  const { facts, rootCgroup, time } = snapshot;
+  const node = rootCgroup.ok ? numbersOf(podLike(stats.rootSample(rootCgroup.value)), millisOf(rootCgroup.value.sample, time)) : null;
   const ofPods = podCgroups(facts.cgroups);
   const live = liveCgroups(facts.cgroups);
   const uids = new Map(facts.sandboxes.map(({ id, uid }) => [id, uid]));
   // Of those that were restarted the one that runs is it.
   const running = new Map<string, StatsContainer>();
   for (const container of facts.containers) if (container.isRunning) running.set(`${uids.get(container.sandboxId)}/${container.name}`, container);
-  const pods = snapshot.podsError === null ? await inShares(eachPodCpuAndMemoryStats(facts, at)) : [];
+  const pods = snapshot.podsError === null ? await inShares(eachPodCpuAndMemoryStats(facts, time)) : [];
   return {
     node,
     failed: snapshot.podsError !== null || !rootCgroup.ok,
@@ -94,9 +96,9 @@ export async function resourcesOf(stats: NodeStats): Promise<NodeResources> {
       const { name, namespace, uid } = pod.podRef;
       const containers = (pod.containers ?? []).map((container): ResourceContainer => {
         const found = running.get(`${uid}/${container.name}`);
-        return { name: container.name, startedAtSeconds: (found?.createdAt ?? 0) / 1e6, ...numbersOf(container, millisOf(live.get(found?.id ?? ''), at)) };
+        return { name: container.name, startedAtSeconds: epochMicros(found?.createdAt ?? instantOf(0)) / 1e6, ...numbersOf(container, millisOf(live.get(found?.id ?? ''), time)) };
       });
-      return { name, namespace, containers, ...numbersOf(pod, millisOf(ofPods.get(podCgroupKey(uid)), at)) };
+      return { name, namespace, containers, ...numbersOf(pod, millisOf(ofPods.get(podCgroupKey(uid)), time)) };
     }),
   };
 }
@@ -112,8 +114,8 @@ async function inShares(pods: Iterable<PodStats>): Promise<readonly PodStats[]> 
 }
 
 /** When the cgroup was read; without one the numbers are the runtime's, which were asked for at the snapshot. */
-function millisOf(sample: CgroupSample | undefined, at: Micros): number {
-  return Math.floor((sample?.reading?.time ?? at) / 1_000);
+function millisOf(sample: CgroupSample | undefined, time: Instant): number {
+  return Math.floor(epochMicros(sample?.reading?.time ?? time) / 1_000);
 }
 
 function podLike({ reading }: CgroupSample): Pick<ContainerStats, 'cpu' | 'memory' | 'swap'> {

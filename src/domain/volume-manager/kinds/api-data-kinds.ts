@@ -4,6 +4,7 @@
 //   (data is waited for) -> podVolumes.setUp -> .read -> .write -> done; done too when nothing differs
 //
 // Invariant: a failure leaves what is shown as it is.
+import type { Instant } from '../../../ports/instant.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { Volume } from '../../../ports/model/volume.js';
@@ -85,7 +86,7 @@ function write(payload: VolumePayload, content: VolumeContent | null, scene: Vol
     readings: new Map(content.readings),
   };
   const digits = String(Math.floor(generationDigits * context.turn.random('volume-generation', uid)));
-  const plan = planAtomicWrite(payload, directory, freeGeneration(context.turn.now, digits, directory.entries), pod.spec.securityContext?.fsGroup ?? null);
+  const plan = planAtomicWrite(payload, directory, freeGeneration(context.turn.wall, digits, directory.entries), pod.spec.securityContext?.fsGroup ?? null);
   if (plan.kind === 'refused') return failed(plan.message, content.generationPaths !== null ? 'usable' : 'final');
   const steps = [...before, ...plan.steps.map(portStep)];
   if (steps.length === 0) return done;
@@ -104,8 +105,8 @@ function mountPointSteps(pod: Pod, volume: Volume, entries: ReadonlyMap<string, 
 }
 
 /** A name that no earlier generation has. */
-function freeGeneration(now: Micros, digits: string, taken: ReadonlyMap<string, unknown>): string {
-  let name = generationName(now, digits);
+function freeGeneration(wall: Instant, digits: string, taken: ReadonlyMap<string, unknown>): string {
+  let name = generationName(wall, digits);
   while (taken.has(name)) name += '0';
   return name;
 }

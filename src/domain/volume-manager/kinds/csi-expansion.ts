@@ -72,7 +72,7 @@ function decide(work: ExpandWork, scene: VolumeScene): VolumeStep {
     case 'finish':
       return patch(scene, work, finishedPatch(work.claim, expansion));
     case 'fail':
-      return patch(scene, work, failedPatch(work.claim, work.failure?.message ?? '', work.failure?.isInfeasible === true, formatRfc3339(context.turn.now)));
+      return patch(scene, work, failedPatch(work.claim, work.failure?.message ?? '', work.failure?.isInfeasible === true, formatRfc3339(context.turn.wall)));
   }
 }
 

@@ -1,5 +1,7 @@
 // Bootstrap tokens, `abcdef.0123456789abcdef`: each is a Secret in kube-system, and good for asking for a certificate.
+
 import { base64Decode } from '../../../domain/values/base64.js';
+import { epochMicros } from '../../../domain/values/instant.js';
 import { parseRfc3339 } from '../../../domain/values/time.js';
 import { utf8Decode } from '../../../domain/values/utf8.js';
 import type { Micros } from '../../../ports/micros.js';
@@ -19,7 +21,7 @@ export function bootstrapUser(token: string, store: ObjectStore, now: Micros): A
   const text = (key: string): string => utf8Decode(base64Decode(data[key] ?? '') ?? new Uint8Array());
   if (text('token-id') !== id || text('token-secret') !== secret || text('usage-bootstrap-authentication') !== 'true') return null;
   const expires = text('expiration') === '' ? null : parseRfc3339(text('expiration'));
-  if (expires !== null && expires <= now) return null;
+  if (expires !== null && epochMicros(expires) <= now) return null;
   const extra = text('auth-extra-groups')
     .split(',')
     .filter((group) => group.startsWith('system:bootstrappers:'));

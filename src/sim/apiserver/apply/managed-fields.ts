@@ -3,7 +3,9 @@
 //
 // Invariants: what an apply would change and another owns is a conflict, unless it is forced; a field that its only owner no longer applies
 // goes; a plain write takes what it changes from whoever had it.
+
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
+import { instantOf } from '../../../domain/values/instant.js';
 import { byCodeUnits } from '../../../domain/values/text-order.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import type { Micros } from '../../../ports/micros.js';
@@ -86,7 +88,7 @@ function managersOf(live: JsonDraft, struct: string, writer: WriterName): Manage
 }
 
 function newManager({ manager, apiVersion, subresource, now }: WriterName, operation: string, owned: Map<string, FieldPath>): Manager {
-  return { manager, operation, subresource: subresource ?? '', apiVersion, time: formatRfc3339(now), owned };
+  return { manager, operation, subresource: subresource ?? '', apiVersion, time: formatRfc3339(instantOf(now)), owned };
 }
 
 function settleConflicts(others: readonly Manager[], wanted: FieldSet, live: FieldSet, force: boolean): void {

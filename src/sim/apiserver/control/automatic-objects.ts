@@ -1,4 +1,5 @@
 // What a namespace always has: its default service account, and the certificate that pods know the server by.
+import { instantOf } from '../../../domain/values/instant.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import { objectKey } from '../object-store.js';
 import type { ControlContext } from './control-context.js';
@@ -6,7 +7,7 @@ import type { ControlContext } from './control-context.js';
 const rootCaName = 'kube-root-ca.crt';
 
 export function fillNamespace(namespace: string, { store, ids, settings, now }: ControlContext): void {
-  const metadata = (name: string) => ({ name, namespace, uid: ids.uid(), creationTimestamp: formatRfc3339(now) });
+  const metadata = (name: string) => ({ name, namespace, uid: ids.uid(), creationTimestamp: formatRfc3339(instantOf(now)) });
   const put = (resource: string, kind: string, name: string, rest: object): void => {
     const key = objectKey(namespace, name);
     if (store.get(resource, key) === null) store.put(resource, key, { kind, apiVersion: 'v1', metadata: metadata(name), ...rest });

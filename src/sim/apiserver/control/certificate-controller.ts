@@ -5,7 +5,9 @@
 // | kubernetes.io/kube-apiserver-client-kubelet  | bootstrappers, and the node itself                      |
 // | kubernetes.io/kubelet-serving                | the node itself                                         |
 // | any other                                    | nobody: a person approves it                            |
+
 import { base64Decode, base64Encode } from '../../../domain/values/base64.js';
+import { instantOf } from '../../../domain/values/instant.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import { objectKey, type StoredObject } from '../object-store.js';
 import type { ControlContext } from './control-context.js';
@@ -41,7 +43,7 @@ export function settleCertificates(context: ControlContext): void {
 
 function settle(object: StoredObject, status: RequestStatus, isApproved: boolean, { store, signer, now, settings }: ControlContext): void {
   const spec = object.spec as RequestSpec;
-  const time = formatRfc3339(now);
+  const time = formatRfc3339(instantOf(now));
   const message = `Auto approving kubelet ${spec.signerName === servingSigner ? 'serving' : 'client'} certificate after SubjectAccessReview.`;
   const approval = { type: 'Approved', status: 'True', reason: 'AutoApproved', message, lastUpdateTime: time, lastTransitionTime: time };
   const conditions = isApproved ? status.conditions : [...(status.conditions ?? []), approval];

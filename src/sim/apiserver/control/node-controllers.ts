@@ -1,5 +1,7 @@
 // What the control plane does to nodes: taints that follow from conditions, and word that a node is silent.
+
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
+import { instantOf } from '../../../domain/values/instant.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { Node, NodeCondition, Taint } from '../../../ports/model/node.js';
@@ -40,7 +42,7 @@ export function reconcileTaints({ store, state, now }: ControlContext): void {
     const wanted = conditionTaints(node);
     const isOurs = (taint: Taint): boolean => ours.has(taint.key) && taint.effect === 'NoSchedule';
     const kept = taints.filter((taint) => !isOurs(taint) || wanted.some(({ key }) => key === taint.key));
-    const added = wanted.filter(({ key }) => !kept.some((taint) => taint.key === key && isOurs(taint))).map((taint) => ({ ...taint, timeAdded: formatRfc3339(now) }));
+    const added = wanted.filter(({ key }) => !kept.some((taint) => taint.key === key && isOurs(taint))).map((taint) => ({ ...taint, timeAdded: formatRfc3339(instantOf(now)) }));
     const next = [...kept, ...added];
     if (canonicalJson(next) === canonicalJson(taints)) continue;
     const { taints: _old, ...spec } = (object.spec ?? {}) as { readonly taints?: unknown };
@@ -66,7 +68,7 @@ function silenced(object: StoredObject, now: Micros): StoredObject {
   const others = (status.conditions ?? []).filter(({ type }) => !kubeletConditions.includes(type));
   const unknown = kubeletConditions.map((type) => {
     const old = status.conditions?.find((condition) => condition.type === type);
-    const lastTransitionTime = old?.status === 'Unknown' ? old.lastTransitionTime : formatRfc3339(now);
+    const lastTransitionTime = old?.status === 'Unknown' ? old.lastTransitionTime : formatRfc3339(instantOf(now));
     const reason = old === undefined ? 'NodeStatusNeverUpdated' : 'NodeStatusUnknown';
     const message = old === undefined ? 'Kubelet never posted node status.' : 'Kubelet stopped posting node status.';
     return { ...old, type, status: 'Unknown', lastTransitionTime, reason, message };

@@ -1,6 +1,8 @@
 // The signer of pods' certificates that a cluster has by itself: `kubernetes.io/kube-apiserver-client-pod`. A request that names a pod, a service
 // account or a node which isn't there, or a key that hasn't signed it, is denied; those of other signers are for others to answer.
+
 import { base64Decode, base64Encode } from '../../../domain/values/base64.js';
+import { instantOf } from '../../../domain/values/instant.js';
 import { formatRfc3339, microsPerSecond } from '../../../domain/values/time.js';
 import { utf8Decode, utf8Encode } from '../../../domain/values/utf8.js';
 import { verdictOf } from '../kinds/pod-certificate-requests.js';
@@ -30,7 +32,7 @@ export function settlePodCertificates(context: ControlContext): void {
   for (const object of [...store.all(collection)]) {
     if ((object.spec as Spec).signerName !== podClientSigner || verdictOf(object) !== null) continue;
     const status = answerTo(object, context);
-    const time = formatRfc3339(now);
+    const time = formatRfc3339(instantOf(now));
     const conditions = [{ type: status.type, status: 'True', reason: status.reason, message: status.message, lastTransitionTime: time }];
     store.put(collection, objectKey(object.metadata.namespace, object.metadata.name), { ...object, status: { conditions, ...status.issued } });
   }
@@ -58,7 +60,7 @@ function answerTo(object: StoredObject, { store, signer, now, settings }: Contro
   const expirationSeconds = Math.min(spec.maxExpirationSeconds, settings.maxCertificateSeconds);
   const commonName = `system:serviceaccount:${namespace ?? ''}:${spec.serviceAccountName}`;
   const chain = signer.sign({ request, usages: ['client auth'], expirationSeconds, commonName }, now);
-  const at = (part: number): string => formatRfc3339(now + Math.floor(expirationSeconds * part) * microsPerSecond);
+  const at = (part: number): string => formatRfc3339(instantOf(now + Math.floor(expirationSeconds * part) * microsPerSecond));
   return {
     type: 'Issued',
     reason: 'Issued',

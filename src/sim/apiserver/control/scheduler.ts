@@ -5,6 +5,7 @@
 
 import { areHostPortsFree, usedHostPorts } from '../../../domain/admission/host-ports.js';
 import { type Amounts, allocatableAmounts, shortages, usedAmounts } from '../../../domain/admission/node-resources.js';
+import { instantOf } from '../../../domain/values/instant.js';
 import { matchesNodeAffinity } from '../../../domain/values/node-affinity.js';
 import { byCodeUnits } from '../../../domain/values/text-order.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
@@ -72,7 +73,7 @@ function messageOf(count: number, refusals: ReadonlyMap<string, number>): string
 function withScheduled(object: StoredObject, condition: Readonly<Record<string, unknown>>, { now }: ControlContext): StoredObject {
   const status = (object.status ?? {}) as { readonly conditions?: readonly { readonly type: string }[] };
   const others = (status.conditions ?? []).filter(({ type }) => type !== 'PodScheduled');
-  const scheduled = { type: 'PodScheduled', observedGeneration: object.metadata.generation ?? 1, lastTransitionTime: formatRfc3339(now), ...condition };
+  const scheduled = { type: 'PodScheduled', observedGeneration: object.metadata.generation ?? 1, lastTransitionTime: formatRfc3339(instantOf(now)), ...condition };
   return { ...object, status: { ...status, conditions: [...others, scheduled] } };
 }
 
@@ -94,7 +95,7 @@ function tellUnschedulable(object: StoredObject, message: string, context: Contr
 function record(object: StoredObject, type: string, reason: string, message: string, { store, ids, now }: ControlContext): void {
   const { namespace = '', name, uid = '', resourceVersion = '' } = object.metadata;
   const eventName = `${name}.${ids.uid().slice(0, 16).replaceAll('-', '')}`;
-  const time = formatRfc3339(now);
+  const time = formatRfc3339(instantOf(now));
   const involvedObject = { kind: 'Pod', namespace, name, uid, apiVersion: 'v1', resourceVersion };
   const times = { firstTimestamp: time, lastTimestamp: time, count: 1 };
   const metadata = { name: eventName, namespace, uid: ids.uid(), creationTimestamp: time };

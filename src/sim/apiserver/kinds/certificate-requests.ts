@@ -1,6 +1,8 @@
 // Certificate requests: who asked is what the server knows, approvals and certificates have writers of their own. And bundles of what is trusted.
+
 import { invalid, type Problems, required } from '../../../domain/pod-sources/validation/field-problem.js';
 import { base64Decode } from '../../../domain/values/base64.js';
+import { instantOf } from '../../../domain/values/instant.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import { utf8Decode } from '../../../domain/values/utf8.js';
 import type { JsonDraft } from '../api-request.js';
@@ -43,7 +45,7 @@ export const certificateRequestRules: KindRules = {
     if (subresource === null) draft.status = before;
     else if (subresource === 'approval') draft.status = { ...before, ...(given.conditions === undefined ? {} : { conditions: given.conditions }) };
     else draft.status = given;
-    stampConditions(draft, formatRfc3339(now));
+    stampConditions(draft, formatRfc3339(instantOf(now)));
     if (Object.keys(draft.status as JsonDraft).length === 0) delete draft.status;
   },
   checkChange(problems: Problems, object, old) {

@@ -2,6 +2,7 @@
 
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
 import { forbidden, invalid, type Problems, required } from '../../../domain/pod-sources/validation/field-problem.js';
+import { instantOf } from '../../../domain/values/instant.js';
 import { formatRfc3339, parseRfc3339 } from '../../../domain/values/time.js';
 import type { JsonDraft } from '../api-request.js';
 import type { StoredObject } from '../object-store.js';
@@ -39,7 +40,7 @@ export const podCertificateRequestRules: KindRules = {
     draft.spec = old.spec;
     if (subresource === null) draft.status = old.status ?? {};
     const status = (draft.status ?? {}) as JsonDraft;
-    for (const condition of (status.conditions ?? []) as JsonDraft[]) if (!Object.isFrozen(condition)) condition.lastTransitionTime ??= formatRfc3339(now);
+    for (const condition of (status.conditions ?? []) as JsonDraft[]) if (!Object.isFrozen(condition)) condition.lastTransitionTime ??= formatRfc3339(instantOf(now));
     if (Object.keys(status).length === 0) delete draft.status;
   },
   checkChange(problems, object, old) {

@@ -3,6 +3,7 @@
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
 import { forbidden, invalid, notSupported, type Problems, required } from '../../../domain/pod-sources/validation/field-problem.js';
 import { base64Encode } from '../../../domain/values/base64.js';
+import { instantOf } from '../../../domain/values/instant.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import { utf8Encode } from '../../../domain/values/utf8.js';
 import type { JsonDraft } from '../api-request.js';
@@ -140,7 +141,7 @@ const persistentVolumeRules: KindRules = {
     spec.volumeMode ??= 'Filesystem';
   },
   begin(draft, { now }) {
-    draft.status = { phase: 'Pending', lastPhaseTransitionTime: formatRfc3339(now) };
+    draft.status = { phase: 'Pending', lastPhaseTransitionTime: formatRfc3339(instantOf(now)) };
   },
   check(problems, object) {
     const { capacity, accessModes } = object.spec as { readonly capacity?: JsonDraft; readonly accessModes?: readonly string[] };

@@ -1,4 +1,5 @@
 // A column of a table, and how ages are written in one.
+import { epochMicros } from '../../../domain/values/instant.js';
 import { parseRfc3339 } from '../../../domain/values/time.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { StoredObject } from '../object-store.js';
@@ -14,7 +15,7 @@ export interface Column {
 export function age(time: unknown, now: Micros): string {
   const then = typeof time === 'string' ? parseRfc3339(time) : null;
   if (then === null) return '<unknown>';
-  const seconds = Math.floor((now - then) / 1_000_000);
+  const seconds = Math.floor((now - epochMicros(then)) / 1_000_000);
   if (seconds < -1) return '<invalid>';
   if (seconds < 120) return `${Math.max(0, seconds)}s`;
   const [minutes, hours, days] = [Math.floor(seconds / 60), Math.floor(seconds / 3600), Math.floor(seconds / 86_400)];

@@ -1,7 +1,10 @@
 // How the node's start went on: registration, and when it was ready first. Only of a node that this process made.
+
 import { ownNode } from '../../../../domain/agent/api-state.js';
 import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
 import type { Command, Reply } from '../../../../domain/kernel/machine.js';
+import { epochMicros } from '../../../../domain/values/instant.js';
+import type { Instant } from '../../../../ports/instant.js';
 import type { Micros } from '../../../../ports/micros.js';
 import { type Begun, type ObservedPart, secondsBetween, type Watched } from './observed-part.js';
 
@@ -14,24 +17,25 @@ export interface NodeStartup {
 }
 
 export class ObservedNode implements ObservedPart {
+  /** By the wall clock, as the boot is. */
   private triedAt: Micros | null = null;
   private registeredAt: Micros | null = null;
   private readyAt: Micros | null = null;
 
   constructor(private readonly watched: Watched) {}
 
-  begun(now: Micros, command: Command<KubeletOperations>): void {
-    if (isRegistration(command)) this.triedAt ??= now;
+  begun(_now: Micros, command: Command<KubeletOperations>, wall: Instant): void {
+    if (isRegistration(command)) this.triedAt ??= epochMicros(wall);
   }
 
   answered(now: Micros, begun: Begun | null, { outcome }: Reply<KubeletOperations>): void {
-    if (begun !== null && outcome.ok && isRegistration(begun.command)) this.registeredAt ??= now;
+    if (begun !== null && this.triedAt !== null && outcome.ok && isRegistration(begun.command)) this.registeredAt ??= this.triedAt + now - begun.at;
   }
 
-  stepped(now: Micros): void {
+  stepped(_now: Micros, wall: Instant): void {
     if (this.registeredAt === null || this.readyAt !== null) return;
     const conditions = ownNode(this.watched.state.agent.api)?.status?.conditions ?? [];
-    if (conditions.some(({ type, status }) => type === 'Ready' && status === 'True')) this.readyAt = now;
+    if (conditions.some(({ type, status }) => type === 'Ready' && status === 'True')) this.readyAt = epochMicros(wall);
   }
 
   /** What has not happened is 0. */

@@ -1,11 +1,14 @@
 // Pods: how long the work on them and their starts take, which containers were started and how they ended.
 //
 // Invariant: a container counts as ended when it was seen before it had ended, so that what an earlier agent has left counts for nothing.
+
 import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
 import type { Command, Reply } from '../../../../domain/kernel/machine.js';
 import type { SyncRun } from '../../../../domain/pod-sync/sync-run.js';
+import { type Clocks, microsBetween } from '../../../../domain/values/instant.js';
 import { isStaticPod } from '../../../../domain/values/pod-kind.js';
 import { parseRfc3339 } from '../../../../domain/values/time.js';
+import type { Instant } from '../../../../ports/instant.js';
 import type { Micros } from '../../../../ports/micros.js';
 import type { Pod } from '../../../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../../../ports/model/runtime-status.js';
@@ -62,7 +65,7 @@ export class ObservedPods implements ObservedPart {
     if (op === 'runtime.inspectPod' && outcome.ok && begun !== null) this.looked((begun.command.request as { readonly uid: string }).uid, outcome.value as PodRuntimeStatus | null);
   }
 
-  stepped(now: Micros): void {
+  stepped(now: Micros, wall: Instant): void {
     const { metrics, state } = this.watched;
     for (const [uid, { at, operation, run }] of this.runs) {
       if (state.agent.runs.has(uid)) continue;
@@ -72,7 +75,7 @@ export class ObservedPods implements ObservedPart {
       if (state.agent.workers.records.get(uid)?.restartRequested === true) this.restarting.add(uid);
     }
     for (const [uid, starting] of this.starting) {
-      if (state.agent.statuses.get(uid)?.status.phase === 'Running') this.runsNow(uid, starting, now);
+      if (state.agent.statuses.get(uid)?.status.phase === 'Running') this.runsNow(uid, starting, { now, wall });
     }
   }
 
@@ -90,7 +93,7 @@ export class ObservedPods implements ObservedPart {
     if (this.restarting.delete(uid)) metrics.count('kubelet_restarted_pods_total', { static: staticLabel(pod) });
   }
 
-  private runsNow(uid: string, { firstSeenAt, pulledMicros, pullingSince }: StartingPod, now: Micros): void {
+  private runsNow(uid: string, { firstSeenAt, pulledMicros, pullingSince }: StartingPod, { now, wall }: Clocks): void {
     const { metrics, state } = this.watched;
     this.starting.delete(uid);
     this.seenRunning.add(uid);
@@ -101,7 +104,7 @@ export class ObservedPods implements ObservedPart {
     const created = parseRfc3339(pod.metadata.creationTimestamp ?? '');
     if (created === null) return;
     const pulled = pulledMicros + (pullingSince === null ? 0 : now - pullingSince);
-    const total = secondsBetween(created, now);
+    const total = Math.max(0, microsBetween(created, wall)) / 1e6;
     const withoutPulls = Math.max(0, total - pulled / 1e6);
     metrics.observe('kubelet_pod_start_total_duration_seconds', {}, total);
     metrics.observe('kubelet_pod_start_sli_duration_seconds', {}, withoutPulls);

@@ -1,0 +1,31 @@
+// When pods started, by the clock that is never set, for what is counted from their start time.
+// Invariant: the moment of a start time stays while the start time does, however the wall clock is set; of a start time that another agent wrote it is
+// taken when this one first sees it.
+import type { Micros } from '../../ports/micros.js';
+import type { PodStatus } from '../../ports/model/pod-status.js';
+import { type Clocks, momentOf } from '../values/instant.js';
+import { parseRfc3339 } from '../values/time.js';
+import type { AgentContext } from './agent-context.js';
+
+export interface PodStart {
+  readonly startTime: string;
+  readonly at: Micros;
+}
+
+/** null: it has no start time yet. */
+export function podStart({ state, turn }: AgentContext, uid: string, { startTime }: PodStatus): Micros | null {
+  const known = state.podStarts.get(uid);
+  if (startTime === undefined) return null;
+  return known?.startTime === startTime ? known.at : momentOfText(startTime, turn);
+}
+
+/** The pod has this status from now on. */
+export function notePodStart(context: AgentContext, uid: string, status: PodStatus): void {
+  const at = podStart(context, uid, status);
+  if (at !== null && status.startTime !== undefined) context.state.podStarts.set(uid, { startTime: status.startTime, at });
+}
+
+function momentOfText(startTime: string, clocks: Clocks): Micros | null {
+  const stamp = parseRfc3339(startTime);
+  return stamp === null ? null : momentOf(stamp, clocks, Number.NEGATIVE_INFINITY);
+}

@@ -1,0 +1,44 @@
+// When a pod's containers were created, were started and ended, by the clock that is never set. The runtime's stamps are of the wall clock; they count
+// within what the agent itself has seen: not before it last saw the container otherwise, and not after now. What was there before the agent was is
+// dated by its stamps alone.
+// Invariant: a moment that was noted never changes, however the wall clock is set.
+import type { Micros } from '../../ports/micros.js';
+import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
+import { type Clocks, epochMicros, momentOf } from '../values/instant.js';
+import { microsPerSecond } from '../values/time.js';
+
+export interface ContainerMoments {
+  readonly createdAt: Micros;
+  /** To the second of its stamp, as the API shows it; null: not started yet. */
+  readonly startedAt: Micros | null;
+  /** null: not ended yet. */
+  readonly endedAt: Micros | null;
+}
+
+/** By container id. */
+export type PodMoments = ReadonlyMap<string, ContainerMoments>;
+
+/**
+ * The moments of all containers that the status has.
+ * @param before what was noted of the pod so far
+ * @param seenAt when the pod was last looked at before this; null: never
+ */
+export function podMoments(before: PodMoments | null, status: PodRuntimeStatus, seenAt: Micros | null, clocks: Clocks): PodMoments {
+  return new Map(status.containers.map((container) => [container.id, momentsOf(before?.get(container.id) ?? null, container, seenAt, clocks)]));
+}
+
+/** Of a container that nothing was noted of: by its stamps. */
+export function unseenMoments(container: RuntimeContainerStatus, clocks: Clocks): ContainerMoments {
+  return momentsOf(null, container, null, clocks);
+}
+
+function momentsOf(known: ContainerMoments | null, container: RuntimeContainerStatus, seenAt: Micros | null, clocks: Clocks): ContainerMoments {
+  const { startedAt, finishedAt } = container;
+  const earliest = seenAt ?? Number.NEGATIVE_INFINITY;
+  const createdAt = known?.createdAt ?? momentOf(container.createdAt, clocks, earliest);
+  return {
+    createdAt,
+    startedAt: known?.startedAt ?? (startedAt === null ? null : momentOf(startedAt, clocks, earliest) - (epochMicros(startedAt) % microsPerSecond)),
+    endedAt: known?.endedAt ?? (finishedAt === null ? null : momentOf(finishedAt, clocks, earliest)),
+  };
+}
