@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { containerOfLogs } from '../../src/domain/logs/log-container.js';
 import type { LogReadOptions, LogStream } from '../../src/domain/values/log-read-options.js';
-import { endWholeLines, readWholeLine, startWholeLines, wantsWholeLine } from '../../src/domain/values/whole-log-lines.js';
+import { endWholeLines, readWholeLine, startWholeLines, unsupportedLog, wantsWholeLine } from '../../src/domain/values/whole-log-lines.js';
 import { nextTailBlock, searchWholeLineTail, startWholeLineTail } from '../../src/domain/values/whole-log-tail.js';
 import type { ContainerStatus } from '../../src/ports/model/pod-status.js';
 
@@ -27,10 +27,11 @@ function read(file: Buffer, over: Partial<LogReadOptions> = {}): { readonly stre
     const end = newline < 0 ? file.length : newline + 1;
     const step = readWholeLine(reading, file.subarray(at, end));
     at = end;
-    if (step.kind === 'failed') throw new Error(step.message);
     for (const { stream, bytes } of step.chunks) pieces.push({ stream, text: Buffer.from(bytes).toString() });
-    if (step.kind === 'done') return pieces;
+    if (step.isDone) return pieces;
   }
+  const problem = unsupportedLog(reading);
+  if (problem !== null) throw new Error(problem);
   for (const { stream, bytes } of endWholeLines(reading)) pieces.push({ stream, text: Buffer.from(bytes).toString() });
   return pieces;
 }
@@ -99,7 +100,9 @@ t.test('the tail, whatever the parts', async (t) => {
     fc.constantFrom<'P' | 'F'>('P', 'F'),
     fc.string({ unit: fc.constantFrom('a', 'é', ' '), minLength: 1, maxLength: 9 }),
   );
-  const logs = fc.array(fc.oneof({ weight: 6, arbitrary: part.map(([stream, tag, text]) => record(1, stream, tag, text)) }, fc.constant('junk\n')), {
+  const whole = part.map(([stream, tag, text]) => record(1, stream, tag, text));
+  const torn = fc.tuple(whole, fc.integer({ min: 1, max: 12 })).map(([text, cut]) => `${text.slice(0, -cut)}\0\0\0`);
+  const logs = fc.array(fc.oneof({ weight: 9, arbitrary: whole }, torn, fc.constantFrom('junk\n', '\n', '\0\0', '\0\n')), {
     minLength: 1,
     maxLength: 40,
   });
@@ -113,6 +116,39 @@ t.test('the tail, whatever the parts', async (t) => {
   t.doesNotThrow(() => fc.assert(property, { numRuns: 500 }), 'the last whole lines of all');
   const blocks = Buffer.from(Array.from({ length: 20_000 }, (_, i) => record(1, i % 3 === 0 ? 'stderr' : 'stdout', 'F', `line ${i}`)).join(''));
   t.equal(textOf(blocks, { tailLines: 15_000 }).split('\n')[0], 'line 5000', 'over many blocks');
+});
+
+t.test('a host that lost power: what is not there hides nothing but itself', async (t) => {
+  const one = record(1, 'stdout', 'F', 'one');
+  const two = record(2, 'stdout', 'F', 'two');
+  const docker = `${JSON.stringify({ log: 'one\n', stream: 'stdout', time: '2026-01-01T00:00:01Z' })}\n`;
+  const nuls = (count: number): string => '\0'.repeat(count);
+  const rows: readonly (readonly [string, string, string])[] = [
+    ['NULs before the first record', nuls(4096) + one, 'one\n'],
+    ['one NUL', nuls(1) + one, 'one\n'],
+    ['NULs, and nothing on their line', `${nuls(9)}\n${one}`, 'one\n'],
+    ['a blank line', `\n\r\n \n${one}`, 'one\n'],
+    ['the end of a record', `rest of a record\n${one}`, 'one\n'],
+    ['NULs in the middle', one + nuls(300) + two, 'one\ntwo\n'],
+    ['NULs several times', nuls(3) + one + nuls(3) + two + nuls(3), 'one\ntwo\n'],
+    ['a record that is cut off', one + two.slice(0, -2) + nuls(3) + two, 'one\ntw\ntwo\n'],
+    ['a part that is cut off', record(1, 'stdout', 'P', 'par').slice(0, -2) + nuls(3) + two, 'pa\ntwo\n'],
+    ['a time that is cut off', one + two.slice(0, 9) + nuls(3) + two, 'one\ntwo\n'],
+    ['NULs of the container', record(1, 'stdout', 'F', `a${nuls(2)}b 1 2`), `a${nuls(2)}b 1 2\n`],
+    ['a record of Docker', nuls(70) + docker + nuls(7) + docker, 'one\none\n'],
+    ['nothing but NULs', nuls(5000), ''],
+    ['nothing but blank lines', '\n\n', ''],
+  ];
+  for (const [what, file, expected] of rows) {
+    t.equal(textOf(Buffer.from(file)), expected, what);
+    const texts = expected.split('\n').slice(0, -1);
+    for (let lines = 0; lines <= texts.length; lines++) {
+      const tail = texts.slice(texts.length - lines).map((text) => `${text}\n`);
+      t.equal(textOf(Buffer.from(file), { tailLines: lines }), tail.join(''), `${what}, the last ${lines}`);
+    }
+  }
+  const long = Buffer.concat([Buffer.from(one + two.slice(0, -2)), Buffer.alloc(5 * 1024 * 1024), Buffer.from(two)]);
+  t.equal(textOf(long, { tailLines: 1 }), 'two\n', 'five megabytes of them');
 });
 
 t.test('which container is meant', async (t) => {

@@ -1,34 +1,41 @@
 // Reads the log of a container from its file, and follows it while the container runs: across rotations, and from the beginning again when
 // the file is emptied. An asynchronous iterable: nothing is read before the consumer asks for more, so a slow one holds up nobody.
 //
-// Invariants: each line is given once; the old file of a rotation is read to its end before the new one; whatever way the reading ends, the
-// file and its watch are closed; one turn of the event loop has a bounded share of the work for all readers.
-import { stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+// Invariants: each line is given once; the files of a rotation are read in the order in which they were written, each to its end, and what is
+// written to the old one late is still read; of what was removed before it was read, the answer says how much it was; whatever way the reading
+// ends, files and watches are closed; one turn of the event loop has a bounded share of the work for all readers.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LogChunk, LogReadOptions } from '../../domain/values/log-read-options.js';
-import { endWholeLines, forgetOpenLines, readWholeLine, startWholeLines, type WholeLineReading, wantsWholeLine } from '../../domain/values/whole-log-lines.js';
+import { type MissingLog, missingLogText, nothingMissing } from '../../domain/values/log-succession.js';
+import {
+  endWholeLines,
+  forgetOpenLines,
+  readWholeLine,
+  remark,
+  startWholeLines,
+  unsupportedLog,
+  type WholeLineReading,
+  wantsWholeLine,
+} from '../../domain/values/whole-log-lines.js';
 import { nextTailBlock, searchWholeLineTail, startWholeLineTail } from '../../domain/values/whole-log-tail.js';
 import type { FileWatch, FileWatchListener } from '../../ports/outbound/file-watch.js';
 import { PortError } from '../../ports/port-error.js';
-import { type DirectoryChanges, DirectoryWatches } from './directory-changes.js';
-import { identityOf, LogFile } from './log-file.js';
+import { DirectoryWatches } from './directory-changes.js';
+import { type ContainerLogFile, Following, openLog } from './following.js';
+import { LogFile } from './log-file.js';
+import type { LogSource } from './log-source.js';
 import { TurnsInOrder } from './turns-in-order.js';
 
 /** Between two questions whether the container may write more; where no watch tells of changes, the file is looked at, too. */
-const waitMillis = 1_000;
-/** Questions after which the file is looked at, whatever the watch says. */
-const quietMax = 10;
+const waitMillisDefault = 1_000;
 /** Lines of one reader that are worked on in one piece. */
 const linesAtOnce = 128;
 /** Pieces, of all readers, in one turn of the event loop. */
 const piecesInTurn = 8;
-
-/** A log as whoever asks for it knows it. */
-export interface ContainerLogFile {
-  readonly path: string;
-  /** Whether the container may write more. Asked before each wait when following; many may follow one container, so the answer should be shared. Rejects: the reading ends so. */
-  mayGrow(): Promise<boolean>;
-}
+/** For the runtime to write the last lines to a file that was moved aside. */
+const settleMillis = 100;
+/** How long such a file is looked at after that. */
+const lateMillis = 10_000;
 
 export interface LogReadRequest {
   readonly log: ContainerLogFile;
@@ -40,14 +47,20 @@ export interface LogReadRequest {
 export interface LogReaderOptions {
   /** Opens a watch; none means that a change is found within a second. */
   readonly openFileWatch: ((listener: FileWatchListener) => FileWatch) | null;
+  /** Between two looks where no watch tells of changes, and while the consumer is busy; 1 s when left out. */
+  readonly waitMillis?: number;
 }
 
 export class FileLogReader {
   private readonly watches: DirectoryWatches;
   private readonly turns = new TurnsInOrder(piecesInTurn);
+  private readonly followings = new Set<Following>();
+  private readonly waitMillis: number;
+  private ticking: NodeJS.Timeout | null = null;
 
-  constructor({ openFileWatch }: LogReaderOptions) {
+  constructor({ openFileWatch, waitMillis = waitMillisDefault }: LogReaderOptions) {
     this.watches = new DirectoryWatches(openFileWatch);
+    this.waitMillis = waitMillis;
   }
 
   /**
@@ -55,69 +68,177 @@ export class FileLogReader {
    * given before stays given.
    */
   async *read({ log, options, signal }: LogReadRequest): AsyncGenerator<LogChunk, void, undefined> {
-    const following = options.follow ? new Following(log, this.watches, signal) : null;
-    let file = await LogFile.open(log.path);
-    try {
-      const reading = await begin(file, options);
-      if (reading.bytesLeft <= 0 || (!options.follow && !wantsWholeLine(reading))) return;
-      for (;;) {
-        // Asked before what is there is read: what a container wrote before it ended is in the file then.
-        const next: Next = following === null ? { kind: 'over' } : await following.look(file);
-        if (yield* restOfFile(file, reading, this.turns, signal)) return;
-        if (signal.aborted) return;
-        if (next.kind === 'over') break;
-        if (next.kind === 'other') {
-          yield* joined(lastOf(file, reading, false));
-          await file.close();
-          file = next.file;
-        } else if (next.kind === 'emptied') {
-          forgetOpenLines(reading);
-          file.seek(0);
-        } else await following?.change();
+    if (!options.follow) {
+      const file = await openLog(log);
+      try {
+        yield* new LogReading(await begin(file, options), file, this.turns, null, signal).run();
+      } finally {
+        await file.close();
       }
-      yield* joined(lastOf(file, reading, true));
-    } finally {
-      following?.close();
-      await file.close();
+      return;
     }
+    const { file, following } = await Following.start(log, this.watches, signal, this.waitMillis);
+    let reading: LogReading | null = null;
+    this.follow(following);
+    try {
+      reading = new LogReading(await begin(file, options), file, this.turns, following, signal);
+      yield* reading.run();
+    } finally {
+      await this.unfollow(following);
+      await (reading === null ? file.close() : reading.close());
+    }
+  }
+
+  private follow(following: Following): void {
+    this.followings.add(following);
+    this.ticking ??= setInterval(() => this.tick(), this.waitMillis).unref();
+  }
+
+  private async unfollow(following: Following): Promise<void> {
+    this.followings.delete(following);
+    if (this.followings.size === 0 && this.ticking !== null) {
+      clearInterval(this.ticking);
+      this.ticking = null;
+    }
+    await following.close();
+  }
+
+  /** Of those whose consumers are busy; the others look by themselves. */
+  private tick(): void {
+    for (const following of this.followings) if (following.isAway) following.observe().catch(() => {});
   }
 }
 
-/** What there is to do once the file has been read to its end. */
-type Next = { readonly kind: 'over' | 'wait' | 'emptied' } | { readonly kind: 'other'; readonly file: LogFile };
-
-class Following {
-  private readonly changes: DirectoryChanges;
+/** One reading of a log: the file that is read, and the one before while something may still be written to it. */
+class LogReading {
+  private late: LogSource | null = null;
+  private lateUntil = 0;
 
   constructor(
-    private readonly log: ContainerLogFile,
-    watches: DirectoryWatches,
+    private readonly lines: WholeLineReading,
+    private source: LogSource,
+    private readonly turns: TurnsInOrder,
+    private readonly following: Following | null,
     private readonly signal: AbortSignal,
-  ) {
-    this.changes = watches.changesOf(dirname(log.path));
+  ) {}
+
+  async *run(): AsyncGenerator<LogChunk, void, undefined> {
+    const { lines, following, signal } = this;
+    if (lines.bytesLeft <= 0 || (following === null && !wantsWholeLine(lines))) return;
+    for (;;) {
+      // Asked before what is there is read: what a container wrote before it ended is in the file then.
+      const look = (await following?.look()) ?? null;
+      if (yield* this.rest()) return;
+      if (signal.aborted) return;
+      if (look === null || look.next === 'over') break;
+      if (look.next === 'wait') {
+        this.check();
+        await following?.change();
+      } else {
+        if (look.isFresh) {
+          await delay(settleMillis, undefined, { signal }).catch(() => {});
+          if (yield* this.rest()) return;
+        }
+        yield* this.advance();
+      }
+    }
+    yield* this.endOfLate();
+    yield* this.given(lastOf(this.source, lines, true));
+    this.check();
+    const { files = 0 } = following?.missing ?? nothingMissing;
+    if (files > 0) yield* this.missing(following?.missing ?? nothingMissing);
   }
 
-  async look(file: LogFile): Promise<Next> {
-    const mayGrow = await this.log.mayGrow();
-    const found = await stat(this.log.path).catch(() => null);
-    // Between the move of the old file and the making of the new one there is none.
-    if (found !== null && identityOf(found) !== file.identity) {
-      const other = await LogFile.open(this.log.path).catch(() => null);
-      if (other !== null) return { kind: 'other', file: other };
-    } else if (found !== null && file.wasTruncatedTo(found.size)) return { kind: 'emptied' };
-    return { kind: mayGrow ? 'wait' : 'over' };
+  async close(): Promise<void> {
+    await this.late?.close();
+    await this.source.close();
   }
 
-  /** Until there is something to look at. */
-  async change(): Promise<void> {
-    for (let quiet = 0; quiet < quietMax; quiet++) {
-      const changed = await this.changes.next(waitMillis, this.signal);
-      if (changed || this.signal.aborted || !this.changes.isWatched || !(await this.log.mayGrow())) return;
+  /** What is left of the file before, and what there is of this one. True: nothing more is wanted. */
+  private async *rest(): AsyncGenerator<LogChunk, boolean, undefined> {
+    if (this.late !== null && (yield* this.restOf(this.late))) return true;
+    if (this.late !== null && performance.now() > this.lateUntil) yield* this.endOfLate();
+    return yield* this.restOf(this.source);
+  }
+
+  /** Gives what is in the file from here to its end. True: nothing more is wanted. */
+  private async *restOf(source: LogSource): AsyncGenerator<LogChunk, boolean, undefined> {
+    for (;;) {
+      const lines = await this.linesOf(source);
+      if (this.signal.aborted || lines === 'end') return false;
+      if (lines === 'rewritten') {
+        if (this.following === null || !(source instanceof LogFile) || source === this.late) return false;
+        yield* this.fromTheBeginning(source);
+        continue;
+      }
+      for (let start = 0; start < lines.length || start === 0; start += linesAtOnce) {
+        await (this.turns.next() ?? undefined);
+        const chunks: LogChunk[] = [];
+        const isOver = takeLines(lines.slice(start, start + linesAtOnce), this.lines, chunks);
+        yield* this.given(chunks);
+        if (isOver) return true;
+      }
     }
   }
 
-  close(): void {
-    this.changes.close();
+  /** A compressed file that is damaged ends there, with an error that names it. */
+  private async linesOf(source: LogSource) {
+    try {
+      return await source.nextLines();
+    } catch (error) {
+      const message = `failed to read the log: ${error instanceof Error ? error.message : String(error)}`;
+      throw new PortError({ kind: 'data-loss', message, operation: 'containerLogs.read', subject: '', cause: error });
+    }
+  }
+
+  private async *fromTheBeginning(file: LogFile): AsyncGenerator<LogChunk, void, undefined> {
+    forgetOpenLines(this.lines);
+    const bytes = await file.begin();
+    yield* this.missing({ files: 0, bytes, mayBeMore: false });
+  }
+
+  private async *advance(): AsyncGenerator<LogChunk, void, undefined> {
+    const next = (await this.following?.advance()) ?? null;
+    if (next === null) return;
+    yield* this.endOfLate();
+    this.late = this.source;
+    this.lateUntil = performance.now() + lateMillis;
+    this.source = next.source;
+    yield* this.missing(next.missing);
+  }
+
+  private async *endOfLate(): AsyncGenerator<LogChunk, void, undefined> {
+    const { late } = this;
+    if (late === null) return;
+    this.late = null;
+    const chunks = lastOf(late, this.lines, false);
+    await late.close();
+    yield* this.given(chunks);
+  }
+
+  private *missing(missing: MissingLog): Generator<LogChunk, void, undefined> {
+    const text = missingLogText(missing);
+    if (text !== null) yield* this.given(remark(this.lines, text));
+  }
+
+  /** Neighbours of one stream as one chunk: a consumer pays for each. */
+  private *given(chunks: readonly LogChunk[]): Generator<LogChunk, void, undefined> {
+    for (let i = 0; i < chunks.length; ) {
+      const { stream } = chunks[i]!;
+      let end = i + 1;
+      while (end < chunks.length && chunks[end]?.stream === stream) end++;
+      const bytes = end === i + 1 ? chunks[i]!.bytes : Buffer.concat(chunks.slice(i, end).map((chunk) => chunk.bytes));
+      if (this.following !== null) this.following.isAway = true;
+      yield { stream, bytes };
+      if (this.following !== null) this.following.isAway = false;
+      i = end;
+    }
+  }
+
+  /** At the end of what is there. Throws where all of it is something else than a log. */
+  private check(): void {
+    const message = unsupportedLog(this.lines);
+    if (message !== null) throw new PortError({ kind: 'data-loss', message, operation: 'containerLogs.read', subject: '' });
   }
 }
 
@@ -126,68 +247,40 @@ async function begin(file: LogFile, options: LogReadOptions): Promise<WholeLineR
   const tail = startWholeLineTail(options.tailLines, await file.size());
   for (let step = nextTailBlock(tail); ; ) {
     if (step.kind === 'found') {
-      file.seek(step.offset);
+      await file.seek(step.offset);
       return startWholeLines(options, step.skip);
     }
     const block = await file.readAt(step.offset, step.length);
     if (block.length < step.length) {
       // Emptied while it was looked at.
-      file.seek(0);
+      await file.seek(0);
       return startWholeLines(options);
     }
     step = searchWholeLineTail(tail, block);
   }
 }
 
-/** Gives what is in the file from here to its end. True: nothing more is wanted. */
-async function* restOfFile(file: LogFile, reading: WholeLineReading, turns: TurnsInOrder, signal: AbortSignal): AsyncGenerator<LogChunk, boolean, undefined> {
-  for (;;) {
-    const lines = await file.nextLines();
-    if (lines === null || signal.aborted) return false;
-    for (let start = 0; start < lines.length || start === 0; start += linesAtOnce) {
-      await (turns.next() ?? undefined);
-      const chunks: LogChunk[] = [];
-      const isOver = takeLines(lines.slice(start, start + linesAtOnce), reading, chunks);
-      yield* joined(chunks);
-      if (isOver === true) return true;
-      if (isOver !== false) throw isOver;
-    }
-  }
-}
-
-/** Puts what is to be given into `chunks`. True: nothing more is wanted; an error: the log can't be read from here on. */
-function takeLines(lines: readonly Buffer[], reading: WholeLineReading, chunks: LogChunk[]): boolean | PortError {
+/** Puts what is to be given into `chunks`. True: nothing more is wanted. */
+function takeLines(lines: readonly Buffer[], reading: WholeLineReading, chunks: LogChunk[]): boolean {
   for (const line of lines) {
     if (!wantsWholeLine(reading)) return true;
     const step = readWholeLine(reading, line);
-    if (step.kind === 'failed') return new PortError({ kind: 'data-loss', message: step.message, operation: 'containerLogs.read', subject: '' });
     chunks.push(...step.chunks);
-    if (step.kind === 'done') return true;
+    if (step.isDone) return true;
   }
   return !wantsWholeLine(reading);
 }
 
-/** What is left without an end: of a file that nothing comes after, all of it; else only the line of the file. */
-function lastOf(file: LogFile, reading: WholeLineReading, isEnd: boolean): LogChunk[] {
+/** What is left without an end: of a file that nothing comes after, all of it; else the line of the file, which ends with the file. */
+function lastOf(source: LogSource, reading: WholeLineReading, isEnd: boolean): LogChunk[] {
   const chunks: LogChunk[] = [];
-  const rest = file.takeRest();
+  const rest = source.takeRest();
   if (rest.length > 0 && wantsWholeLine(reading)) {
-    const step = readWholeLine(reading, rest);
-    if (step.kind === 'failed') throw new PortError({ kind: 'data-loss', message: step.message, operation: 'containerLogs.read', subject: '' });
+    const step = readWholeLine(reading, isEnd ? rest : Buffer.concat([rest, newline]));
     chunks.push(...step.chunks);
-    if (step.kind === 'done') return chunks;
+    if (step.isDone) return chunks;
   }
   return isEnd ? [...chunks, ...endWholeLines(reading)] : chunks;
 }
 
-/** Neighbours of one stream as one chunk: a consumer pays for each. */
-function* joined(chunks: readonly LogChunk[]): Generator<LogChunk, void, undefined> {
-  for (let i = 0; i < chunks.length; ) {
-    const { stream } = chunks[i]!;
-    let end = i + 1;
-    while (end < chunks.length && chunks[end]?.stream === stream) end++;
-    const bytes = end === i + 1 ? chunks[i]!.bytes : Buffer.concat(chunks.slice(i, end).map((chunk) => chunk.bytes));
-    yield { stream, bytes };
-    i = end;
-  }
-}
+const newline = Buffer.from('\n');

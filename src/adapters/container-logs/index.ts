@@ -1,2 +1,3 @@
 // The face of the log reader: what containers have written, for `kubectl logs`.
-export { type ContainerLogFile, FileLogReader, type LogReaderOptions, type LogReadRequest } from './file-log-reader.js';
+export { FileLogReader, type LogReaderOptions, type LogReadRequest } from './file-log-reader.js';
+export type { ContainerLogFile } from './following.js';

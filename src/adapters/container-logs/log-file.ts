@@ -1,31 +1,37 @@
 // A log file that is read in blocks, line by line, from any place on; it may grow, be emptied or be moved away meanwhile.
-// Invariant: at most a block and one line are in memory, however large the file is; only regular files are opened, and nothing blocks.
+// Invariants: at most a block and one line are in memory, however large the file is; only regular files are opened, and nothing blocks. Each
+// block is read with the last bytes of the one before: a file that was emptied and written again is noticed, however long it is by then.
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { goQuote } from '../../domain/values/go-text.js';
 import { PortError } from '../../ports/port-error.js';
+import { LineSplitter } from './line-splitter.js';
+import type { LogLines, LogSource } from './log-source.js';
 
 const blockBytes = 64 * 1024;
 /** Least that is read at once: that much comes out of memory that Node has ready. */
 const smallBlockBytes = 2 * 1024;
-/** A line that is longer is no line of a log: it is passed over. */
-const lineBytesMax = 1024 * 1024;
-const newline = 0x0a;
+/** Of what was read, read again. Records begin with their time, so it is rarely the same in another file. */
+const overlapBytes = 64;
 
-export class LogFile {
-  /** The beginning of a line whose end is not there yet. */
-  private rest: Buffer = Buffer.alloc(0);
-  private tooLong = false;
+export class LogFile implements LogSource {
+  private readonly splitter = new LineSplitter();
   private position = 0;
+  /** The last bytes before the position that were read. */
+  private overlap: Buffer = emptyBuffer;
   /** The last block ended with the file. */
   private hasEnded = false;
+  private missedBytes = 0;
 
   private constructor(
     private readonly handle: FileHandle,
+    /** Where it was found, without symbolic links. */
+    readonly path: string,
     readonly identity: string,
     private sizeSeen: number,
   ) {}
 
+  /** @param path shown in errors as it is given */
   static async open(path: string): Promise<LogFile> {
     const real = await realpath(path).catch((error: unknown) => {
       throw failure(error, `failed to try resolving symlinks in path ${goQuote(path)}: lstat ${path}`, path);
@@ -36,7 +42,7 @@ export class LogFile {
     try {
       const stats = await handle.stat();
       if (!stats.isFile()) throw failure(null, `failed to open log file ${goQuote(path)}: not a regular file`, path);
-      return new LogFile(handle, identityOf(stats), stats.size);
+      return new LogFile(handle, real, identityOf(stats), stats.size);
     } catch (error) {
       await handle.close();
       throw error;
@@ -47,18 +53,27 @@ export class LogFile {
     return (await this.handle.stat()).size;
   }
 
-  /** Where reading goes on. What was begun of a line is forgotten. */
-  seek(position: number): void {
+  /** Where reading continues. What was begun of a line is forgotten. */
+  async seek(position: number): Promise<void> {
+    const before = Math.min(overlapBytes, position);
+    this.overlap = await this.readAt(position - before, before);
     this.position = position;
-    this.rest = emptyBuffer;
-    this.tooLong = false;
+    this.splitter.forget();
     this.hasEnded = false;
   }
 
-  /** Somebody has looked at the file. @returns whether it is shorter than what was read of it */
-  wasTruncatedTo(size: number): boolean {
+  /** A look at the file has shown its size. */
+  saw(size: number): void {
+    if (size < this.sizeSeen) this.missedBytes += Math.max(0, this.sizeSeen - this.position);
     this.sizeSeen = size;
-    return size < this.position;
+  }
+
+  /** The file was written again: it is read from its beginning. @returns bytes that were seen to be there before and were not read */
+  async begin(): Promise<number> {
+    const { missedBytes } = this;
+    this.missedBytes = 0;
+    await this.seek(0);
+    return missedBytes;
   }
 
   async readAt(offset: number, length: number): Promise<Buffer> {
@@ -72,52 +87,37 @@ export class LogFile {
     return buffer.subarray(0, filled);
   }
 
-  /** The whole lines of the next block, each with its newline; null at the end of the file. */
-  async nextLines(): Promise<Buffer[] | null> {
+  async nextLines(): Promise<LogLines> {
     const hasEnded = this.hasEnded;
     this.hasEnded = false;
-    if (hasEnded) return null;
+    if (hasEnded) return 'end';
+    const again = this.overlap.length;
     // A fresh one each time: the parts of a long line are kept as views of it. One byte more than there should be shows the end.
-    const block = Buffer.allocUnsafe(Math.min(blockBytes, Math.max(smallBlockBytes, this.sizeSeen - this.position + 1)));
-    const { bytesRead } = await this.handle.read(block, 0, block.length, this.position);
-    if (bytesRead === 0) return null;
+    const block = Buffer.allocUnsafe(again + Math.min(blockBytes, Math.max(smallBlockBytes, this.sizeSeen - this.position + 1)));
+    const { bytesRead } = await this.handle.read(block, 0, block.length, this.position - again);
+    if (bytesRead < again || !block.subarray(0, again).equals(this.overlap)) return 'rewritten';
+    if (bytesRead === again) return 'end';
     this.hasEnded = bytesRead < block.length;
-    this.position += bytesRead;
-    const lines: Buffer[] = [];
-    let start = 0;
-    for (let at = block.indexOf(newline); at >= 0 && at < bytesRead; at = block.indexOf(newline, start)) {
-      const line = block.subarray(start, at + 1);
-      if (!this.tooLong) lines.push(this.rest.length === 0 ? line : Buffer.concat([this.rest, line]));
-      this.rest = emptyBuffer;
-      this.tooLong = false;
-      start = at + 1;
-    }
-    this.keep(block.subarray(start, bytesRead));
-    return lines;
+    this.position += bytesRead - again;
+    // Copied: a view would hold the whole block for as long as the log is followed.
+    this.overlap = Buffer.from(block.subarray(Math.max(0, bytesRead - overlapBytes), bytesRead));
+    return this.splitter.split(block.subarray(again, bytesRead));
   }
 
-  /** What is there of a line without its end; empty when there is none. */
   takeRest(): Buffer {
-    const { rest } = this;
-    this.rest = emptyBuffer;
-    return rest;
+    return this.splitter.takeRest();
   }
 
   async close(): Promise<void> {
     await this.handle.close();
   }
-
-  private keep(begun: Buffer): void {
-    this.tooLong ||= this.rest.length + begun.length > lineBytesMax;
-    this.rest = this.tooLong ? emptyBuffer : this.rest.length === 0 ? begun : Buffer.concat([this.rest, begun]);
-  }
 }
 
 const emptyBuffer: Buffer = Buffer.alloc(0);
 
-/** The same file, whatever its name is. */
-export function identityOf({ dev, ino }: Pick<Stats, 'dev' | 'ino'>): string {
-  return `${dev}:${ino}`;
+/** The same file, whatever its name is. The number of a file that is removed is soon that of another; the time of its making is not. */
+export function identityOf({ dev, ino, birthtimeMs }: Pick<Stats, 'dev' | 'ino' | 'birthtimeMs'>): string {
+  return `${dev}:${ino}:${birthtimeMs}`;
 }
 
 const kinds: Readonly<Record<string, 'not-found' | 'permission-denied'>> = { ENOENT: 'not-found', ENOTDIR: 'not-found', EACCES: 'permission-denied', ELOOP: 'permission-denied' };

@@ -14,15 +14,77 @@ export interface ContainerLogLine {
 /** null: not a line of that format. The line comes with its newline, where it has one. */
 export type LogLineParser = (line: Uint8Array) => ContainerLogLine | null;
 
+/** A record of a line of the file, and where in the line it begins. */
+export interface PlacedRecord {
+  readonly at: number;
+  readonly record: ContainerLogLine;
+}
+
 const space = 0x20;
 const newline = 0x0a;
 const colon = 0x3a;
 const partialTag = 0x50;
+const nul = 0x00;
+const carriageReturn = 0x0d;
+const openBrace = 0x7b;
+const digitZero = 0x30;
+const digitNine = 0x39;
+/** RFC 3339 with more digits of a second than any writer has. */
+const timeBytesMax = 64;
 
 /** The parser for a file, chosen by its first line; null when neither format fits. */
 export function logLineParserFor(firstLine: Uint8Array): LogLineParser | null {
   if (parseCriLogLine(firstLine) !== null) return parseCriLogLine;
   return parseDockerLogLine(firstLine) === null ? null : parseDockerLogLine;
+}
+
+/**
+ * The records of a line of the file: one most often. A host that lost power leaves NUL bytes in the place of what was not written yet: the line
+ * has what was written before them, and the record that was appended afterwards. A record that is cut off by NULs is a line by itself.
+ */
+export function recordsOfLine(line: Uint8Array, parse: LogLineParser): readonly PlacedRecord[] {
+  if (line.indexOf(nul) < 0) {
+    const record = parse(line);
+    return record === null ? [] : [{ at: 0, record }];
+  }
+  const records: PlacedRecord[] = [];
+  let begin = 0;
+  for (let from = line.indexOf(nul); from >= 0; ) {
+    let next = from;
+    while (line[next] === nul) next++;
+    if (mayBeRecord(line, next) && parse(line.subarray(next)) !== null) {
+      const torn = parse(line.subarray(begin, from));
+      if (torn !== null) records.push({ at: begin, record: ended(torn) });
+      begin = next;
+    }
+    from = line.indexOf(nul, next);
+  }
+  const last = parse(line.subarray(begin));
+  return last === null ? records : [...records, { at: begin, record: last }];
+}
+
+/** The format of a file is that of its first record; null when neither has one in this line. */
+export function logLineParserOf(line: Uint8Array): LogLineParser | null {
+  return [parseCriLogLine, parseDockerLogLine].find((parse) => recordsOfLine(line, parse).length > 0) ?? null;
+}
+
+/** Whether the line holds nothing: a blank one, or NULs that stand for what was never written. */
+export function isVoidLine(line: Uint8Array): boolean {
+  return line.every((byte) => byte === nul || byte === newline || byte === carriageReturn || byte === space);
+}
+
+/** A record begins with its time, which is soon followed by a space, or with a brace. */
+function mayBeRecord(line: Uint8Array, at: number): boolean {
+  const first = line[at] ?? nul;
+  return first === openBrace || (first >= digitZero && first <= digitNine && line.subarray(at, at + timeBytesMax).includes(space));
+}
+
+function ended(record: ContainerLogLine): ContainerLogLine {
+  if (record.content.at(-1) === newline) return record;
+  const content = new Uint8Array(record.content.length + 1);
+  content.set(record.content);
+  content[record.content.length] = newline;
+  return { ...record, content };
 }
 
 export function parseCriLogLine(line: Uint8Array): ContainerLogLine | null {

@@ -4,7 +4,7 @@
 //
 // Invariants: a machine of plain data, changed in place. A line leaves when it is whole, at the end of the file as it is, and part by part
 // once it is larger than is held. Never more bytes are written than the limit.
-import { type LogLineParser, logLineParserFor } from './container-log-line.js';
+import { type ContainerLogLine, isVoidLine, type LogLineParser, logLineParserOf, recordsOfLine } from './container-log-line.js';
 import { goQuote } from './go-text.js';
 import { isBefore, type LogChunk, type LogReadOptions, type LogStream, type LogTime, logTime, timestampText } from './log-read-options.js';
 import { utf8Decode, utf8Encode } from './utf8.js';
@@ -23,8 +23,12 @@ interface OpenLine {
 export interface WholeLineReading {
   readonly options: LogReadOptions;
   readonly since: LogTime | null;
-  /** Chosen by the first line. */
+  /** Chosen by the first record. */
   parse: LogLineParser | null;
+  /** The first line that is no record, before there was one; null: there is none. */
+  strange: Uint8Array | null;
+  /** Of the last record; null: there was none. */
+  lastTime: string | null;
   readonly open: Map<LogStream, OpenLine>;
   /** Lines that end before the tail begins although some of them reach into what is read. */
   readonly skip: { stdout: number; stderr: number };
@@ -33,19 +37,23 @@ export interface WholeLineReading {
   bytesLeft: number;
 }
 
-export type WholeLineStep =
-  | { readonly kind: 'next'; readonly chunks: readonly LogChunk[] }
+export interface WholeLineStep {
+  readonly chunks: readonly LogChunk[];
   /** Nothing more is to be read. */
-  | { readonly kind: 'done'; readonly chunks: readonly LogChunk[] }
-  | { readonly kind: 'failed'; readonly message: string };
+  readonly isDone: boolean;
+}
 
-const nothing: WholeLineStep = { kind: 'next', chunks: [] };
+const nothing: WholeLineStep = { chunks: [], isDone: false };
+/** Of a line that is no record, in an error. */
+const shownBytesMax = 200;
 
 export function startWholeLines(options: LogReadOptions, skip: Readonly<Record<LogStream, number>> = { stdout: 0, stderr: 0 }): WholeLineReading {
   return {
     options,
     since: options.since === null ? null : logTime(options.since),
     parse: null,
+    strange: null,
+    lastTime: null,
     open: new Map(),
     skip: { ...skip },
     linesLeft: options.follow ? null : options.tailLines,
@@ -60,12 +68,41 @@ export function wantsWholeLine({ linesLeft }: WholeLineReading): boolean {
 
 /** @param line a line of the file with its newline; without one it is the unfinished end of the file */
 export function readWholeLine(reading: WholeLineReading, line: Uint8Array): WholeLineStep {
-  reading.parse ??= logLineParserFor(line);
-  if (reading.parse === null) return { kind: 'failed', message: `failed to get parse function: unsupported log format: ${goQuote(utf8Decode(line))}` };
-  const parsed = reading.parse(line);
-  // What isn't a line, e.g. cut off when the disk was full, hides nothing but itself.
-  if (parsed === null) return nothing;
-  const { stream, content, time } = parsed;
+  reading.parse ??= logLineParserOf(line);
+  if (reading.parse === null) {
+    if (!isVoidLine(line)) reading.strange ??= line.slice(0, shownBytesMax);
+    return nothing;
+  }
+  // What isn't a record, e.g. cut off when the disk was full, hides nothing but itself.
+  const records = recordsOfLine(line, reading.parse);
+  const [only] = records;
+  if (records.length <= 1) return only === undefined ? nothing : readRecord(reading, only.record);
+  const chunks: LogChunk[] = [];
+  for (const { record } of records) {
+    if (!wantsWholeLine(reading)) return { chunks, isDone: true };
+    const step = readRecord(reading, record);
+    chunks.push(...step.chunks);
+    if (step.isDone) return { chunks, isDone: true };
+  }
+  return { chunks, isDone: false };
+}
+
+/** Why what was read so far is no log; null: it is one, or nothing was there. */
+export function unsupportedLog({ parse, strange }: WholeLineReading): string | null {
+  if (parse !== null || strange === null) return null;
+  return `failed to get parse function: unsupported log format: ${goQuote(utf8Decode(strange))}`;
+}
+
+/** A line of the reader's own, in the place of something that is missing. */
+export function remark(reading: WholeLineReading, text: string): readonly LogChunk[] {
+  const { options, lastTime } = reading;
+  const stream = options.streams.includes('stderr') ? 'stderr' : (options.streams[0] ?? 'stderr');
+  const time = options.timestamps && lastTime !== null ? `${timestampText(lastTime)} ` : '';
+  return limited(reading, stream, utf8Encode(time + text));
+}
+
+function readRecord(reading: WholeLineReading, { stream, content, time }: ContainerLogLine): WholeLineStep {
+  reading.lastTime = time;
   const open = reading.open.get(stream) ?? opened(reading, stream, time);
   const isWhole = content.length > 0 && content[content.length - 1] === newline;
   if (!open.isPassedOver) {
@@ -75,7 +112,7 @@ export function readWholeLine(reading: WholeLineReading, line: Uint8Array): Whol
   if (!isWhole && open.heldBytes <= heldBytesMax) return nothing;
   const chunks = taken(reading, stream, open);
   if (isWhole) ended(reading, stream);
-  return reading.bytesLeft <= 0 ? { kind: 'done', chunks } : { kind: 'next', chunks };
+  return { chunks, isDone: reading.bytesLeft <= 0 };
 }
 
 /** There is no more: what is not whole is given as it is. */
@@ -105,14 +142,18 @@ function ended(reading: WholeLineReading, stream: LogStream): void {
   else if (reading.linesLeft !== null) reading.linesLeft--;
 }
 
-/** What is held, cut to the limit. */
+/** What is held. */
 function taken(reading: WholeLineReading, stream: LogStream, open: OpenLine): readonly LogChunk[] {
   const [first] = open.parts;
   if (first === undefined) return [];
   const whole = open.parts.length === 1 ? first : concatenated(open.parts);
   open.parts = [];
   open.heldBytes = 0;
-  const bytes = whole.length > reading.bytesLeft ? whole.subarray(0, reading.bytesLeft) : whole;
+  return limited(reading, stream, whole);
+}
+
+function limited(reading: WholeLineReading, stream: LogStream, all: Uint8Array): readonly LogChunk[] {
+  const bytes = all.length > reading.bytesLeft ? all.subarray(0, reading.bytesLeft) : all;
   reading.bytesLeft -= bytes.length;
   return bytes.length === 0 ? [] : [{ stream, bytes }];
 }

@@ -4,7 +4,7 @@
 //
 // Invariants: one block more than needed is read, and a bounded number beyond the end of the oldest line that counts, for its beginning;
 // lines are counted by where they end; a line without its end at the end of the file counts.
-import { type LogLineParser, logLineParserFor } from './container-log-line.js';
+import { type LogLineParser, logLineParserOf, recordsOfLine } from './container-log-line.js';
 import type { LogStream } from './log-read-options.js';
 
 const blockBytes = 64 * 1024;
@@ -21,8 +21,9 @@ export interface WholeLineTail {
   linesLeft: number;
   /** Where the part that was looked at begins. */
   from: number;
-  /** The beginning of the line that reaches into the next block. */
+  /** The line that reaches into the next block, without NULs at its beginning once it is long; and where it ends. */
   rest: Uint8Array;
+  restEnd: number;
   parse: LogLineParser | null;
   readonly streams: { stdout: StreamState; stderr: StreamState };
   /** Where the tail begins as far as is known. */
@@ -43,6 +44,7 @@ export function startWholeLineTail(lines: number, size: number): WholeLineTail {
     linesLeft: lines,
     from: size,
     rest: new Uint8Array(),
+    restEnd: size,
     parse: null,
     streams: { stdout: 'unseen', stderr: 'unseen' },
     start: size,
@@ -63,25 +65,41 @@ export function searchWholeLineTail(tail: WholeLineTail, block: Uint8Array): Who
   tail.from -= block.length;
   const bytes = tail.rest.length === 0 ? block : joined(block, tail.rest);
   let end = bytes.length;
+  let endAt = tail.rest.length === 0 ? tail.from + block.length : tail.restEnd;
   // The newline at `end - 1` ends the line itself.
   for (let at = end - 2; at >= 0 && !isOver(tail); at--) {
     if (bytes[at] !== newline) continue;
-    lineMet(tail, bytes.subarray(at + 1, end), tail.from + at + 1);
+    lineMet(tail, bytes.subarray(at + 1, end), endAt);
     end = at + 1;
+    endAt = tail.from + end;
   }
-  tail.rest = end > lineBytesMax ? bytes.subarray(end - 1, end) : bytes.subarray(0, end);
-  if (tail.from === 0 && !isOver(tail) && tail.rest.length > 0) lineMet(tail, tail.rest, 0);
+  tail.rest = held(bytes.subarray(0, end));
+  tail.restEnd = endAt;
+  if (tail.from === 0 && !isOver(tail) && tail.rest.length > 0) lineMet(tail, tail.rest, endAt);
   return nextTailBlock(tail);
 }
 
-function lineMet(tail: WholeLineTail, line: Uint8Array, at: number): void {
-  tail.parse ??= logLineParserFor(line);
-  const parsed = tail.parse?.(line) ?? null;
-  if (parsed === null) return;
-  const { stream, content } = parsed;
-  const isEnd = content.length > 0 && content[content.length - 1] === newline;
-  if (isEnd || tail.streams[stream] === 'unseen') lineEndMet(tail, stream, at);
-  if (tail.streams[stream] === 'counted') tail.start = at;
+/** What a host that lost power has not written is no part of a line; of one that is too long its end is kept. */
+function held(rest: Uint8Array): Uint8Array {
+  if (rest.length <= lineBytesMax) return rest;
+  let start = 0;
+  while (start < rest.length && rest[start] === 0) start++;
+  return rest.length - start > lineBytesMax ? rest.subarray(rest.length - 1) : rest.subarray(start);
+}
+
+/** @param endAt where in the file the line ends */
+function lineMet(tail: WholeLineTail, line: Uint8Array, endAt: number): void {
+  tail.parse ??= logLineParserOf(line);
+  if (tail.parse === null) return;
+  const records = recordsOfLine(line, tail.parse);
+  for (let i = records.length - 1; i >= 0; i--) {
+    const { at, record } = records[i] as (typeof records)[number];
+    const { stream, content } = record;
+    const start = endAt - line.length + at;
+    const isEnd = content.length > 0 && content[content.length - 1] === newline;
+    if (isEnd || tail.streams[stream] === 'unseen') lineEndMet(tail, stream, start);
+    if (tail.streams[stream] === 'counted') tail.start = start;
+  }
 }
 
 function lineEndMet(tail: WholeLineTail, stream: LogStream, at: number): void {

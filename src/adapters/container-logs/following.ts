@@ -1,0 +1,227 @@
+// A reader's view of a log that is rotated while it is followed: which file comes after the one that is read, and when to look again.
+//
+// Invariants: a listing follows only where the log is another file than before; the directory is looked at while the consumer is busy, too, so
+// that of files which go meanwhile it is known how much they had.
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  advanceLog,
+  isCompressed,
+  type LogSuccession,
+  type MissingLog,
+  newestLog,
+  observeLogs,
+  resized,
+  startLogSuccession,
+  unidentifiedLogs,
+  withHead,
+} from '../../domain/values/log-succession.js';
+import { PortError } from '../../ports/port-error.js';
+import { CompressedLog } from './compressed-log.js';
+import type { DirectoryChanges, DirectoryWatches } from './directory-changes.js';
+import { compressedHeadOf, entryOf, HeadlessLog, headBytes, headText, logEntries } from './log-directory.js';
+import { LogFile } from './log-file.js';
+import type { LogSource } from './log-source.js';
+
+/** Questions after which the file is looked at, whatever the watch says. */
+const quietMax = 10;
+/** Tries to open a log that is being rotated. */
+const opensMax = 10;
+const openAgainMillis = 100;
+/** Listings until the files stay while they are looked at. */
+const listingsMax = 10;
+
+/** A log as whoever asks for it knows it. */
+export interface ContainerLogFile {
+  readonly path: string;
+  /** Whether the container may write more. Asked before each wait when following; many may follow one container, so the answer should be shared. Rejects: the reading ends so. */
+  mayGrow(): Promise<boolean>;
+}
+
+/** What there is to do once the file has been read to its end. `other`: there is a next file. */
+export interface Look {
+  readonly next: 'over' | 'wait' | 'other';
+  /** The log was moved aside just now: whoever writes may not have noticed yet. */
+  readonly isFresh: boolean;
+}
+
+export interface NextLog {
+  readonly source: LogSource;
+  readonly missing: MissingLog;
+}
+
+export class Following {
+  /** The consumer has what was read, and has not asked for more. */
+  isAway = false;
+  private last: Promise<void> = Promise.resolve();
+  private headless: HeadlessLog | null = null;
+  /** A listing is due, whatever the log itself looks like. */
+  private isStale = false;
+
+  private constructor(
+    private readonly log: ContainerLogFile,
+    private readonly directory: string,
+    private succession: LogSuccession,
+    private source: LogSource,
+    private readonly changes: DirectoryChanges,
+    private readonly signal: AbortSignal,
+    private readonly waitMillis: number,
+  ) {}
+
+  /** To be closed, and so is the file. */
+  static async start(
+    log: ContainerLogFile,
+    watches: DirectoryWatches,
+    signal: AbortSignal,
+    waitMillis: number,
+  ): Promise<{ readonly file: LogFile; readonly following: Following }> {
+    let file = await openLog(log);
+    const [directory, name] = [dirname(file.path), basename(file.path)];
+    // Before the listing, so that no change is missed.
+    const changes = watches.changesOf(directory);
+    try {
+      for (let tries = 1; ; tries++) {
+        const entries = await logEntries(directory, name);
+        const newest = entries.find((entry) => entry.name === name);
+        if (newest === undefined || newest.identity === file.identity || tries === opensMax) {
+          const own = entries.find(({ identity }) => identity === file.identity) ?? { name, identity: file.identity, sizeBytes: 0 };
+          return { file, following: new Following(log, directory, startLogSuccession(name, own, entries), file, changes, signal, waitMillis) };
+        }
+        await file.close();
+        file = await openLog(log);
+      }
+    } catch (error) {
+      changes.close();
+      await file.close();
+      throw error;
+    }
+  }
+
+  async look(): Promise<Look> {
+    const mayGrow = await this.log.mayGrow();
+    await this.observe();
+    const { pending, logName } = this.succession;
+    if (pending.length > 0) return { next: 'other', isFresh: mayGrow && pending.length === 1 && pending[0]?.name === logName };
+    return { next: mayGrow ? 'wait' : 'over', isFresh: false };
+  }
+
+  /** Opens the file that comes after the one that is read. null: it has gone, look again. */
+  async advance(): Promise<NextLog | null> {
+    return this.alone(() => this.advanceNow());
+  }
+
+  private async advanceNow(): Promise<NextLog | null> {
+    const { pending } = this.succession;
+    const [next] = pending;
+    if (next === undefined) return null;
+    const path = join(this.directory, next.name);
+    const source = await (isCompressed(next.name) ? CompressedLog.open(path) : LogFile.open(path)).catch((error: unknown) => {
+      const code = error instanceof PortError ? error.kind : (error as NodeJS.ErrnoException).code;
+      if (code === 'not-found' || code === 'ENOENT') return null;
+      throw error;
+    });
+    this.isStale = source === null || source.identity !== next.identity;
+    if (source === null) return null;
+    if (source.identity !== next.identity) {
+      await source.close();
+      return null;
+    }
+    this.succession = advanceLog(this.succession) ?? this.succession;
+    this.source = source;
+    return { source, missing: next.missing };
+  }
+
+  /** What is missing at the end. */
+  get missing(): MissingLog {
+    return this.succession.missing;
+  }
+
+  /** Takes in what lies beside the log. */
+  observe(): Promise<void> {
+    return this.alone(() => this.observeNow());
+  }
+
+  /** One after the other: what was seen before a step is not to be taken for what is there after it. */
+  private alone<T>(step: () => Promise<T>): Promise<T> {
+    const done = this.last.then(step);
+    this.last = done.then(nothing, nothing);
+    return done;
+  }
+
+  /** Until there is something to look at. */
+  async change(): Promise<void> {
+    for (let quiet = 0; quiet < quietMax; quiet++) {
+      const changed = await this.changes.next(this.waitMillis, this.signal);
+      if (changed || this.signal.aborted || !this.changes.isWatched || !(await this.log.mayGrow())) return;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.changes.close();
+    await this.alone(() => this.closeHeadless());
+  }
+
+  private async observeNow(): Promise<void> {
+    const { logName } = this.succession;
+    const log = await entryOf(this.directory, logName);
+    const newest = newestLog(this.succession);
+    if (this.isStale || log === null || newest.name !== logName || newest.identity !== log.identity) await this.list();
+    else this.succession = resized(this.succession, log);
+    const { current } = this.succession;
+    if (this.source instanceof LogFile && current.identity === this.source.identity) this.source.saw(current.sizeBytes);
+    await this.fillHead();
+  }
+
+  private async list(): Promise<void> {
+    const before = withHead(await this.withOwnHead(), this.headless?.identity ?? '', (await this.headless?.head()) ?? '');
+    for (let tries = 1; ; tries++) {
+      const entries = await logEntries(this.directory, before.logName);
+      const names = unidentifiedLogs(before, entries);
+      const heads = await Promise.all(names.map((name) => compressedHeadOf(this.directory, name)));
+      // One that went meanwhile would be taken for another.
+      if (heads.includes(null) && tries < listingsMax) continue;
+      this.succession = observeLogs(before, entries, new Map(names.map((name, i) => [name, heads[i] ?? ''])));
+      this.isStale = false;
+      return;
+    }
+  }
+
+  /** The file that is read is open, whatever has become of its name. */
+  private async withOwnHead(): Promise<LogSuccession> {
+    const { current } = this.succession;
+    if (!(this.source instanceof LogFile)) return this.succession;
+    return withHead(this.succession, current.identity, headText(await this.source.readAt(0, headBytes)));
+  }
+
+  /** Of the newest file, before it is compressed or removed. */
+  private async fillHead(): Promise<void> {
+    const newest = this.succession.pending.at(-1) ?? null;
+    if (this.headless !== null && this.headless.identity !== newest?.identity) await this.closeHeadless();
+    if (newest === null || (newest.head !== null && newest.head !== '') || isCompressed(newest.name)) return;
+    this.headless ??= await HeadlessLog.open(this.directory, newest);
+    if (this.headless === null) return;
+    const head = await this.headless.head();
+    this.succession = withHead(this.succession, newest.identity, head);
+    if (head !== '') await this.closeHeadless();
+  }
+
+  private async closeHeadless(): Promise<void> {
+    const { headless } = this;
+    this.headless = null;
+    await headless?.close();
+  }
+}
+
+/** Between the move of the old file and the making of the new one there is none. */
+export async function openLog(log: ContainerLogFile): Promise<LogFile> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await LogFile.open(log.path);
+    } catch (error) {
+      if (!(error instanceof PortError) || error.kind !== 'not-found' || tries >= opensMax || !(await log.mayGrow())) throw error;
+    }
+    await delay(openAgainMillis);
+  }
+}
+
+function nothing(): void {}
