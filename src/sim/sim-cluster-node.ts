@@ -209,6 +209,11 @@ export class SimClusterNode {
     if (this.agent.shutdown.manager.phase !== 'off' && this.agent.shutdown.manager.phase !== 'failed') this.world().send(this.name, { type: 'shutdown-signal', active });
   }
 
+  /** The node's wall clock is set: forward by that, or back where it is negative. A host that sleeps has its wall clock ahead by that, too. */
+  stepWall(by: Micros): void {
+    this.world().stepWall(this.name, by);
+  }
+
   setNetworkReady(ready: boolean): void {
     this.runtime.state.networkReady = ready ? { status: true, reason: '', message: '' } : { status: false, reason: 'NetworkPluginNotReady', message: 'cni plugin not initialized' };
   }

@@ -1,18 +1,16 @@
-// The daemon's clock: the wall clock's time, carried on by the monotonic clock, since a machine's time must never go back.
-// When the wall clock jumps ahead (it was set, or the host slept) this one follows; when it is set back, this one goes on and says so.
-// Invariant: no answer is smaller than the one before.
-
+// The daemon's two clocks. `now` is CLOCK_MONOTONIC, as the reference's timers are: it is never set, and stands still while the host sleeps. It begins
+// at what the wall clock showed when the process started, and has nothing to do with the wall clock from then on. `wall` is the wall clock, for stamps.
+// Invariant: no answer of `now` is smaller than the one before, whatever the wall clock does.
 import { instantOf } from '../../domain/values/instant.js';
 import { microsPerMillisecond, microsPerSecond } from '../../domain/values/time.js';
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 
-/** Less than this between the clocks is slewing and rounding, not a jump. */
+/** Less than this between the clocks is slewing and rounding, not a step. */
 export const clockJumpMin: Micros = microsPerSecond;
 
-/** The wall clock moved against the monotonic one. */
+/** The wall clock moved against the monotonic one: it was set, or the host slept. */
 export interface ClockStep {
-  /** `forward` was followed; `back` was not: from now on the clock is ahead of the wall clock. */
   readonly direction: 'forward' | 'back';
   readonly by: Micros;
 }
@@ -27,11 +25,11 @@ export interface ClockSources {
 export const hostClockSources: ClockSources = { wallMillis: () => Date.now(), monotonicMillis: () => performance.now() };
 
 export class WallAnchoredClock {
-  /** Wall time minus monotonic time. */
-  private offset: Micros;
+  /** Wall time minus monotonic time when the process started. */
+  private readonly offset: Micros;
   private last: Micros = 0;
-  /** How far the wall clock is behind, as far as it was reported. */
-  private reportedBehind: Micros = 0;
+  /** How far the wall clock is ahead of `now`, as far as it was reported. */
+  private reportedAhead: Micros = 0;
 
   constructor(
     private readonly report: (step: ClockStep) => void,
@@ -41,26 +39,19 @@ export class WallAnchoredClock {
   }
 
   now(): Micros {
-    const ahead = this.wallMicros() - (this.monotonic() + this.offset);
-    if (ahead > clockJumpMin) {
-      this.offset += ahead;
-      this.reportedBehind = 0;
-      this.report({ direction: 'forward', by: ahead });
-    } else if (-ahead - this.reportedBehind > clockJumpMin) {
-      const by = -ahead - this.reportedBehind;
-      this.reportedBehind = -ahead;
-      this.report({ direction: 'back', by });
-    } else if (-ahead < this.reportedBehind) {
-      // It is catching up: a second step back is told from where it is now.
-      this.reportedBehind = Math.max(0, -ahead);
-    }
     this.last = Math.max(this.last, this.monotonic() + this.offset);
     return this.last;
   }
 
-  /** What the host's wall clock shows, whatever it was set to. */
+  /** What the host's wall clock shows, whatever it was set to. A step is reported once. */
   wall(): Instant {
-    return instantOf(this.wallMicros());
+    const wall = this.wallMicros();
+    const by = wall - this.now() - this.reportedAhead;
+    if (Math.abs(by) > clockJumpMin) {
+      this.reportedAhead += by;
+      this.report({ direction: by > 0 ? 'forward' : 'back', by: Math.abs(by) });
+    }
+    return instantOf(wall);
   }
 
   private wallMicros(): Micros {

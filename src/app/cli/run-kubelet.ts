@@ -6,6 +6,7 @@
 // | a second signal while it stops                     | 1         |
 // | another process wants the lock file                | 0         |
 // | a refusal, a failed assertion, any uncaught error  | 1         |
+
 import { FileConfigurationSource } from '../../adapters/config-files/index.js';
 import { readHost } from '../../adapters/linux/index.js';
 import { PinoLogger, standardDestinations, standardErrorDestination } from '../../adapters/logging/index.js';
@@ -14,6 +15,7 @@ import { WallAnchoredClock } from '../../adapters/time/index.js';
 import { type LoadedConfiguration, loadConfiguration } from '../../domain/configuration/load-configuration.js';
 import { exitCodes } from '../../domain/configuration/startup-refusals.js';
 import { nanosPerMillisecond } from '../../domain/values/go-duration.js';
+import { epochMicros } from '../../domain/values/instant.js';
 import { mustParseQuantity, quantityValue } from '../../domain/values/quantity.js';
 import { microsPerSecond } from '../../domain/values/time.js';
 import type { Logger } from '../../ports/outbound/logger.js';
@@ -130,10 +132,10 @@ function configuredLogger(clock: WallAnchoredClock, { format, verbosity, vmodule
   const flushMillis = Math.max(1, Math.min(flushFrequency.nanos / nanosPerMillisecond, timerMillisMax));
   const split = splitStream ? { bufferBytes: Math.min(Number(quantityValue(mustParseQuantity(infoBufferSize))), bufferBytesMax), flushMillis } : null;
   const { errors, others } = standardDestinations(split, () => {});
-  return PinoLogger.create({ format: own, verbosity, vmodule, now: () => clock.now(), pid: process.pid, destination: errors, othersTo: others }, 'kubelet-ts');
+  return PinoLogger.create({ format: own, verbosity, vmodule, now: () => epochMicros(clock.wall()), pid: process.pid, destination: errors, othersTo: others }, 'kubelet-ts');
 }
 
 function stderrLogger(clock: WallAnchoredClock, format: 'text' | 'json', verbosity: number): PinoLogger {
   const ignored = (): void => {};
-  return PinoLogger.create({ format, verbosity, now: () => clock.now(), pid: process.pid, destination: standardErrorDestination(ignored) }, 'kubelet-ts');
+  return PinoLogger.create({ format, verbosity, now: () => epochMicros(clock.wall()), pid: process.pid, destination: standardErrorDestination(ignored) }, 'kubelet-ts');
 }

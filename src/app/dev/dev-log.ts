@@ -1,6 +1,8 @@
 // The daemon's log in a demonstration: what a person should see as short lines (warnings, errors, Kubernetes events that warn), and everything
 // only when asked for.
+
 import { PinoLogger, redactedText, standardErrorDestination } from '../../adapters/logging/index.js';
+import { epochMicros } from '../../domain/values/instant.js';
 import type { LogFields, Logger, LogLevel } from '../../ports/outbound/logger.js';
 import type { Clock } from '../clock.js';
 
@@ -17,7 +19,7 @@ export class DevLog implements Logger {
   /** `show` gets the short lines. With `everything`, all lines go to standard error as a daemon writes them. */
   static create(show: (line: string) => void, everything: boolean, clock: Clock): DevLog {
     if (!everything) return new DevLog(show, null, new Set());
-    const options = { format: 'text', verbosity: 4, now: () => clock.now(), pid: process.pid, destination: standardErrorDestination(() => {}) } as const;
+    const options = { format: 'text', verbosity: 4, now: () => epochMicros(clock.wall()), pid: process.pid, destination: standardErrorDestination(() => {}) } as const;
     return new DevLog(show, PinoLogger.create(options, 'kubelet'), new Set());
   }
 

@@ -210,6 +210,8 @@ export interface AgentState {
   readonly setAside: SetAsideState;
   startedAt: Micros;
   startedWall: Instant;
+  /** How far the wall clock was ahead of the other one when that was last looked at; null: not yet. */
+  wallOffset: Micros | null;
   /** When the loop last dispatched something or found that it could: what liveness is judged by. */
   loopEnteredAt: Micros;
 }
@@ -261,6 +263,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     setAside: newSetAside(settings.setAside),
     startedAt: 0,
     startedWall: instantOf(0),
+    wallOffset: null,
     loopEnteredAt: 0,
   };
 }

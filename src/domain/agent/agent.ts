@@ -1,5 +1,6 @@
 // The agent of one node as a machine: routes events, answers and wake-ups to its parts, then lets the periodic parts plan.
 // The parts are functions over one state; their order here is the order of the contract.
+
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { draFileAddress } from '../dra-manager/dra-state.js';
 import { credentialPluginMachine, imageMachine, imageStoreAddress } from '../images/image-context.js';
@@ -67,6 +68,7 @@ import { planStatusWrites, statusWriteReplied, statusWriteWoken } from './status
 import { subjectOf } from './step-subject.js';
 import { admitAgain, admitReplied, deliver, deliverReturned, drain, goOn, syncPods } from './sync-loop.js';
 import { settleVolumes, takeVolumeReply, tellVolumeAbnormal } from './volumes.js';
+import { noteWallClock } from './wall-clock.js';
 import { withEffects } from './worker-effects.js';
 
 export type AgentInput = AgentEvent | Reply<AgentOperations> | Wake;
@@ -78,6 +80,7 @@ export function agentMachine(state: AgentState): Machine<AgentState, AgentEvent,
     step(given: AgentState, input: AgentInput, turn: Turn<AgentOperations>): void {
       assert(given === state, 'an agent is stepped with a state that is not its own');
       context.begin(turn);
+      noteWallClock(context);
       state.subject = subjectOf(state, input);
       take(context, withoutAside(state, input));
       state.subject = null;

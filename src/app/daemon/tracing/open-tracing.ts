@@ -1,6 +1,8 @@
 // Opens tracing where the configuration asks for it; else nothing of it is loaded.
+
 import { hostname } from 'node:os';
 import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
+import { epochMicros } from '../../../domain/values/instant.js';
 import type { DaemonContext } from '../daemon-context.js';
 import { StartRefusal } from '../start-refusal.js';
 import type { Teardown } from '../teardown.js';
@@ -18,7 +20,7 @@ export async function openTracing({ loaded, logger, clock }: DaemonContext, tear
       samplingRatePerMillion: samplingRatePerMillion ?? 0,
       hostName: options.hostnameOverride.trim() === '' ? hostname().toLowerCase() : options.hostnameOverride.trim().toLowerCase(),
       logger,
-      now: () => clock.now(),
+      now: () => epochMicros(clock.wall()),
     });
     teardown.add('tracing', () => tracing.close());
     return tracing;

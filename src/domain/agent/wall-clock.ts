@@ -1,0 +1,21 @@
+// What follows from a wall clock that was set forward, or from a host that slept, for what others let expire: tokens and certificates of pods are
+// looked at, since the clock of wake-ups stood still.
+// Invariant: nothing is renewed for it that isn't due by `nowOutside`.
+import { wallOffset } from '../values/instant.js';
+import { microsPerSecond } from '../values/time.js';
+import type { AgentContext } from './agent-context.js';
+import { tokenRefreshMachine } from './api-data.js';
+import { podCertificateMachine } from './pod-certificates.js';
+
+/** Less is slewing. */
+const stepMin = microsPerSecond;
+
+export function noteWallClock({ state, turn }: AgentContext): void {
+  const offset = wallOffset(turn);
+  const before = state.wallOffset;
+  if (before !== null && Math.abs(offset - before) < stepMin) return;
+  state.wallOffset = offset;
+  if (before === null || offset < before || state.api === null) return;
+  for (const uid of new Set([...state.api.tokens.tokens.values()].map(({ podUid }) => podUid))) turn.wakeAt({ machine: tokenRefreshMachine, key: uid }, turn.now);
+  for (const key of state.api.podCertificates.keys()) turn.wakeAt({ machine: podCertificateMachine, key }, turn.now);
+}

@@ -1,0 +1,74 @@
+// A wall clock that is set, by hours and by a second, and what must not follow it: back-offs, deadlines, delays of probes, the order of attempts.
+// A host that sleeps is a wall clock that is ahead by that: the clock of intervals stood still.
+import t from 'tap';
+import { SimCluster, type SimClusterNode } from '../../src/sim/index.js';
+import { minute, podOf, second } from './sim-pods.js';
+
+const hour = 60 * minute;
+const steps = [
+  ['back by two hours', -2 * hour],
+  ['forward by two hours', 2 * hour],
+  ['back by a second', -second],
+  ['forward by a second', second],
+  ['an hour asleep', hour],
+] as const;
+
+const restarts = (node: SimClusterNode): number => node.status('a')?.containerStatuses?.[0]?.restartCount ?? -1;
+
+for (const [what, by] of steps) {
+  for (const runtimeTellsChanges of [true, false]) {
+    const how = runtimeTellsChanges ? 'told of changes' : 'looking for them';
+
+    t.test(`${what}, ${how}: a crash loop waits as long as ever`, async (t) => {
+      const cluster = new SimCluster({ seed: 2, runtimeTellsChanges });
+      const node = cluster.node();
+      node.put('a.yaml', podOf('a', { containers: { c: 'run=5s,exit=1' } }));
+      const died = () => node.containers().at(-1)?.finishedAt ?? null;
+      for (const [n, backoff] of [0, 10, 20, 40, 80].entries()) {
+        t.ok(
+          cluster.runUntil(() => restarts(node) === n && died() !== null, 10 * minute),
+          `end of run ${n}`,
+        );
+        const end = died() ?? 0;
+        if (backoff > 0) cluster.run(4 * second);
+        node.stepWall(by);
+        t.ok(cluster.runUntil(() => died() === null, 10 * minute));
+        const waited = (node.containers().at(-1)?.createdAt ?? 0) - end;
+        t.ok(waited >= (backoff - 1) * second && waited < (backoff + 2) * second, `run ${n + 1} began after ${waited / second} s`);
+        cluster.run(3 * second);
+        t.match(node.status('a')?.containerStatuses?.[0], { restartCount: n + 1, state: { running: {} } }, 'the attempt that runs is the one that is shown');
+      }
+      t.strictSame(cluster.violations, []);
+    });
+
+    t.test(`${what}, ${how}: a deadline comes when it comes`, async (t) => {
+      const cluster = new SimCluster({ seed: 3, runtimeTellsChanges });
+      const node = cluster.node();
+      node.put('a.yaml', podOf('a', { uid: 'a', spec: { activeDeadlineSeconds: 300 } }));
+      cluster.run(100 * second);
+      node.stepWall(by);
+      cluster.run(198 * second);
+      t.match(node.status('a'), { phase: 'Running' });
+      cluster.run(8 * second);
+      t.match(node.status('a'), { phase: 'Failed', reason: 'DeadlineExceeded' });
+      t.strictSame(cluster.violations, []);
+    });
+
+    t.test(`${what}, ${how}: a probe waits for its initial delay`, async (t) => {
+      const cluster = new SimCluster({ seed: 4, runtimeTellsChanges });
+      const node = cluster.node();
+      const probe = { httpGet: { port: 80 }, initialDelaySeconds: 30, periodSeconds: 1, failureThreshold: 1 };
+      node.put('a.yaml', podOf('a', { uid: 'a', spec: { containers: [{ name: 'c', image: 'i', readinessProbe: probe }] } }));
+      t.ok(cluster.runUntil(() => node.status('a')?.containerStatuses?.[0]?.state?.running !== undefined, minute));
+      const startedAt = node.containers('a')[0]?.startedAt ?? 0;
+      cluster.run(2 * second);
+      node.stepWall(by);
+      t.ok(
+        cluster.runUntil(() => (node.model.performed.get('probing.http') ?? 0) > 0, 2 * minute),
+        'it is tried',
+      );
+      const waited = cluster.now - startedAt;
+      t.ok(waited >= 28 * second && waited < 33 * second, `after ${waited / second} s`);
+    });
+  }
+}
