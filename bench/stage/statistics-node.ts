@@ -86,6 +86,7 @@ export function statisticsAnswers(node: StatisticsNode, native: Pick<NativeLinux
   const listing = {
     observedAt: 0,
     foreign: 0,
+    foreignImages: [],
     pods: numbers.map((i) => ({
       ...{ uid: `uid${i}`, name: `p${i}`, namespace: 'default' },
       sandboxes: [{ id: `sandbox${i}`, state: 'ready' as const, attempt: 0, createdAt: instantOf(1) }],

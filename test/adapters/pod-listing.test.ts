@@ -24,7 +24,9 @@ function sandboxBytes(things: readonly Thing[]): Buffer {
 }
 
 function containerBytes(things: readonly Thing[]): Buffer {
-  const containers = things.map(({ n, state }) => Container.fromPartial({ id: `c${n}`, podSandboxId: `s${n}`, state, createdAt: BigInt(n % 2) * 1_000n, labels: labelsOf(n) }));
+  const containers = things.map(({ n, state }) =>
+    Container.fromPartial({ id: `c${n}`, podSandboxId: `s${n}`, state, createdAt: BigInt(n % 2) * 1_000n, labels: labelsOf(n), imageRef: `image${n % 3}` }),
+  );
   return Buffer.from(ListContainersResponse.encode({ containers }).finish());
 }
 
@@ -39,7 +41,7 @@ t.test('after any looks, the list is that of the last look alone', async (t) => 
         const before = new Map(kept.pods.map((pod) => [pod.uid, pod]));
         const fresh = new PodListing();
         for (const listing of [kept, fresh]) listing.update(sandboxBytes(sandboxes), containerBytes(containers));
-        const text = (listing: PodListing) => JSON.stringify([listing.pods, listing.foreign]);
+        const text = (listing: PodListing) => JSON.stringify([listing.pods, listing.foreign, [...listing.foreignImages].sort()]);
         if (text(kept) !== text(fresh)) return false;
         // Who is equal is identical, so that a look may be compared by identity.
         for (const pod of kept.pods) if (JSON.stringify(pod) === JSON.stringify(before.get(pod.uid)) && pod !== before.get(pod.uid)) return false;

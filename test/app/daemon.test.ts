@@ -181,7 +181,7 @@ t.test('a failed assertion ends the daemon, and nothing is done afterwards', asy
   const daemon = await stage.start();
   await until('it runs', () => phaseOf(daemon, 'a-n1') === 'Running');
   const address = { machine: 'relist', key: '' };
-  const outcome = { ok: true, value: { observedAt: 0, pods: [], foreign: 0 } } as const;
+  const outcome = { ok: true, value: { observedAt: 0, pods: [], foreign: 0, foreignImages: [] } } as const;
   daemon.resolver.get(tokens.shell).deliver({ type: 'reply', id: 1_000_000, op: 'runtime.listPods', address, slot: 'list', outcome });
   t.match(await daemon.ended, { kind: 'failed', error: { message: /answers no command in flight/ } });
   t.ok(stage.log.find('The agent failed and ends'));

@@ -55,7 +55,7 @@ function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, po
   let looks = 0;
   const never = new Promise<never>(() => {});
   const listing = {
-    ...{ observedAt: 0, foreign: 0 },
+    ...{ observedAt: 0, foreign: 0, foreignImages: [] },
     pods: numbers.map((i) => ({
       ...{ uid: `uid${i}`, name: podName(i), namespace: 'default' },
       sandboxes: [{ id: `sandbox${i}`, state: 'ready' as const, attempt: 0, createdAt: instantOf(1) }],

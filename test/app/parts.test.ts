@@ -58,13 +58,13 @@ function listed(uid: string, name: string, more: Partial<ListedPod> = {}): Liste
 const ready = { sandboxes: [{ state: 'ready' }] } as unknown as Partial<ListedPod>;
 
 t.test('pods of others that run are named, the first five of them', async (t) => {
-  const listing = { observedAt: 0, pods: [listed('u3', 'c', ready), listed('u1', 'a', ready), listed('u2', 'b', ready)], foreign: 0 };
+  const listing = { observedAt: 0, pods: [listed('u3', 'c', ready), listed('u1', 'a', ready), listed('u2', 'b', ready)], foreign: 0, foreignImages: [] };
   const host = { listing, logDirectories: ['ns_a_u1', 'ns_d_u4'], cgroups: [{ uid: 'u5', name: ['kubepods', 'podu5'], processes: 2 }] };
   t.same(strangers(host, new Set(['u1', 'u2', 'u3', 'u5'])), []);
   const found = strangers(host, new Set(['u2']));
   t.same(found, ['ns/a', 'ns/c', 'cgroup /kubepods/podu5']);
-  t.same(strangers({ listing: { ...listing, pods: [], foreign: 2 }, logDirectories: [], cgroups: [] }, new Set()), ['2 containers of no pod']);
-  t.same(strangers({ ...host, listing: { ...listing, foreign: 2 }, cgroups: [] }, new Set(['u1', 'u2', 'u3'])), [], 'beside known pods they do not matter');
+  t.same(strangers({ listing: { ...listing, pods: [], foreign: 2, foreignImages: [] }, logDirectories: [], cgroups: [] }, new Set()), ['2 containers of no pod']);
+  t.same(strangers({ ...host, listing: { ...listing, foreign: 2, foreignImages: [] }, cgroups: [] }, new Set(['u1', 'u2', 'u3'])), [], 'beside known pods they do not matter');
   t.equal(strangersRefusal([], 'unix:///s', 'A.'), null);
   t.match(strangersRefusal(found, 'unix:///s', ''), /^the runtime at unix:\/\/\/s is in use: it holds pods that/);
   t.match(strangersRefusal(found.slice(2), 'unix:///s', ''), /^cgroups of pods are in use: processes run in those of pods that .* \(cgroup \/kubepods\/podu5\)/);
@@ -80,7 +80,7 @@ const states: readonly (readonly [sentence: string, pod: object, counts: boolean
 ];
 t.test('only what runs is a use of the host', async (t) => {
   for (const [sentence, pod, counts] of states) {
-    const listing = { observedAt: 0, pods: [listed('u1', 'a', pod as Partial<ListedPod>)], foreign: 0 };
+    const listing = { observedAt: 0, pods: [listed('u1', 'a', pod as Partial<ListedPod>)], foreign: 0, foreignImages: [] };
     t.same(strangers({ listing, logDirectories: ['ns_a_u1'], cgroups: [{ uid: 'u1', name: ['podu1'], processes: 0 }] }, new Set()), counts ? ['ns/a'] : [], sentence);
   }
 });

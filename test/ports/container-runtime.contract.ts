@@ -213,8 +213,19 @@ const sandboxRows: readonly Row[] = [
       t.equal(listing.foreign, foreign + 1);
       t.notOk(find(listing.pods, config.metadata.uid));
       t.equal(await runtime.ports.runtime.inspectPod({ uid: config.metadata.uid }, call()), null);
+      const made = { ...runtime.containerConfig(config, 'runs'), labels: {} };
+      await runtime.ports.containers.create({ sandboxId, config: made, sandboxConfig: config }, call());
+      const { foreignImages } = await runtime.ports.runtime.listPods({ uid: null }, call());
+      const known = await runtime.ports.images.status({ image: made.image }, call());
+      const names = [known?.id ?? '', ...(known?.repoTags ?? []), ...(known?.repoDigests ?? [])];
+      t.ok(
+        foreignImages.some((image) => names.includes(image)),
+        `the image of its container is named: ${foreignImages.join()}`,
+      );
       await runtime.remove(sandboxId);
-      t.equal((await runtime.ports.runtime.listPods({ uid: null }, call())).foreign, foreign);
+      const after = await runtime.ports.runtime.listPods({ uid: null }, call());
+      t.equal(after.foreign, foreign);
+      t.strictSame(after.foreignImages, []);
     },
   ],
   [

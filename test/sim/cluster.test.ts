@@ -66,7 +66,7 @@ t.test('a recorded run replays to the same commands, and a changed one does not'
   const other = node.freshState();
   const changed = steps.map((step) =>
     step.input?.type === 'reply' && step.input.op === 'runtime.listPods'
-      ? { ...step, input: { ...step.input, outcome: { ok: true, value: { observedAt: step.now, pods: [], foreign: 0 } } } }
+      ? { ...step, input: { ...step.input, outcome: { ok: true, value: { observedAt: step.now, pods: [], foreign: 0, foreignImages: [] } } } }
       : step,
   );
   t.match(replay(kubeletMachine(other), other, seed, changed as unknown as typeof steps), { divergence: { step: Number } });

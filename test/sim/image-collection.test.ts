@@ -194,3 +194,25 @@ scenario('an image without an id is told of and left alone, and the others go as
   t.equal(present(stage), 'nameless pause');
   t.equal(node.agent.imageCollection.records.has(''), false);
 });
+
+for (const state of ['running', 'exited'] as const) {
+  scenario(`the image of a container that another client of the runtime made stays, ${state}`, options({}), (stage) => {
+    const { t, node, cluster } = stage;
+    const ask = (op: 'sandboxes.run' | 'containers.create' | 'containers.start' | 'containers.stop', request: unknown): { sandboxId: string; containerId: string } => {
+      const { outcome } = node.runtime.handle(op, request as never, cluster.now) as unknown as { outcome: { ok: boolean; value: { sandboxId: string; containerId: string } } };
+      t.ok(outcome.ok, op);
+      return outcome.value;
+    };
+    const sandboxConfig = { metadata: { name: 'theirs', namespace: 'x', uid: 'theirs', attempt: 0 }, labels: {}, annotations: {} };
+    const { sandboxId } = ask('sandboxes.run', { config: sandboxConfig, runtimeHandler: '' });
+    const config = { metadata: { name: 'c', attempt: 0 }, image: { image: 'r.io/b:1' }, labels: {}, annotations: {}, logPath: '' };
+    const { containerId } = ask('containers.create', { sandboxId, config, sandboxConfig });
+    ask('containers.start', { containerId });
+    if (state === 'exited') ask('containers.stop', { containerId, gracePeriodSeconds: 1 });
+    cluster.world.refresh(node.name);
+    disk(stage, 990);
+    stage.run(30 * minute);
+    t.equal(present(stage), 'b d pause', 'two had to go: its neighbours did');
+    t.equal(node.containers().length, 1, 'nor was the container touched');
+  });
+}

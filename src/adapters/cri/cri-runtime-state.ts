@@ -88,7 +88,7 @@ export class CriRuntimeState implements PortOf<RuntimeStateOperations> {
     const observedAt = this.now();
     if (request.uid !== null) {
       const { pods, foreign } = await this.listOne('runtime.listPods', request.uid, call);
-      return { observedAt, pods, foreign };
+      return { observedAt, pods, foreign, foreignImages: [] };
     }
     const number = ++this.listingsAsked;
     const askedMs = this.connection.created.clock();
@@ -100,7 +100,7 @@ export class CriRuntimeState implements PortOf<RuntimeStateOperations> {
       this.newestListing = number;
       this.listedAtMs = askedMs;
     }
-    return { observedAt, pods: listing.pods, foreign: listing.foreign };
+    return { observedAt, pods: listing.pods, foreign: listing.foreign, foreignImages: listing.foreignImages };
   }
 
   /** Right after a full list, which is when a relist looks, the pod's ids are known from it: that saves two of five calls. */

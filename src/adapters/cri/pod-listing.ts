@@ -20,6 +20,8 @@ interface Entry<Item> {
   readonly pod: PodIdentity | null;
   readonly wireState: number;
   readonly item: Item;
+  /** Of a container without pod labels: what it is made of. */
+  readonly images: readonly string[];
 }
 
 interface Group {
@@ -36,6 +38,7 @@ export class PodListing {
   private readonly byUid = new Map<string, ListedPod>();
   pods: readonly ListedPod[] = [];
   foreign = 0;
+  foreignImages: readonly string[] = [];
 
   /** Takes the bytes of a ListPodSandboxResponse and a ListContainersResponse. Throws on malformed bytes, and is then as before. */
   update(sandboxBytes: Buffer, containerBytes: Buffer): void {
@@ -69,13 +72,16 @@ export class PodListing {
   private regroup(changed: ReadonlySet<string>): void {
     const groups = new Map<string, Group>();
     let foreign = 0;
+    const foreignImages = new Set<string>();
     for (const { pod, item } of this.sandboxes.values()) {
       if (pod === null) foreign++;
       else if (changed.has(pod.uid)) groupOf(groups, pod).sandboxes.push(item);
     }
-    for (const { pod, item } of this.containers.values()) {
-      if (pod === null) foreign++;
-      else if (changed.has(pod.uid)) groupOf(groups, pod).containers.push(item);
+    for (const { pod, item, images } of this.containers.values()) {
+      if (pod === null) {
+        foreign++;
+        for (const image of images) foreignImages.add(image);
+      } else if (changed.has(pod.uid)) groupOf(groups, pod).containers.push(item);
     }
     const fresh: ListedPod[] = [];
     for (const uid of changed) {
@@ -93,6 +99,7 @@ export class PodListing {
       fresh.sort((a, b) => compareText(a.uid, b.uid)),
     );
     this.foreign = foreign;
+    this.foreignImages = [...foreignImages];
   }
 }
 
@@ -147,7 +154,7 @@ function decodeSandbox(bytes: Buffer): Entry<ListedSandbox> {
     attempt: sandbox.metadata?.attempt ?? 0,
     createdAt: instantOfNanos(sandbox.createdAt),
   };
-  return { pod: podIdentityOf(sandbox.labels), wireState: sandbox.state, item };
+  return { pod: podIdentityOf(sandbox.labels), wireState: sandbox.state, item, images: [] };
 }
 
 function decodeContainer(bytes: Buffer): Entry<ListedContainer> {
@@ -160,7 +167,9 @@ function decodeContainer(bytes: Buffer): Entry<ListedContainer> {
     attempt: container.metadata?.attempt ?? 0,
     createdAt: instantOfNanos(container.createdAt),
   };
-  return { pod: podIdentityOf(container.labels), wireState: container.state, item };
+  const pod = podIdentityOf(container.labels);
+  const images = pod === null ? [container.image?.image ?? '', container.imageRef, container.imageId].filter((image) => image !== '') : [];
+  return { pod, wireState: container.state, item, images };
 }
 
 function podIdentityOf(labels: Readonly<Record<string, string>>): PodIdentity | null {

@@ -10,7 +10,7 @@ export type PressedRound = 'none' | 'wanted' | 'on' | 'done';
 export interface ImageCollectionState {
   /** Of a round that the eviction loop asked for, in which all goes that nothing uses. */
   pressed: PressedRound;
-  phase: 'idle' | 'list' | 'fsInfo' | 'usage' | 'remove' | 'records';
+  phase: 'idle' | 'containers' | 'list' | 'fsInfo' | 'usage' | 'remove' | 'records';
   /** A round has its time. */
   planned: boolean;
   /** The last round failed: the next failure is told to people. */
@@ -20,10 +20,12 @@ export interface ImageCollectionState {
   run: ImageGcRun | null;
   /** The images that this round found and has not removed, by id. */
   readonly present: Map<string, RuntimeImage>;
+  /** What containers of others are made of. */
+  foreign: readonly string[];
   removed: number;
   startedAt: Micros;
 }
 
 export function newImageCollection(): ImageCollectionState {
-  return { pressed: 'none', phase: 'idle', planned: false, failedBefore: false, records: new Map(), run: null, present: new Map(), removed: 0, startedAt: 0 };
+  return { pressed: 'none', phase: 'idle', planned: false, failedBefore: false, records: new Map(), run: null, present: new Map(), foreign: [], removed: 0, startedAt: 0 };
 }

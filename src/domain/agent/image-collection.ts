@@ -1,10 +1,10 @@
 // Removes images that nothing uses: those that are too old, and as many as the disk needs (`gc/image-gc.ts` decides, this asks).
 //
-//   idle -> list -> [fsInfo -> usage] -> remove (one after the other) -> [records] -> idle
+//   idle -> containers -> list -> [fsInfo -> usage] -> remove (one after the other) -> [records] -> idle
 //
 // Every five minutes: the disk fills by itself, and when an image was last used is known only by looking. What uses an image is what the
-// pod cache says of containers in any state, and what the specs of pods name that have a worker or are wanted: their containers may be
-// about to be made.
+// pod cache says of containers in any state, what the specs of pods name that have a worker or are wanted (their containers may be about to be
+// made), and what containers are made of that others have in the runtime: these are listed at the beginning of each round.
 //
 // Invariant: whether an image is used is asked again in the very step that asks for its removal.
 
@@ -54,11 +54,15 @@ export function beginImageCollection(context: AgentContext): void {
   // What the runtime holds is not known well enough, it can't be worked with, or the eviction loop's round is on.
   const isTooEarly = collection.phase !== 'idle' || loopProblem(context) !== null || isLookDue(context);
   turn.wakeAt(imageCollectionAddress, turn.now + (isTooEarly ? unknownPause : period));
-  if (!isTooEarly) beginList(context);
+  if (!isTooEarly) beginRound(context);
 }
 
 export function imageCollectionReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
   switch (reply.op) {
+    case 'runtime.listPods':
+      if (reply.outcome.ok) beginList(context, reply.outcome.value.foreignImages);
+      else end(context, { error: reply.outcome.error.message, event: null, isComplete: false });
+      return;
     case 'images.list':
       if (reply.outcome.ok) listed(context, reply.outcome.value);
       else end(context, { error: reply.outcome.error.message, event: null, isComplete: false });
@@ -102,7 +106,7 @@ function beginPressed(context: AgentContext): void {
     return;
   }
   collection.pressed = 'on';
-  beginList(context);
+  beginRound(context);
 }
 
 /** A round has ended, whatever came of it. */
@@ -113,11 +117,18 @@ function rest(context: AgentContext): void {
   beginPressed(context);
 }
 
-function beginList({ state, turn }: AgentContext): void {
+function beginRound({ state, turn }: AgentContext): void {
   const { imageCollection: collection } = state;
-  collection.phase = 'list';
+  collection.phase = 'containers';
   collection.startedAt = turn.now;
   collection.removed = 0;
+  turn.ask('runtime.listPods', imageCollectionAddress, 'containers', { uid: null }, state.settings.runtimeRequestTimeout);
+}
+
+function beginList({ state, turn }: AgentContext, foreign: readonly string[]): void {
+  const { imageCollection: collection } = state;
+  collection.phase = 'list';
+  collection.foreign = foreign;
   turn.ask('images.list', imageCollectionAddress, 'list', null, state.settings.runtimeRequestTimeout);
 }
 
@@ -241,7 +252,8 @@ function usedImages({ state }: AgentContext, images: readonly RuntimeImage[]): s
   for (const { cached } of state.cache.entries.values())
     if (cached.kind === 'status') for (const { imageId, imageRef } of cached.status.containers) names.add(imageId).add(imageRef);
   // Many pods have the same image, and most are met more than once.
-  const asked = new Set<string>();
+  const asked = new Set<string>(state.imageCollection.foreign);
+  for (const image of asked) names.add(image);
   for (const pod of state.pods.pods.values()) addNames(pod, asked);
   for (const { pod } of state.runs.values()) addNames(pod, asked);
   for (const { active, pending } of state.workers.records.values()) for (const update of [active, pending]) if (update !== null && update.pod !== null) addNames(update.pod, asked);

@@ -40,4 +40,6 @@ export interface RuntimeListing {
   readonly pods: readonly ListedPod[];
   /** Sandboxes and containers that carry no pod labels: somebody else's, never touched. */
   readonly foreign: number;
+  /** What those containers are made of, in any state: images by reference, name and id, without order. Empty in a listing of one pod. */
+  readonly foreignImages: readonly string[];
 }

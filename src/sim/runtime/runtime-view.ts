@@ -65,10 +65,11 @@ export class RuntimeView {
   }
 
   list(uid: string | null, observedAt: Micros): RuntimeListing {
-    if (uid !== null) return { observedAt, pods: uid === '' ? [] : this.podsOf(uid), foreign: 0 };
+    if (uid !== null) return { observedAt, pods: uid === '' ? [] : this.podsOf(uid), foreign: 0, foreignImages: [] };
     const foreign = this.parts.get('');
     this.pods ??= [...this.parts.keys()].sort().flatMap((each) => (each === '' ? [] : this.podsOf(each)));
-    return { observedAt, pods: this.pods, foreign: foreign === undefined ? 0 : foreign.sandboxes.length + foreign.containers.length };
+    const foreignImages = [...new Set(foreign?.containers.flatMap(({ config, imageRef, imageId }) => [config.image.image, imageRef, imageId]))];
+    return { observedAt, pods: this.pods, foreign: foreign === undefined ? 0 : foreign.sandboxes.length + foreign.containers.length, foreignImages };
   }
 
   /** By sandbox and not by pod: the labels of a container are its creator's, and may name another pod. */
