@@ -21,6 +21,7 @@ import { isTerminalPhase } from '../status/phase.js';
 import type { PodCgroupReading } from '../status/pod-level-resources.js';
 import { apiPodStatus } from '../status/pod-status.js';
 import { withoutStaleStarted } from '../status/stale-started.js';
+import { withStrandedSidecarsEnded } from '../status/stranded-sidecars.js';
 import { applyStatusChange, illegalTransition, type StatusChange } from '../status/status-manager.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
@@ -56,7 +57,7 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
   const computed = apiPodStatus({
     pod,
     cachedStatus: previousStatus(context, uid, previous, runtime),
-    runtime: withActuatedMemory(withKnownAddresses(withKnownEnds(runtime, previous), previous), actuatedOf(state, uid)),
+    runtime: withActuatedMemory(withKnownAddresses(withKnownEnds(withStrandedSidecarsEnded(pod, runtime, previous), previous), previous), actuatedOf(state, uid)),
     runtimeType: state.readiness.name,
     runtimeSupportsRecursiveReadOnly: state.readiness.handlers.some(({ name, recursiveReadOnlyMounts }) => name === '' && recursiveReadOnlyMounts),
     containerStopSignals: state.nodeFacts.containerStopSignals,
