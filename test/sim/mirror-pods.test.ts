@@ -78,6 +78,34 @@ scene('a manifest that goes before the answer to its mirror’s creation has com
   }
 });
 
+// A request of ours is in flight while the watch shows its outcome, or somebody else's: whichever way it then ends, the pod gets its mirror.
+for (const operation of ['delete', 'create'] as const) {
+  for (const answer of ['ok', 'not-found', 'aborted', 'already-exists', 'unavailable', 'deadline-exceeded', 'cancelled', 'permission-denied'] as const) {
+    for (const latency of [0, 3 * second]) {
+      scene(`the watch is ${latency === 0 ? 'slower' : 'faster'} than the answer "${answer}" to our ${operation} of a mirror`, (world, t) => {
+        const { uid } = web(world);
+        world.cluster.apiserver.setFaults([{ operation: `${operation}.pods`, trigger: {}, action: { kind: 'latency', micros: latency } }], world.cluster.now, true);
+        const faults =
+          answer === 'ok'
+            ? []
+            : ([{ operation: `apiWriter.${operation}`, trigger: { times: 1 }, action: { kind: 'error', moment: 'after', error: answer, message: 'as planned' } }] as const);
+        if (operation === 'delete') world.node.setFaults(faults);
+        world.patch('web-node', { metadata: { annotations: { [hash]: 'x', [mirrorOf]: 'x' } } });
+        if (operation === 'create') {
+          world.until('it is deleted', () => world.get('web-node') === null, 10 * second);
+          world.node.setFaults(faults);
+          world.until('another one is made', () => world.get('web-node') !== null, 10 * second);
+          world.remove('web-node', 0);
+        }
+        world.until('the right mirror is there', () => world.get('web-node')?.metadata.annotations?.[mirrorOf] === uid, 20 * second);
+        world.cluster.apiserver.setFaults([], world.cluster.now, true);
+        world.untilReady('web-node');
+        t.equal(world.running(uid), 1);
+      });
+    }
+  }
+}
+
 scene('a mirror that is not the right one any more is replaced', (world, t) => {
   const { uid, containers } = web(world);
   const before = world.get('web-node')?.metadata.uid;

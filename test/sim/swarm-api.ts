@@ -181,10 +181,10 @@ export class SwarmApi {
     const left = this.world.pods.map(({ metadata, status }) => `${metadata.name} (${metadata.uid}, ${status?.phase}) in the API`);
     for (const name of this.cluster.nodeNames) {
       const { admission, api } = this.cluster.node(name).agent;
-      const { made, unmade } = api?.mirrors ?? { made: new Map(), unmade: new Map() };
+      const { made, unmade, deleting } = api?.mirrors ?? { made: new Map(), unmade: new Map(), deleting: new Map() };
       const counts = {
         'status writes': api?.statusWrites.pods.size ?? 0,
-        'mirrors asked for': made.size + unmade.size,
+        'mirrors asked for': made.size + unmade.size + deleting.size,
         'pods to admit': admission.pending.size + admission.rejected.size,
       };
       for (const [what, count] of Object.entries(counts)) if (count > 0) left.push(`${name}: ${count} ${what}`);

@@ -6,10 +6,12 @@ export interface MirrorPods {
   readonly made: Map<string, string>;
   /** Full name -> uid of the mirror that was deleted and is still seen. */
   readonly unmade: Map<string, string>;
+  /** Full name -> uid of the mirror whose deletion is asked for. */
+  readonly deleting: Map<string, string>;
   /** Full name -> the pause after the last failure. */
   readonly pauses: Map<string, Micros>;
 }
 
 export function newMirrorPods(): MirrorPods {
-  return { made: new Map(), unmade: new Map(), pauses: new Map() };
+  return { made: new Map(), unmade: new Map(), deleting: new Map(), pauses: new Map() };
 }

@@ -104,15 +104,21 @@ export function mirrorReplied(context: AgentContext, fullName: string, reply: Re
     // The watch may have been faster.
     if (seen !== resourceVersion && !isNewerVersion(seen, resourceVersion)) api.mirrors.made.set(fullName, uid);
   } else if (reply.op === 'apiWriter.delete') {
-    const gone = reply.outcome.ok || reply.outcome.error.kind === 'not-found' || reply.outcome.error.kind === 'aborted';
-    if (!gone && !reply.outcome.ok) {
+    const asked = api.mirrors.deleting.get(fullName);
+    api.mirrors.deleting.delete(fullName);
+    const mirror = shownMirror(context, fullName);
+    const isShown = mirror !== null && uidOf(mirror) === asked;
+    if (reply.outcome.ok || reply.outcome.error.kind === 'not-found') {
+      // The watch may still have to show it, or may have shown it while the request was in flight.
+      if (isShown) api.mirrors.unmade.set(fullName, asked);
+    } else if (reply.outcome.error.kind !== 'aborted') {
       failed(context, fullName, 'Failed deleting a mirror pod', reply.outcome.error.message);
       return;
+    } else if (isShown) {
+      // Another pod has that name, which the watch shows next.
+      pause(context, fullName);
+      return;
     }
-    // Not by us: the watch will show what is there now.
-    if (!reply.outcome.ok) return;
-    const mirror = shownMirror(context, fullName);
-    if (mirror !== null) api.mirrors.unmade.set(fullName, uidOf(mirror));
   }
   api.mirrors.pauses.delete(fullName);
   turn.wakeAt(addressOf(fullName), null);
@@ -129,13 +135,17 @@ export function mirrorWoken(context: AgentContext, fullName: string): void {
   else context.state.housekeeping.dirty = true;
 }
 
-function failed({ state, turn }: AgentContext, fullName: string, what: string, err: string): void {
-  turn.log('error', what, { pod: fullName, err });
+function failed(context: AgentContext, fullName: string, what: string, err: string): void {
+  context.turn.log('error', what, { pod: fullName, err });
+  pause(context, fullName);
+}
+
+function pause({ state, turn }: AgentContext, fullName: string): void {
   const pauses = state.api?.mirrors.pauses;
   if (pauses === undefined) return;
-  const pause = Math.min(Math.max(2 * (pauses.get(fullName) ?? 0), shortestPause), longestPause);
-  pauses.set(fullName, pause);
-  turn.wakeAt(addressOf(fullName), turn.now + Math.floor(pause * (1 + 0.5 * turn.random('pause', fullName))));
+  const micros = Math.min(Math.max(2 * (pauses.get(fullName) ?? 0), shortestPause), longestPause);
+  pauses.set(fullName, micros);
+  turn.wakeAt(addressOf(fullName), turn.now + Math.floor(micros * (1 + 0.5 * turn.random('pause', fullName))));
 }
 
 const pods = { resource: { group: '', version: 'v1', plural: 'pods' }, client: 'main' } as const;
@@ -145,6 +155,7 @@ function deleteMirror(context: AgentContext, mirror: Pod): void {
   const fullName = podFullNameOf(mirror);
   const { name, namespace = '', uid = '' } = mirror.metadata;
   turn.log('info', 'Deleting a mirror pod', { pod: fullName });
+  context.state.api?.mirrors.deleting.set(fullName, uid);
   turn.ask('apiWriter.delete', addressOf(fullName), request, { ...pods, namespace, name, gracePeriodSeconds: 0, uid }, timeout);
 }
 
