@@ -349,18 +349,20 @@ grid<RelistAt>(
       const records = [...pleg.records].map(
         ([uid, { delivered, listed: newest, reinspect }]) => `${uid}:${delivered?.containers[0]?.state}:${newest?.containers[0]?.state}:${reinspect}`,
       );
-      return [pleg.round?.kind ?? 'idle', [...(pleg.round?.awaited.keys() ?? [])].join(), pleg.events.length, records.sort().join(' ')].join(' ');
+      const awaited = [...pleg.awaited].map(([uid, { kind }]) => `${uid} by ${kind}`);
+      return [pleg.awaited.values().next().value?.kind ?? 'idle', awaited.join(), pleg.events.length, records.sort().join(' ')].join(' ');
     },
-    refuses: ({ pleg }, event) => (event in rounds ? pleg.round !== null : event in answers && pleg.round?.awaited.has(event.slice(0, 1)) !== true),
+    refuses: ({ pleg }, event) => event in answers && !pleg.awaited.has(event.slice(0, 1)),
     problems: ({ pleg, cache }) => [
       ...(pleg.events.length <= 3 ? [] : ['more events than there is room for']),
-      ...(pleg.round === null || pleg.round.awaited.size > 0 ? [] : ['a round that nobody ends']),
+      ...[...pleg.awaited.keys()].flatMap((uid) => (pleg.records.has(uid) ? [] : [`${uid} is awaited and gone`])),
+      ...[...cache.behind.keys()].flatMap((uid) => (pleg.awaited.has(uid) ? [] : [`${uid} stays behind`])),
       ...[...pleg.records].flatMap(([uid, record]) =>
-        pleg.round === null && !record.reinspect && record.listed !== null && comparePods(uid, record.delivered, record.listed).events.length > 0
+        !pleg.awaited.has(uid) && !record.reinspect && record.listed !== null && comparePods(uid, record.delivered, record.listed).events.length > 0
           ? [`the change of ${uid} is forgotten`]
           : [],
       ),
-      ...(pleg.round === null && [...cache.entries.keys()].some((uid) => !pleg.records.has(uid)) ? ['a status of a pod that is gone is kept'] : []),
+      ...([...cache.entries.keys()].some((uid) => !pleg.records.has(uid)) ? ['a status of a pod that is gone is kept'] : []),
     ],
   },
   firstWord,

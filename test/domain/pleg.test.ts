@@ -5,6 +5,7 @@ import { comparePods, type PodLifecycleEvent, type RelistedPod } from '../../src
 import {
   inspected,
   inspectionFailed,
+  isLookOutdated,
   isPodRelistDue,
   newPleg,
   type Pleg,
@@ -60,16 +61,14 @@ t.test('one step at a time', async (t) => {
   const first = relisted(pleg, cache, [pod('a', 'c running'), pod('b', 'd running')], 10);
   t.strictSame(first.inspect, ['a', 'b']);
   t.strictSame(takePlegEvents(pleg), [], 'no event before its status');
-  t.equal(first.globalTimeAdvanced, false);
-  t.throws(() => relisted(pleg, cache, [], 11), /not over/, 'rounds do not overlap');
-  t.throws(() => podRelisted(pleg, cache, pod('a'), 11), /not over/);
+  t.equal(cache.globalTime, 10, 'with the time at which its listing was asked for');
+  t.equal(readPodCacheIfNewer(cache, 'c', 9)?.kind, 'status', 'that the others have not changed is known');
+  t.equal(readPodCacheIfNewer(cache, 'a', 0), null, 'the status of what has changed is not');
   t.throws(() => inspected(pleg, cache, 'z', null), /no inspection of pod z/);
-  t.equal(inspectionFailed(pleg, cache, 'b', failure, 12).globalTimeAdvanced, false);
+  inspectionFailed(pleg, cache, 'b', failure, 12);
   t.strictSame(takePlegEvents(pleg), [], 'the events of a pod that can not be inspected are withheld');
   t.strictSame(readPodCache(cache, 'b'), { kind: 'failed', error: failure });
-  const last = inspected(pleg, cache, 'a', statusOf(pod('a', 'c running'), 12));
-  t.equal(last.globalTimeAdvanced, true, 'the last answer ends the round');
-  t.equal(cache.globalTime, 10, 'with the time at which its listing was asked for');
+  inspected(pleg, cache, 'a', statusOf(pod('a', 'c running'), 12));
   t.strictSame(texts(takePlegEvents(pleg)), ['c ContainerStarted', 'a-sandbox ContainerStarted']);
 
   const second = relisted(pleg, cache, [pod('a', 'c running'), pod('b', 'd exited')], 20);
@@ -86,6 +85,58 @@ t.test('one step at a time', async (t) => {
   t.equal(pleg.records.size, 2);
   t.strictSame(relisted(pleg, cache, [], 40).deleted, ['a', 'b']);
   t.equal(pleg.records.size + cache.entries.size, 0, 'nothing is kept for pods that are gone');
+});
+
+t.test('an inspection that hangs holds up its own pod alone', async (t) => {
+  const pleg = newPleg();
+  const cache = newPodCache();
+  relisted(pleg, cache, [pod('a', 'c running'), pod('b', 'd running')], 10);
+  inspected(pleg, cache, 'b', statusOf(pod('b', 'd running'), 11));
+  takePlegEvents(pleg);
+  t.strictSame(relisted(pleg, cache, [pod('a', 'c running'), pod('b', 'd exited')], 20).inspect, ['a', 'b']);
+  inspected(pleg, cache, 'b', statusOf(pod('b', 'd exited'), 21));
+  t.strictSame(texts(takePlegEvents(pleg)), ['d ContainerDied']);
+  t.equal(readPodCacheIfNewer(cache, 'a', 0), null, 'relists make nothing of it fresher');
+  t.equal(readPodCacheIfNewer(cache, 'b', 20)?.kind, 'status');
+  inspected(pleg, cache, 'a', statusOf(pod('a', 'c running'), 12));
+  t.equal(readPodCacheIfNewer(cache, 'a', 19)?.kind, 'status', 'the last relist said the same');
+  t.strictSame(texts(takePlegEvents(pleg)), ['c ContainerStarted', 'a-sandbox ContainerStarted']);
+  t.equal(cache.behind.size + pleg.awaited.size, 0);
+});
+
+t.test('of two answers that may be of either order, the one that would change what is known is not taken', async (t) => {
+  const begin = (): readonly [Pleg, PodCache] => {
+    const [pleg, cache] = [newPleg(), newPodCache()];
+    relisted(pleg, cache, [pod('a', 'c running')], 10, 11);
+    inspected(pleg, cache, 'a', statusOf(pod('a', 'c running'), 11));
+    takePlegEvents(pleg);
+    return [pleg, cache];
+  };
+  const rows: readonly (readonly [sentence: string, askedAt: number, found: RelistedPod, outdated: boolean])[] = [
+    ['asked before the list was answered, it says something else', 20, pod('a', 'c running'), true],
+    ['asked before the list was answered, it says the same', 20, pod('a', 'c exited'), false],
+    ['asked when the list was answered', 22, pod('a', 'c running'), false],
+    ['asked before the list was answered, nothing is left', 20, { uid: 'a', containers: [], sandboxes: [] }, true],
+  ];
+  for (const [sentence, askedAt, found, outdated] of rows) {
+    const [pleg, cache] = begin();
+    relisted(pleg, cache, [pod('a', 'c exited')], 21, 22);
+    t.equal(isLookOutdated(pleg, found, askedAt), outdated, sentence);
+  }
+  const [gone] = begin();
+  relisted(gone, newPodCache(), [], 21, 22);
+  t.equal(isLookOutdated(gone, pod('a', 'c running'), 20), true, 'gone from the list since');
+
+  for (const older of [[], [pod('a', 'c running')]]) {
+    const [pleg, cache] = begin();
+    podRelisted(pleg, cache, pod('a', 'c exited'), 21, 23);
+    inspected(pleg, cache, 'a', statusOf(pod('a', 'c exited'), 21));
+    takePlegEvents(pleg);
+    t.strictSame(relisted(pleg, cache, older, 20, 24).inspect, ['a'], 'a list that was asked for before a look was answered has the pod looked at again');
+    t.strictSame(takePlegEvents(pleg), [], 'nothing is made of it');
+    inspected(pleg, cache, 'a', statusOf(pod('a', 'c exited'), 25));
+    t.strictSame(texts(takePlegEvents(pleg)), ['a PodSync']);
+  }
 });
 
 t.test('on demand', async (t) => {

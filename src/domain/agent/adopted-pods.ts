@@ -38,13 +38,16 @@ export function releasedSets(context: AgentContext): (readonly [PodSource, reado
   return released;
 }
 
-/** Whether it is known of each pod what runs under its name. */
+/** Whether it is known of each pod what runs under its name and another UID. */
 function isRuntimeKnown({ state }: AgentContext, pods: readonly Pod[]): boolean {
   const { cache, relist } = state;
   if (cache.globalTime === null) return false;
-  const names = new Set(pods.filter(isWithoutUid).map(podFullNameOf));
+  const uids = new Map(pods.filter(isWithoutUid).map((pod) => [podFullNameOf(pod), uidOf(pod)]));
   const listed = relist.newest?.pods ?? [];
-  return !listed.some(({ uid, name, namespace }) => names.has(podFullName(name, namespace)) && cache.entries.get(uid)?.cached.kind === 'failed');
+  return listed.every(({ uid, name, namespace }) => {
+    const own = uids.get(podFullName(name, namespace));
+    return own === undefined || own === uid || cache.entries.get(uid)?.cached.kind === 'status';
+  });
 }
 
 function adopt({ state, turn }: AgentContext, pod: Pod): void {

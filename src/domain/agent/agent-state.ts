@@ -33,6 +33,7 @@ import { type AllocationState, newAllocation } from '../allocation/allocation-st
 import type { ResizeConditions } from '../allocation/resize-conditions.js';
 import { newCrashLoopBackoff } from '../backoff/crash-loop-backoff.js';
 import type { KeyedBackoff } from '../backoff/keyed-backoff.js';
+import { newRetryPauses, type RetryPauses } from '../backoff/retry-pauses.js';
 import type { NodeFacts } from '../containers/node-facts.js';
 import { type DraManager, startDraManager } from '../dra-manager/dra-state.js';
 import { type ImageManagerState, newImageManagerState } from '../images/image-manager-state.js';
@@ -91,12 +92,16 @@ export interface PodLook {
 export interface RelistState {
   /** A list of everything is under way. */
   listing: boolean;
+  /** Another one is asked for as soon as it is over, which may be older than what happened since it began. */
+  again: boolean;
   /** Looks at single pods that are under way, by uid: when the runtime was asked. */
   readonly looks: Map<string, Micros>;
-  /** A look at everything waits for the looks at single pods to end. */
-  due: boolean;
   /** On-demand requests, by uid: when each was made. */
   readonly requests: Map<string, Micros>;
+  /** Looks that failed, by uid, until one succeeds: how often in a row, and when the next is due that nobody else asks for. */
+  readonly failures: Map<string, { readonly count: number; readonly nextAt: Micros }>;
+  /** How often in a row everything could not be listed. */
+  failedLists: number;
   /** The newest listing of everything. */
   newest: RuntimeListing | null;
 }
@@ -109,6 +114,8 @@ export interface HousekeepingState {
   dirty: boolean;
   /** When a pass is due though nothing is known to be left; null: nothing has gone since the last one. */
   passAt: Micros | null;
+  /** What failed and is tried again: a pass (`pass`), or what a pass removes (`cgroup/<uid>`, `directory/<uid>`). */
+  readonly retries: RetryPauses;
   /** Pods whose workers are done and that their source has no more. */
   readonly ended: Set<string>;
   lastAt: Micros;
@@ -227,7 +234,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     awaitingStatus: new Map(),
     pleg: newPleg(plegEventQueueCapacity, settings.runtimeTellsChanges ? eventedHealthThreshold : healthThreshold),
     cache: newPodCache(),
-    relist: { listing: false, due: false, looks: new Map(), requests: new Map(), newest: null },
+    relist: { listing: false, again: false, looks: new Map(), requests: new Map(), failures: new Map(), failedLists: 0, newest: null },
     prepared: { pods: new Map(), lookPlanned: false, lookAskedAt: null },
     nodeCgroups: newNodeCgroups(),
     inherited: new Map(),
@@ -245,7 +252,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
     images: newImageManagerState(settings.images),
     pullSecrets: new Map(),
     backlog: { deliveries: [], syncs: new Set(), woken: new Set(), statusesCame: false },
-    housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, passAt: null, ended: new Set(), lastAt: 0 },
+    housekeeping: { phase: 'idle', cgroups: null, directories: null, dirty: true, passAt: null, retries: newRetryPauses(2_000_000, 120_000_000), ended: new Set(), lastAt: 0 },
     orphans: new Set(),
     volumes: newVolumeManager(),
     plugins: newPluginManager(),

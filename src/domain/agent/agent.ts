@@ -43,7 +43,7 @@ import { evictionAddress, evictionReplied, evictionWoken, planEviction } from '.
 import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
 import { beginImageCollection, imageCollectionAddress, imageCollectionReplied, planImageCollection } from './image-collection.js';
 import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotation } from './log-rotation.js';
-import { beginRelist, podRelistDue, podRelistMachine, requestPodRelist } from './looks.js';
+import { beginLooks, beginRelist, looksAddress, podRelistDue, podRelistMachine, requestPodRelist } from './looks.js';
 import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
 import { nodeCgroupMachine, nodeCgroupReplied, nodeCgroupsWoken, planNodeCgroups } from './node-cgroups.js';
 import { beginNodeShutdown, nodeShutdownAddress, nodeShutdownReplied, nodeShutdownWoken, planNodeShutdown, shutdownSignalled, shutdownSignalsLost } from './node-shutdown.js';
@@ -361,6 +361,9 @@ function wokenForAll(context: AgentContext, machine: string): boolean {
   switch (machine) {
     case 'relist':
       beginRelist(context);
+      return true;
+    case looksAddress.machine:
+      beginLooks(context);
       return true;
     case 'runtime':
       pollStatus(context);

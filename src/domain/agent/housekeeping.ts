@@ -10,13 +10,16 @@ import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { imagePullSucceeded } from '../backoff/image-pull-backoff.js';
 import { collectExpiredBackoff } from '../backoff/keyed-backoff.js';
-import type { Reply } from '../kernel/machine.js';
+import { keepTries, mayTry, nextTryAt, tryFailed, trySucceeded } from '../backoff/retry-pauses.js';
+import type { Reply, ReplyFor } from '../kernel/machine.js';
+import { isPodBehind, readPodCache } from '../pod-cache/pod-cache.js';
 import { areAllSourcesReady } from '../pod-sources/pod-config.js';
 import { type KnownPod, syncKnownPods } from '../pod-workers/known-pods.js';
 import { isTerminalPhase } from '../status/phase.js';
 import { podFullName } from '../values/pod-references.js';
 import { isActive } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
+import type { AgentState } from './agent-state.js';
 import { unprepareOrphans } from './claims.js';
 import { letGo } from './ended-pods.js';
 import { orphanGraceSeconds } from './inherited-pods.js';
@@ -33,12 +36,16 @@ import { dispatchUpdate, withEffects } from './worker-effects.js';
 
 export const housekeepingAddress = { machine: 'housekeeping', key: '' } as const;
 const period: Micros = 2_000_000;
+const pass = 'pass';
 
 /** Plans the next pass if something asks for one. */
 export function planHousekeeping(context: AgentContext): void {
-  const { phase, dirty, lastAt, passAt } = context.state.housekeeping;
-  if (phase !== 'idle' || (!dirty && passAt === null)) return;
-  context.turn.wakeAt(housekeepingAddress, Math.max(lastAt + period, dirty ? 0 : (passAt ?? 0), context.turn.now));
+  const { phase, dirty, lastAt, passAt, retries } = context.state.housekeeping;
+  if (phase !== 'idle') return;
+  const times = [dirty ? 0 : null, passAt, nextTryAt(retries)].filter((time) => time !== null);
+  if (times.length === 0) return;
+  const failedUntil = retries.failures.get(pass)?.retryAt ?? 0;
+  context.turn.wakeAt(housekeepingAddress, Math.max(lastAt + period, failedUntil, Math.min(...times), context.turn.now));
 }
 
 export function beginHousekeeping(context: AgentContext): void {
@@ -61,10 +68,15 @@ export function beginHousekeeping(context: AgentContext): void {
 
 export function housekeepingReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
   const { housekeeping } = context.state;
-  if (!reply.outcome.ok && reply.op !== 'podCgroups.destroy') {
+  if (reply.op === 'podCgroups.destroy') {
+    cgroupDestroyed(context, reply);
+    return;
+  }
+  if (!reply.outcome.ok) {
     context.turn.log('error', 'Failed cleaning pods', { err: reply.outcome.error.message });
     housekeeping.phase = 'idle';
     housekeeping.dirty = true;
+    tryFailed(housekeeping.retries, pass, context.turn.now);
     return;
   }
   if (reply.op === 'podCgroups.list' && reply.outcome.ok) housekeeping.cgroups = reply.outcome.value;
@@ -75,10 +87,18 @@ export function housekeepingReplied(context: AgentContext, reply: Reply<AgentOpe
   } else if (housekeeping.phase === 'running' && reply.op === 'runtime.listPods' && reply.outcome.ok) {
     cleanUp(context, reply.outcome.value.pods.filter(isRunning));
     housekeeping.phase = 'idle';
-  } else if (!reply.outcome.ok) {
-    context.turn.log('warn', 'Orphaned pod found, but failed to remove it', { err: reply.outcome.error.message, subject: reply.slot });
-    housekeeping.dirty = true;
+    trySucceeded(housekeeping.retries, pass);
   }
+}
+
+function cgroupDestroyed({ state, turn }: AgentContext, { slot, outcome }: ReplyFor<AgentOperations, 'podCgroups.destroy'>): void {
+  const { retries } = state.housekeeping;
+  if (outcome.ok) {
+    trySucceeded(retries, slot);
+    return;
+  }
+  tryFailed(retries, slot, turn.now);
+  turn.log('warn', 'Orphaned pod found, but failed to remove it', { err: outcome.error.message, subject: slot });
 }
 
 function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
@@ -92,7 +112,7 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   if (isFirst) state.collection.dirty = true;
   const before = new Set(state.workers.records.keys());
   withEffects(context, (effects) => {
-    known = syncKnownPods(state.workers, wanted, turn.now, effects);
+    known = syncKnownPods(state.workers, wanted, turn.now, effects, true);
   });
   for (const uid of before) if (!state.workers.records.has(uid)) letGo(context, uid);
   const isKnown = (uid: string): boolean => wanted.has(uid) || known.has(uid);
@@ -116,7 +136,7 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   removeCgroups(context, known);
   collectExpiredBackoff(state.crashLoop, turn.now);
   imagePullSucceeded(state.images.backoff, turn.now);
-  if ([...known.values()].some(({ orphan }) => orphan)) state.housekeeping.dirty = true;
+  forgetRetries(state);
 }
 
 /** Pods that are to go, ended long ago, and have neither worker nor containers: their worker only has to say the last word. */
@@ -131,6 +151,8 @@ function finishRejected(context: AgentContext, known: ReadonlyMap<string, KnownP
 function killUnknown(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: readonly ListedPod[]): void {
   for (const { uid, name, namespace } of running) {
     if (known.has(uid) || context.state.workers.records.has(uid) || isAside(context.state, uid)) continue;
+    // What of it is to be stopped is not known yet; once it is, another pass is asked for.
+    if (isPodBehind(context.state.cache, uid) || readPodCache(context.state.cache, uid).kind === 'failed') continue;
     context.turn.log('info', 'Clean up containers for orphaned pod we had not seen before', { podUID: uid, pod: `${namespace}/${name}` });
     const gracePeriodOverride = orphanGraceSeconds(context, podFullName(name, namespace));
     const killOptions = { evict: false, gracePeriodOverride, statusChange: null, completion: null };
@@ -143,18 +165,32 @@ function removeDirectories(context: AgentContext, known: ReadonlyMap<string, Kno
   const { state } = context;
   // A directory that went while earlier agents' volumes were looked up has left them known.
   for (const uid of new Set([...(state.housekeeping.directories ?? []), ...state.volumes.held.keys()])) {
-    if (state.pods.pods.has(uid) || known.has(uid) || running.has(uid)) continue;
-    removeOrphanDirectory(context, uid);
+    const retry = `directory/${uid}`;
+    if (state.pods.pods.has(uid) || known.has(uid) || running.has(uid)) trySucceeded(state.housekeeping.retries, retry);
+    else if (mayTry(state.housekeeping.retries, retry, context.turn.now)) removeOrphanDirectory(context, uid);
   }
 }
 
 function removeCgroups(context: AgentContext, known: ReadonlyMap<string, KnownPod>): void {
   const { state, turn } = context;
-  for (const { uid, name } of state.housekeeping.cgroups ?? []) {
+  const { cgroups, retries } = state.housekeeping;
+  for (const { uid, name } of cgroups ?? []) {
     const mayRun = isAside(state, uid) || (state.workers.records.has(uid) && known.get(uid)?.state !== 'terminated');
-    if (mayRun || state.runs.has(uid) || turn.inFlight(housekeepingAddress, `cgroup/${uid}`)) continue;
-    context.forPod(uid, () => turn.ask('podCgroups.destroy', housekeepingAddress, `cgroup/${uid}`, { name }));
+    const slot = `cgroup/${uid}`;
+    // Of a pod whose own worker destroys it, when its time has come, nothing is asked beside that.
+    const isWorkers = state.workers.records.get(uid)?.backsOff === true;
+    if (mayRun || isWorkers) trySucceeded(retries, slot);
+    else if (!state.runs.has(uid) && mayTry(retries, slot, turn.now) && !turn.inFlight(housekeepingAddress, slot))
+      context.forPod(uid, () => turn.ask('podCgroups.destroy', housekeepingAddress, slot, { name }));
   }
+}
+
+/** What is gone is no more to be tried. */
+function forgetRetries({ housekeeping, volumes }: AgentState): void {
+  const there = new Set<string>();
+  for (const { uid } of housekeeping.cgroups ?? []) there.add(`cgroup/${uid}`);
+  for (const uid of [...(housekeeping.directories ?? []), ...volumes.held.keys()]) there.add(`directory/${uid}`);
+  keepTries(housekeeping.retries, (key) => key === pass || there.has(key));
 }
 
 function isRunning(pod: ListedPod): boolean {

@@ -4,6 +4,7 @@
 // Invariant: an entry goes once the runtime shows nothing of it alive; pods begun by this agent never get in, their workers keep the order.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
+import { isPodBehind } from '../pod-cache/pod-cache.js';
 import type { PodWorkerEffect } from '../pod-workers/effects.js';
 import { updatePod } from '../pod-workers/update-pod.js';
 import { isStaticPod } from '../values/pod-kind.js';
@@ -19,13 +20,14 @@ export function inheritPods(context: AgentContext, pods: readonly ListedPod[]): 
 
 /** Has the earlier selves of a static pod ended that are still alive. Returns their UIDs; none: the pod may be started. */
 export function endPredecessors(context: AgentContext, pod: Pod, effects: PodWorkerEffect[]): string[] {
-  const { inherited, pods, workers } = context.state;
+  const { inherited, pods, workers, cache } = context.state;
   if (inherited.size === 0 || !isStaticPod(pod)) return [];
   const fullName = podFullNameOf(pod);
   const uids = [...inherited].flatMap(([uid, name]) => (name === fullName && uid !== uidOf(pod) && !pods.pods.has(uid) ? [uid] : []));
   const { now } = context.turn;
   for (const uid of uids) {
-    if (workers.records.has(uid)) continue;
+    // What of it is to be stopped is known once it was looked at.
+    if (workers.records.has(uid) || isPodBehind(cache, uid)) continue;
     if (isAside(context.state, uid)) {
       bringBackFor(context, uid);
       continue;

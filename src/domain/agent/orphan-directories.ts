@@ -2,8 +2,9 @@
 // something for a pod that was gone when the next one came.
 //
 //   found by housekeeping -> volumes are taken down, as long as that takes -> the directory is removed -> forgotten;
-//   a failure is met again by the next pass
+//   a failure is met again by a pass, after a pause that doubles
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { tryFailed, trySucceeded } from '../backoff/retry-pauses.js';
 import type { Reply } from '../kernel/machine.js';
 import { releaseRange } from '../user-namespaces/user-namespaces.js';
 import { forgetRelease, releaseVolumes } from '../volume-manager/release-volumes.js';
@@ -40,10 +41,12 @@ function end(context: AgentContext, uid: string, problem: string | null): void {
   forgetRelease(state.volumes, uid, context);
   // A pod of this UID that came meanwhile waits for this.
   if (state.pods.pods.has(uid)) turn.wakeAt(syncAddress(uid), turn.now);
+  const retry = `directory/${uid}`;
   if (problem === null) {
+    trySucceeded(state.housekeeping.retries, retry);
     releaseRange(state.userNamespaces, uid);
     return;
   }
   turn.log('warn', 'Orphaned pod found, but failed to remove its directory', { podUID: uid, err: problem });
-  state.housekeeping.dirty = true;
+  tryFailed(state.housekeeping.retries, retry, turn.now);
 }

@@ -1,24 +1,24 @@
 // Looks at the runtime: at everything once a second where it tells of no changes (else rarely, as a safety net), and at single pods when
 // somebody asks. What is found changed goes to the cache, to the workers that wait for it, and to the sync loop.
 //
-//   full look:  list everything -> inspect the pods that changed -> over, the next one is planned
-//   pod look:   inspect one pod -> over; several go on at once, none beside a full look
+//   full look:  list everything -> over, the next one is planned; the pods that changed are looked at one by one
+//   pod look:   list and inspect one pod -> over; several go on at once, and beside a full look
 //
-// Invariant: answers are taken in in the order in which the runtime was asked; what is older never replaces what is newer.
+// Invariant: what may be older never replaces what is newer: an answer that may be of either order and says something else is asked for again.
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import type { PortFailure } from '../../ports/port-error.js';
 import type { Reply, ReplyFor } from '../kernel/machine.js';
 import type { PodLifecycleEvent } from '../pleg/lifecycle-events.js';
-import { inspected, inspectionFailed, isInspectionDue, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../pleg/pleg.js';
+import { inspected, inspectionFailed, isInspectionAwaited, isLookOutdated, podRelisted, type RelistOutcome, relisted, takePlegEvents } from '../pleg/pleg.js';
 import { deleteFromPodCache, emptyPodStatus, noteMoments, setPodCache } from '../pod-cache/pod-cache.js';
 import type { AgentContext } from './agent-context.js';
 import type { PodLook } from './agent-state.js';
 import { collectAfterDeath } from './dead-containers.js';
 import { inheritPods, successorOf } from './inherited-pods.js';
-import { beginLooks, relistAddress } from './looks.js';
-import { lookAgain } from './set-aside.js';
+import { beginLooks, pauseAfter, planLookAfterFailure, relistAddress, requestInspection } from './looks.js';
 import { syncPods } from './sync-loop.js';
 import { resumeAwaiting } from './worker-effects.js';
 
@@ -27,30 +27,30 @@ const safetyNetPeriod: Micros = 300_000_000;
 
 export function relistReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
   if (reply.op === 'runtime.listPods') listed(context, reply);
-  else if (reply.op === 'runtime.inspectPod') {
-    if (reply.slot.startsWith('look/')) looked(context, reply);
-    else podInspected(context, reply);
-  }
+  else if (reply.op === 'runtime.inspectPod') looked(context, reply);
 }
 
 function looked(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime.inspectPod'>): void {
-  const { relist } = context.state;
+  const { relist, awaitingStatus } = context.state;
   const uid = reply.slot.slice('look/'.length);
   const askedAt = relist.looks.get(uid) ?? context.turn.now;
   relist.looks.delete(uid);
-  if (reply.outcome.ok) takeLook(context, { uid, askedAt, found: reply.outcome.value });
-  else lookFailed(context, uid, reply.outcome.error.message);
-  // A look that began in the very moment in which its worker began to wait is not newer than that.
-  if (reply.outcome.ok && context.state.awaitingStatus.has(uid)) relist.requests.set(uid, context.turn.now);
+  if (reply.outcome.ok) {
+    relist.failures.delete(uid);
+    takeLook(context, { uid, askedAt, found: reply.outcome.value });
+    // A look that began in the very moment in which its worker began to wait is not newer than that.
+    if (awaitingStatus.has(uid)) relist.requests.set(uid, context.turn.now);
+  } else lookFailed(context, uid, askedAt, reply.outcome.error);
   beginLooks(context);
 }
 
-/** Whoever waits for the pod gets the next full look instead. */
-function lookFailed(context: AgentContext, uid: string, message: string): void {
+/** Whoever waits for a pod that is known to have changed gets the error; of one that was only asked about, what the next full look says. */
+function lookFailed(context: AgentContext, uid: string, askedAt: Micros, error: PortFailure): void {
   const { turn, state } = context;
-  turn.log('error', 'PLEG: on-demand relist failed', { podUID: uid, err: message });
-  turn.wakeAt(relistAddress, turn.now + state.settings.relistPeriod);
-  lookAgain(context, uid);
+  turn.log('error', 'PLEG: on-demand relist failed', { podUID: uid, err: error.message });
+  planLookAfterFailure(context, uid);
+  if (isInspectionAwaited(state.pleg, uid)) take(context, inspectionFailed(state.pleg, state.cache, uid, error, askedAt));
+  else if (state.awaitingStatus.has(uid)) planRelist(context, state.settings.relistPeriod);
 }
 
 /** A look at one pod is a listing of it and its inspection in one. */
@@ -63,8 +63,12 @@ function takeLook(context: AgentContext, { uid, askedAt, found }: PodLook): void
     return;
   }
   const listing = found === null ? { uid, name: '', namespace: '', sandboxes: [], containers: [] } : listingOf(found);
+  if (isLookOutdated(pleg, listing, askedAt)) {
+    context.state.relist.requests.set(uid, context.turn.now);
+    return;
+  }
   if (found !== null) noteMoments(cache, found, context.turn);
-  const outcome = podRelisted(pleg, cache, listing, found?.observedAt ?? askedAt);
+  const outcome = podRelisted(pleg, cache, listing, found?.observedAt ?? askedAt, context.turn.now);
   take(context, outcome.inspect.length === 0 ? outcome : inspected(pleg, cache, uid, found));
 }
 
@@ -74,39 +78,36 @@ function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
   relist.listing = false;
   if (!reply.outcome.ok) {
     turn.log('error', 'GenericPLEG: Unable to retrieve pods', { err: reply.outcome.error.message });
-    turn.wakeAt(relistAddress, turn.now + state.settings.relistPeriod);
-    beginLooks(context);
+    relist.failedLists++;
+    relist.again = false;
+    planRelist(context, pauseAfter(relist.failedLists, state.settings.relistPeriod));
     return;
   }
+  relist.failedLists = 0;
   const listing = reply.outcome.value;
   if (relist.newest === null) inheritPods(context, listing.pods);
   relist.newest = listing;
-  take(context, relisted(pleg, cache, listing.pods, listing.observedAt));
+  take(context, relisted(pleg, cache, listing.pods, listing.observedAt, turn.now));
   // What went without anything to tell of stays cached for its worker; a pod that was let go of before has none.
   for (const uid of cache.entries.keys()) if (!pleg.records.has(uid) && !state.workers.records.has(uid) && !state.pods.pods.has(uid)) deleteFromPodCache(cache, uid);
 }
 
-function podInspected(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime.inspectPod'>): void {
-  const { pleg, cache } = context.state;
-  const uid = reply.slot.slice('inspect/'.length);
-  if (reply.outcome.ok && reply.outcome.value !== null) noteMoments(cache, reply.outcome.value, context.turn);
-  if (reply.outcome.ok) take(context, inspected(pleg, cache, uid, reply.outcome.value));
-  else take(context, inspectionFailed(pleg, cache, uid, reply.outcome.error, pleg.round?.startedAt ?? context.turn.now));
-}
-
 function take(context: AgentContext, outcome: RelistOutcome): void {
-  const { state, turn } = context;
-  for (const uid of outcome.inspect) context.forPod(uid, () => turn.ask('runtime.inspectPod', relistAddress, `inspect/${uid}`, { uid }, state.settings.runtimeRequestTimeout));
+  const { state } = context;
+  for (const uid of outcome.inspect) requestInspection(context, uid);
   if (outcome.globalTimeAdvanced) {
-    // A pod that could not be inspected changes nothing that anybody would tell of, and its worker waits for it.
-    const rests = state.settings.runtimeTellsChanges && !isInspectionDue(state.pleg);
-    turn.wakeAt(relistAddress, turn.now + (rests ? safetyNetPeriod : state.settings.relistPeriod));
+    planRelist(context, state.settings.runtimeTellsChanges ? safetyNetPeriod : state.settings.relistPeriod);
     resumeAwaiting(context, null);
   } else {
     for (const uids of [outcome.updated, outcome.deleted, outcome.observed]) if (uids.length > 0) resumeAwaiting(context, uids);
   }
   dispatchEvents(context);
   beginLooks(context);
+}
+
+function planRelist({ state, turn }: AgentContext, after: Micros): void {
+  const { listing, again } = state.relist;
+  if (!listing) turn.wakeAt(relistAddress, again ? turn.now : turn.now + after);
 }
 
 function dispatchEvents(context: AgentContext): void {

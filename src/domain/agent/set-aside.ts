@@ -18,7 +18,7 @@ import { podFullName } from '../values/pod-references.js';
 import { formatRfc3339, microsPerSecond } from '../values/time.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
-import { planPodRelist, requestPodRelist } from './looks.js';
+import { requestPodRelist } from './looks.js';
 import { putPod, removePod, uidOf } from './pod-index.js';
 import { changePauseOf, endsWithin, type PodEnd, pauseOf, type SetAsidePod, writeForgiven } from './set-aside-state.js';
 
@@ -201,11 +201,6 @@ function bringBack(context: AgentContext, pod: SetAsidePod, why: string): void {
   context.turn.log('info', 'A pod that was set aside is tried again', { pod: name, podUID: pod.uid, why });
   podEvent(context, pod, 'Normal', triedAgainReason, `The kubelet works on this pod again: ${why}`);
   requestPodRelist(context, pod.uid);
-}
-
-/** A look at the pod has failed: it is made again. */
-export function lookAgain(context: AgentContext, uid: string): void {
-  if (context.state.setAside.pods.get(uid)?.phase === 'returning') planPodRelist(context, uid);
 }
 
 /** At the end of a step. Returns pods to deliver: what the runtime has of them is known. */

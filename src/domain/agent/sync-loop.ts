@@ -11,6 +11,7 @@ import { plegProblem } from '../pleg/pleg.js';
 import { areAllSourcesReady, type DeliveryOp, markHandled, type PodDelivery } from '../pod-sources/pod-config.js';
 import type { PodUpdateType } from '../pod-workers/pod-worker-record.js';
 import { isPodTerminationRequested } from '../pod-workers/queries.js';
+import { runUnwanted } from '../pod-workers/run-pod.js';
 import { isTerminalPhase } from '../status/phase.js';
 import { needsReadinessReconcile } from '../status/status-manager.js';
 import { isMirrorPod } from '../values/pod-kind.js';
@@ -50,7 +51,7 @@ export function deliver(context: AgentContext, deliveries: readonly PodDelivery[
   drain(context);
 }
 
-/** Syncs pods that something happened to. Unknown UIDs are nobody's: housekeeping deals with them. */
+/** Syncs pods that something happened to, and ends those that their source has no more. */
 export function syncPods(context: AgentContext, uids: Iterable<string>): void {
   for (const uid of uids) context.state.backlog.syncs.add(uid);
   drain(context);
@@ -84,7 +85,8 @@ export function drain(context: AgentContext): void {
     const pod = context.state.pods.pods.get(uid);
     if (pod !== undefined && !mayWorkOn(context)) return;
     backlog.syncs.delete(uid);
-    if (pod !== undefined && !isWaiting(context, pod)) context.forPod(uid, () => update(context, 'sync', pod));
+    if (pod === undefined) context.forPod(uid, () => withEffects(context, (effects) => runUnwanted(context.state.workers, uid, context.turn.now, effects)));
+    else if (!isWaiting(context, pod)) context.forPod(uid, () => update(context, 'sync', pod));
   }
 }
 

@@ -1,7 +1,7 @@
 // Carries out what the pod workers want, at once and in order; what follows from it is carried out too, until nothing is left to do now.
 import type { Micros } from '../../ports/micros.js';
 import { unreachable } from '../kernel/assert.js';
-import { readPodCache, readPodCacheIfNewer } from '../pod-cache/pod-cache.js';
+import { isPodBehind, readPodCache, readPodCacheIfNewer } from '../pod-cache/pod-cache.js';
 import type { PodWorkerEffect } from '../pod-workers/effects.js';
 import type { PodUpdate } from '../pod-workers/pod-worker-record.js';
 import { resyncInterval, runStatusRead } from '../pod-workers/run-pod.js';
@@ -114,6 +114,6 @@ export function resumeAwaiting(context: AgentContext, uids: readonly string[] | 
 /** Whether the cached status shows something that runs, or can't be read. */
 function runtimeMayBeActive(context: AgentContext, uid: string): boolean {
   const cached = readPodCache(context.state.cache, uid);
-  if (cached.kind === 'failed') return true;
+  if (cached.kind === 'failed' || isPodBehind(context.state.cache, uid)) return true;
   return cached.status.containers.some(({ state }) => state === 'running') || cached.status.sandboxes.some(({ state }) => state === 'ready');
 }

@@ -1,16 +1,27 @@
 // The pod lifecycle event generator: turns listings of the runtime into lifecycle events and keeps the status cache fresh.
-// A round is one listing and the inspections it asks for; a pod is inspected only when its listing changed or someone asked for it.
+// A pod is inspected only when its listing changed or someone asked for it, each by itself: listings go on meanwhile.
 //
-//   idle -- relisted / podRelisted --> inspecting -- inspected / inspectionFailed, one for each pod asked for --> idle
-//   (a round that has nothing to inspect is over at once; a failed listing is no round, and changes nothing)
+//   a pod:  at rest -- relisted / podRelisted: changed, or asked for --> awaited -- inspected / inspectionFailed / gone --> at rest
+//   (a failed listing changes nothing)
 //
-// Invariants: an event is delivered only after the cache holds a status that is as new as the event; while an inspection fails, its
-// pod's record stays as it was, so the change is found again. A relist of unchanged pods allocates nothing for them.
+// Invariants: an event is delivered only after the cache holds a status that is as new as the event; while an inspection is awaited or
+// fails, its pod's record stays as it was, so the change is found again, and full relists make its cached status no fresher; of two
+// answers that may be of either order, the one that would change what is known is not taken. A relist of unchanged pods allocates nothing for them.
 import type { Micros } from '../../ports/micros.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { PortFailure } from '../../ports/port-error.js';
 import { assert } from '../kernel/assert.js';
-import { deleteFromPodCache, emptyPodStatus, markAllPodsObserved, markPodObserved, type PodCache, readPodCache, setPodCache } from '../pod-cache/pod-cache.js';
+import {
+  deleteFromPodCache,
+  emptyPodStatus,
+  markAllPodsObserved,
+  markPodBehind,
+  markPodCaughtUp,
+  markPodObserved,
+  type PodCache,
+  readPodCache,
+  setPodCache,
+} from '../pod-cache/pod-cache.js';
 import { formatGoDuration } from '../values/go-duration.js';
 import { comparePods, type PodChanges, type PodLifecycleEvent, type RelistedPod } from './lifecycle-events.js';
 
@@ -26,17 +37,21 @@ interface PodRecord {
   delivered: RelistedPod | null;
   /** The newest listing; null once the runtime no longer lists the pod. */
   listed: RelistedPod | null;
-  /** Inspect at the next round even if nothing changed. */
+  /** Inspect at the next listing even if nothing changed. */
   reinspect: boolean;
   /** The number of the last full relist that listed the pod. */
   seenIn: number;
+  /** When the last answer about this pod alone came; null: none has. */
+  lookedAt: Micros | null;
 }
 
-interface Round {
+/** An inspection that is awaited. */
+interface Inspection {
+  /** What to deliver after it. */
+  readonly changes: PodChanges;
   readonly kind: 'all' | 'pod';
+  /** When the runtime was asked for the listing that led to it. */
   readonly startedAt: Micros;
-  /** Pods whose inspection is awaited, with what to deliver after it. */
-  readonly awaited: Map<string, PodChanges>;
 }
 
 /** Plain data, changed in place by the functions below. */
@@ -47,16 +62,18 @@ export interface Pleg {
   readonly events: PodLifecycleEvent[];
   /** Events lost to a full queue, for the metric. */
   discardedEvents: number;
-  round: Round | null;
+  readonly awaited: Map<string, Inspection>;
   /** Number of the last full relist. */
   relists: number;
   /** Start of the last full relist that got its listing; null before the first. */
   lastRelist: Micros | null;
+  /** When its answer came. */
+  lastRelistAnswered: Micros | null;
 }
 
 /** What a step did. Readers that wait for one of `updated`, or for anything at all when `globalTimeAdvanced`, can look again. */
 export interface RelistOutcome {
-  /** Pods to inspect; the round ends with the answer for the last of them. */
+  /** Pods to inspect. */
   readonly inspect: readonly string[];
   /** Pods whose cache entry was written. */
   readonly updated: readonly string[];
@@ -68,30 +85,52 @@ export interface RelistOutcome {
 }
 
 export function newPleg(eventCapacity = plegEventQueueCapacity, threshold = healthThreshold): Pleg {
-  return { records: new Map(), eventCapacity, healthThreshold: threshold, events: [], discardedEvents: 0, round: null, relists: 0, lastRelist: null };
+  return {
+    records: new Map(),
+    eventCapacity,
+    healthThreshold: threshold,
+    events: [],
+    discardedEvents: 0,
+    awaited: new Map(),
+    relists: 0,
+    lastRelist: null,
+    lastRelistAnswered: null,
+  };
 }
 
-/** A full listing arrived. @param startedAt when the runtime was asked for it */
-export function relisted(pleg: Pleg, cache: PodCache, pods: readonly RelistedPod[], startedAt: Micros): RelistOutcome {
-  assert(pleg.round === null, 'a relist began while another one was not over');
-  pleg.lastRelist = startedAt;
+/**
+ * A full listing arrived.
+ * @param startedAt when the runtime was asked for it
+ * @param answeredAt when its answer came
+ */
+export function relisted(pleg: Pleg, cache: PodCache, pods: readonly RelistedPod[], startedAt: Micros, answeredAt: Micros = startedAt): RelistOutcome {
   pleg.relists++;
-  pleg.round = { kind: 'all', startedAt, awaited: new Map() };
+  const inspect: string[] = [];
   const deleted: string[] = [];
   for (const pod of pods) {
     const record = recordOf(pleg, pod.uid);
-    record.listed = pod;
     record.seenIn = pleg.relists;
-    examine(pleg, pod.uid, record);
+    if (!mayBeOutdated(record, startedAt) || !differs(pod.uid, record.listed, pod)) record.listed = pod;
+    else record.reinspect = true;
+    if (examine(pleg, cache, pod.uid, 'all', startedAt)) inspect.push(pod.uid);
   }
   if (pleg.records.size > pods.length) {
     for (const [uid, record] of pleg.records) {
       if (record.seenIn === pleg.relists) continue;
+      if (mayBeOutdated(record, startedAt) && hasItems(record.listed)) {
+        record.reinspect = true;
+        if (examine(pleg, cache, uid, 'all', startedAt)) inspect.push(uid);
+        continue;
+      }
       record.listed = null;
       if (dropGonePod(pleg, cache, uid, record)) deleted.push(uid);
     }
   }
-  return endOfStep(pleg, cache, { inspect: [...pleg.round.awaited.keys()], updated: [], deleted });
+  for (const uid of inspect) markPodBehind(cache, uid);
+  pleg.lastRelist = startedAt;
+  pleg.lastRelistAnswered = answeredAt;
+  markAllPodsObserved(cache, startedAt);
+  return { inspect, updated: [], deleted, observed: [], globalTimeAdvanced: true };
 }
 
 /** Whether an on-demand relist that was asked for at `requestedAt` is still worth a listing. */
@@ -99,16 +138,25 @@ export function isPodRelistDue(pleg: Pleg, requestedAt: Micros): boolean {
   return pleg.lastRelist === null || requestedAt > pleg.lastRelist;
 }
 
-/** The listing of a single pod arrived. A pod that the runtime doesn't list (null) is left to the next full relist. */
-export function podRelisted(pleg: Pleg, cache: PodCache, pod: RelistedPod | null, startedAt: Micros): RelistOutcome {
-  assert(pleg.round === null, 'a relist of one pod began while another one was not over');
+/** Whether the answer to a look at one pod may be older than what a listing has said of it since, and says something else: it has to be looked at again. */
+export function isLookOutdated(pleg: Pleg, pod: RelistedPod, askedAt: Micros): boolean {
+  if (pleg.lastRelistAnswered === null || askedAt >= pleg.lastRelistAnswered) return false;
+  return differs(pod.uid, pleg.records.get(pod.uid)?.listed ?? null, pod);
+}
+
+/** Whether a pod's status is awaited that a listing has found changed. */
+export function isInspectionAwaited(pleg: Pleg, uid: string): boolean {
+  return pleg.awaited.has(uid);
+}
+
+/** The listing of a single pod arrived. A pod that the runtime doesn't list (null) is left to the next full relist. @param answeredAt when the answer came */
+export function podRelisted(pleg: Pleg, cache: PodCache, pod: RelistedPod | null, startedAt: Micros, answeredAt: Micros = startedAt): RelistOutcome {
   if (pod === null) return { inspect: [], updated: [], deleted: [], observed: [], globalTimeAdvanced: false };
   const record = recordOf(pleg, pod.uid);
   record.listed = pod;
+  record.lookedAt = answeredAt;
   record.seenIn = pleg.relists;
-  pleg.round = { kind: 'pod', startedAt, awaited: new Map() };
-  if (!examine(pleg, pod.uid, record)) {
-    pleg.round = null;
+  if (!examine(pleg, cache, pod.uid, 'pod', startedAt)) {
     markPodObserved(cache, pod.uid, startedAt);
     return { inspect: [], updated: [], deleted: [], observed: [pod.uid], globalTimeAdvanced: false };
   }
@@ -117,34 +165,29 @@ export function podRelisted(pleg: Pleg, cache: PodCache, pod: RelistedPod | null
 
 /** The status of a pod that was to be inspected arrived; null when the pod vanished after it was listed. */
 export function inspected(pleg: Pleg, cache: PodCache, uid: string, found: PodRuntimeStatus | null): RelistOutcome {
-  const { changes, record } = settle(pleg, uid);
-  const status = found ?? { ...emptyPodStatus(uid), observedAt: (pleg.round as Round).startedAt };
+  const { inspection, record } = settle(pleg, cache, uid);
+  const { changes, startedAt } = inspection;
+  const status = found ?? { ...emptyPodStatus(uid), observedAt: startedAt };
   setPodCache(cache, uid, { kind: 'status', status: withKeptIps(cache, uid, status) }, status.observedAt);
   const askedForOnly = changes.events.length === 0 && !changes.changed;
   deliver(pleg, askedForOnly ? [{ type: 'PodSync', uid }] : changes.events);
   record.reinspect = false;
   record.delivered = record.listed;
-  return endOfStep(pleg, cache, { inspect: [], updated: [uid], deleted: [], last: uid });
+  return endOfInspection(cache, uid, inspection);
 }
 
-/** An inspection failed. Readers get the error, the pod's events are withheld, and the next round inspects it again. @param askedAt when the runtime was asked */
+/** An inspection failed. Readers get the error, the pod's events are withheld, and the next listing has it inspected again. @param askedAt when the runtime was asked */
 export function inspectionFailed(pleg: Pleg, cache: PodCache, uid: string, error: PortFailure, askedAt: Micros): RelistOutcome {
-  const { record } = settle(pleg, uid);
+  const { inspection, record } = settle(pleg, cache, uid);
   setPodCache(cache, uid, { kind: 'failed', error }, askedAt);
   record.reinspect = true;
-  return endOfStep(pleg, cache, { inspect: [], updated: [uid], deleted: [], last: uid });
+  return endOfInspection(cache, uid, inspection);
 }
 
-/** Asks for a full inspection at the next round, changed or not. Nothing to do for a pod that the runtime doesn't have. */
+/** Asks for a full inspection at the next listing, changed or not. Nothing to do for a pod that the runtime doesn't have. */
 export function requestReinspection(pleg: Pleg, uid: string): void {
   const record = pleg.records.get(uid);
   if (record !== undefined) record.reinspect = true;
-}
-
-/** Whether a pod waits for the next round to be inspected: an inspection of it failed, or somebody asked. */
-export function isInspectionDue(pleg: Pleg): boolean {
-  for (const { reinspect } of pleg.records.values()) if (reinspect) return true;
-  return false;
 }
 
 /** Hands over the events that wait, oldest first. */
@@ -163,19 +206,35 @@ export function plegProblem(pleg: Pleg, now: Micros): string | null {
 function recordOf(pleg: Pleg, uid: string): PodRecord {
   const known = pleg.records.get(uid);
   if (known !== undefined) return known;
-  const record: PodRecord = { delivered: null, listed: null, reinspect: false, seenIn: 0 };
+  const record: PodRecord = { delivered: null, listed: null, reinspect: false, seenIn: 0, lookedAt: null };
   pleg.records.set(uid, record);
   return record;
 }
 
+/** Whether a listing that was asked for at `startedAt` may be older than what is known of the pod. */
+function mayBeOutdated({ lookedAt }: PodRecord, startedAt: Micros): boolean {
+  return lookedAt !== null && lookedAt > startedAt;
+}
+
+function differs(uid: string, before: RelistedPod | null, after: RelistedPod | null): boolean {
+  const { events, changed } = comparePods(uid, before, after);
+  return changed || events.length > 0;
+}
+
+function hasItems(pod: RelistedPod | null): boolean {
+  return pod !== null && pod.containers.length + pod.sandboxes.length > 0;
+}
+
 /** Puts a listed pod up for inspection when it needs one. */
-function examine(pleg: Pleg, uid: string, record: PodRecord): boolean {
+function examine(pleg: Pleg, cache: PodCache, uid: string, kind: Inspection['kind'], startedAt: Micros): boolean {
+  const record = recordOf(pleg, uid);
   const changes = comparePods(uid, record.delivered, record.listed);
   if (changes.events.length === 0 && !changes.changed && !record.reinspect) {
     record.delivered = record.listed;
+    if (pleg.awaited.delete(uid)) markPodCaughtUp(cache, uid);
     return false;
   }
-  (pleg.round as Round).awaited.set(uid, changes);
+  pleg.awaited.set(uid, { changes, kind, startedAt });
   return true;
 }
 
@@ -183,36 +242,26 @@ function examine(pleg: Pleg, uid: string, record: PodRecord): boolean {
 function dropGonePod(pleg: Pleg, cache: PodCache, uid: string, record: PodRecord): boolean {
   const { events } = comparePods(uid, record.delivered, null);
   pleg.records.delete(uid);
+  pleg.awaited.delete(uid);
+  markPodCaughtUp(cache, uid);
   if (events.length === 0 && !record.reinspect) return false;
   deleteFromPodCache(cache, uid);
   deliver(pleg, events.length === 0 ? [{ type: 'PodSync', uid }] : events);
   return true;
 }
 
-function settle(pleg: Pleg, uid: string): { readonly changes: PodChanges; readonly record: PodRecord } {
-  const changes = pleg.round?.awaited.get(uid);
+function settle(pleg: Pleg, cache: PodCache, uid: string): { readonly inspection: Inspection; readonly record: PodRecord } {
+  const inspection = pleg.awaited.get(uid);
   const record = pleg.records.get(uid);
-  assert(changes !== undefined && record !== undefined, `no inspection of pod ${uid} was asked for`);
-  pleg.round?.awaited.delete(uid);
-  return { changes, record };
+  assert(inspection !== undefined && record !== undefined, `no inspection of pod ${uid} was asked for`);
+  pleg.awaited.delete(uid);
+  markPodCaughtUp(cache, uid);
+  return { inspection, record };
 }
 
-function endOfStep(
-  pleg: Pleg,
-  cache: PodCache,
-  step: { readonly inspect: readonly string[]; readonly updated: readonly string[]; readonly deleted: readonly string[]; readonly last?: string },
-): RelistOutcome {
-  const { inspect, updated, deleted } = step;
-  const round = pleg.round as Round;
-  if (round.awaited.size > 0) return { inspect, updated, deleted, observed: [], globalTimeAdvanced: false };
-  pleg.round = null;
-  if (round.kind === 'all') {
-    markAllPodsObserved(cache, round.startedAt);
-    return { inspect, updated, deleted, observed: [], globalTimeAdvanced: true };
-  }
-  const observed = step.last === undefined ? [] : [step.last];
-  for (const uid of observed) markPodObserved(cache, uid, round.startedAt);
-  return { inspect, updated, deleted, observed, globalTimeAdvanced: false };
+function endOfInspection(cache: PodCache, uid: string, { kind, startedAt }: Inspection): RelistOutcome {
+  if (kind === 'pod') markPodObserved(cache, uid, startedAt);
+  return { inspect: [], updated: [uid], deleted: [], observed: kind === 'pod' ? [uid] : [], globalTimeAdvanced: false };
 }
 
 /** A pod keeps its addresses in the API after its sandbox has stopped, when the runtime no longer tells them. */

@@ -21,14 +21,16 @@ export interface PodCacheEntry {
 /** Plain data, changed in place by the functions below. */
 export interface PodCache {
   readonly entries: Map<string, PodCacheEntry>;
-  /** Start of the last full relist: everything cached is at least this fresh. null before the first. */
+  /** Start of the last full relist: everything cached is at least this fresh, but for `behind`. null before the first. */
   globalTime: Micros | null;
   /** By pod uid: when what became of its containers. */
   readonly moments: Map<string, PodMoments>;
+  /** Pods that the last full relist found changed and whose status is still awaited, with the full relist up to which theirs is fresh. */
+  readonly behind: Map<string, Micros | null>;
 }
 
 export function newPodCache(): PodCache {
-  return { entries: new Map(), globalTime: null, moments: new Map() };
+  return { entries: new Map(), globalTime: null, moments: new Map(), behind: new Map() };
 }
 
 /** What is known now. A pod the runtime doesn't have reads as an empty status. */
@@ -39,7 +41,8 @@ export function readPodCache(cache: PodCache, uid: string): CachedPodStatus {
 /** What is known if that is newer than `time`; null when the reader has to wait for the next write or relist. */
 export function readPodCacheIfNewer(cache: PodCache, uid: string, time: Micros): CachedPodStatus | null {
   const entry = cache.entries.get(uid);
-  const newer = isAfter(cache.globalTime, time) || (entry !== undefined && (entry.modified > time || isAfter(entry.observed, time)));
+  const globalTime = cache.behind.get(uid);
+  const newer = isAfter(globalTime === undefined ? cache.globalTime : globalTime, time) || (entry !== undefined && (entry.modified > time || isAfter(entry.observed, time)));
   return newer ? readPodCache(cache, uid) : null;
 }
 
@@ -70,9 +73,23 @@ export function markPodObserved(cache: PodCache, uid: string, time: Micros): voi
   if (entry !== undefined) cache.entries.set(uid, { ...entry, observed: time });
 }
 
-/** Everything cached was still true at `time`. */
+/** Everything cached was still true at `time`, but for what is known to be behind. */
 export function markAllPodsObserved(cache: PodCache, time: Micros): void {
   cache.globalTime = time;
+}
+
+/** The pod has changed, and its status is yet to come: the next full relist doesn't make what is cached any fresher. */
+export function markPodBehind(cache: PodCache, uid: string): void {
+  if (!cache.behind.has(uid)) cache.behind.set(uid, cache.globalTime);
+}
+
+export function isPodBehind(cache: PodCache, uid: string): boolean {
+  return cache.behind.has(uid);
+}
+
+/** Its status, or why there is none, is cached. */
+export function markPodCaughtUp(cache: PodCache, uid: string): void {
+  cache.behind.delete(uid);
 }
 
 export function emptyPodStatus(uid: string): PodRuntimeStatus {

@@ -16,27 +16,29 @@ export interface KnownPod {
 /**
  * Compares the records with the UIDs that are wanted. Records that are done and unwanted (or asked to start over) are forgotten and
  * left out of the answer; orphans that run are led to termination. A wanted UID that is missing from the answer has to be added again.
+ * @param heedsBackOff an orphan whose last run failed is left to its own time; the reference has it run again at each pass
  */
-export function syncKnownPods(workers: PodWorkers, desired: ReadonlySet<string>, now: Micros, effects: PodWorkerEffect[]): Map<string, KnownPod> {
+export function syncKnownPods(workers: PodWorkers, desired: ReadonlySet<string>, now: Micros, effects: PodWorkerEffect[], heedsBackOff = false): Map<string, KnownPod> {
   workers.synced = true;
   const known = new Map<string, KnownPod>();
   for (const record of [...workers.records.values()]) {
     const orphan = !desired.has(record.uid);
-    if ((record.restartRequested || orphan) && removed(workers, record, orphan, now, effects)) continue;
+    if ((record.restartRequested || orphan) && removed(workers, record, orphan, now, effects, heedsBackOff)) continue;
     const pod = (record.active ?? record.pending)?.pod ?? null;
     known.set(record.uid, { state: stateOf(record), orphan, hasConfig: pod !== null, static: pod !== null && isStaticPod(pod) });
   }
   return known;
 }
 
-function removed(workers: PodWorkers, record: PodWorkerRecord, orphan: boolean, now: Micros, effects: PodWorkerEffect[]): boolean {
+function removed(workers: PodWorkers, record: PodWorkerRecord, orphan: boolean, now: Micros, effects: PodWorkerEffect[], heedsBackOff: boolean): boolean {
   if (!record.finished) {
     if (!orphan) return false;
     record.deleted = true;
     if (record.startedAt !== null || record.observedRuntime) {
-      if (record.terminatingAt === null) terminateOrphan(record, now);
+      const isNew = record.terminatingAt === null;
+      if (isNew) terminateOrphan(record, now);
       replayActive(record);
-      if (record.run === null && record.active !== null) runPending(workers, record, now, effects);
+      if (record.run === null && record.active !== null && (isNew || !heedsBackOff || !record.backsOff)) runPending(workers, record, now, effects);
       return false;
     }
   }

@@ -87,6 +87,8 @@ export interface PodWorkerRecord {
   completions: string[];
   /** When this worker's last run returned; null: never. The next one waits for a runtime status newer than that. */
   lastRunEndedAt: Micros | null;
+  /** The last run failed, and the next one waits for its time. */
+  backsOff: boolean;
 }
 
 export interface PodWorkers {
@@ -124,6 +126,7 @@ export function newRecord(uid: string, fullName: string, now: Micros): PodWorker
     statusChanges: [],
     completions: [],
     lastRunEndedAt: null,
+    backsOff: false,
   };
 }
 

@@ -36,6 +36,7 @@ export function runPending(workers: PodWorkers, record: PodWorkerRecord, now: Mi
   const update = record.pending;
   if (update === null) return;
   record.pending = null;
+  record.backsOff = false;
   const state = stateOf(record);
   if (record.startedAt === null && !(update.runningPod !== null && state === 'terminating')) {
     if (update.pod === null) {
@@ -113,6 +114,7 @@ function completeRun(workers: PodWorkers, record: PodWorkerRecord, result: RunRe
   const run = record.run;
   assert(run !== null, 'a pod is not being worked on', record.uid);
   record.run = null;
+  record.backsOff = result.error !== null && !result.error.cancelled;
   let transition = false;
   if (result.error === null) {
     if (run.state === 'terminated') {
@@ -162,6 +164,14 @@ function requeueDelay(result: RunResult, now: Micros): Micros {
 function backOffEnd(result: RunResult, now: Micros): PodRest | null {
   if (result.error === null || result.error.cancelled || result.error.backOffExpiries.length === 0 || result.error.message.includes(networkNotReadyText)) return null;
   return { until: Math.min(...result.error.backOffExpiries, now + resyncInterval) };
+}
+
+/** The time of a pod has come that its source has no more: what was last acted on is done again. */
+export function runUnwanted(workers: PodWorkers, uid: string, now: Micros, effects: PodWorkerEffect[]): void {
+  const record = workers.records.get(uid);
+  if (record === undefined || record.finished || record.run !== null || record.terminatingAt === null) return;
+  replayActive(record);
+  runPending(workers, record, now, effects);
 }
 
 /** Puts what was last acted on back as pending, unless something newer waits. */
