@@ -31,6 +31,8 @@ export type Program = (words: readonly string[], scene: ProgramScene) => Promise
 
 const archiveBytesMax = 64 * 1024 * 1024;
 const numbersMax = 100_000;
+/** Of what a program writes at once. */
+const pieceBytes = 64 * 1024;
 
 /** The rest of the input. Throws FileProblem beyond `archiveBytesMax`. */
 async function wholeInput(input: ProgramInput): Promise<Buffer> {
@@ -57,7 +59,7 @@ async function eachInput(name: string, words: readonly string[], scene: ProgramS
       continue;
     }
     const content = scene.files.read(at(scene, word));
-    if (content !== null) await take(content);
+    if (content !== null) for (let from = 0; from < content.length; from += pieceBytes) await take(content.subarray(from, from + pieceBytes));
     else {
       await scene.err(`${name}: can't open '${word}': No such file or directory\n`);
       code = 1;
@@ -185,7 +187,13 @@ export const programs: Readonly<Record<string, Program>> = {
     const [first, last] = words.length > 1 ? words.map(Number) : [1, Number(words[0])];
     if (!Number.isInteger(first) || !Number.isInteger(last)) throw new FileProblem('expected one or two whole numbers');
     if ((last as number) - (first as number) > numbersMax) throw new FileProblem(`more than ${numbersMax} numbers`);
-    for (let n = first as number; n <= (last as number); n++) await scene.out(`${n}\n`);
+    let text = '';
+    for (let n = first as number; n <= (last as number); n++) {
+      text += `${n}\n`;
+      if (text.length < pieceBytes && n < (last as number)) continue;
+      await scene.out(text);
+      text = '';
+    }
     return 0;
   },
   async wc([flag = '', ...words], scene) {
