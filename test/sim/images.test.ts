@@ -368,3 +368,22 @@ scenario('an image that is a volume comes before its container, and only those w
   t.match(node.status('p')?.containerStatuses, [{ state: { running: {} } }, { state: { waiting: { reason: 'ImagePullBackOff' } } }, { state: { running: {} } }]);
   t.ok(node.events('p').some(({ record }) => record.message === 'Error: ErrImagePull' && record.involvedObject.fieldPath === 'spec.containers{d}'));
 });
+
+scenario('an image volume with policy Always is pulled once for each start of its container, not by syncs that only find a back-off', {}, (stage) => {
+  const { t, node } = stage;
+  const crashing = podOf('p', { uid: 'p', image: 'r.io/a:1', containers: { c: 'run=1s,exit=1' } });
+  const [container] = crashing.spec.containers;
+  const volume = { name: 'v', image: { reference: 'r.io/content:1', pullPolicy: 'Always' } } as const;
+  const mounting = { ...container, name: 'c', imagePullPolicy: 'IfNotPresent', volumeMounts: [{ name: 'v', mountPath: '/v' }] } as const;
+  node.put('p.yaml', { ...crashing, spec: { ...crashing.spec, containers: [mounting], volumes: [volume] } });
+  stage.run(30 * second);
+  // Each change of the object is a sync; most of them find the container waiting.
+  for (let n = 0; n < 40; n++) {
+    node.put('p.yaml', { ...crashing, metadata: { ...crashing.metadata, labels: { n: String(n) } }, spec: { ...crashing.spec, containers: [mounting], volumes: [volume] } });
+    stage.run(5 * second);
+  }
+  const started = node.model.performed.get('containers.create') ?? 0;
+  const pulled = node.model.performed.get('images.pull') ?? 0;
+  t.ok(started >= 4, `${started} starts`);
+  t.ok(pulled <= started + 1, `${pulled} pulls for ${started} starts: one for each, and one of the container's own image`);
+});

@@ -58,6 +58,11 @@ export function decideCrashLoop(backoff: KeyedBackoff, pod: Pod, container: Cont
   };
 }
 
+/** Whether it would have to wait; changes nothing. Parameters as of `decideCrashLoop`. */
+export function isInCrashLoop(backoff: KeyedBackoff, pod: Pod, container: Container, newestExitedFinishedAt: Micros | null, now: Micros): boolean {
+  return newestExitedFinishedAt !== null && isInBackoffSinceEvent(backoff, crashLoopKey(pod, container), newestExitedFinishedAt, now);
+}
+
 function inKeyOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inKeyOrder);
   if (typeof value !== 'object' || value === null) return value;

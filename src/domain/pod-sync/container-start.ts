@@ -30,7 +30,7 @@ import { failed, succeeded } from './action-result.js';
 import type { ContainerStart } from './container-start-state.js';
 import { askEnvFiles, envFileSources, takeEnvFiles } from './env-file-reading.js';
 import { areEnvObjectsRead, envObjectsOf } from './env-objects.js';
-import { imageVolumeFailure, imageVolumesOf } from './image-volumes.js';
+import { imageVolumeFailure, imageVolumesOf, lastEnd } from './image-volumes.js';
 import { beginHook, hookAnswered } from './lifecycle-hook.js';
 import { applyPodKillReply, beginContainerKills, decidePodKill } from './pod-kill.js';
 import { podLogDirectoryName } from './pod-log-directory.js';
@@ -165,9 +165,7 @@ export function applyContainerStartReply(start: ContainerStart, run: SyncRun, re
 function begin(start: ContainerStart, run: SyncRun, context: SyncContext): void {
   const { container } = start;
   const { pod } = run;
-  const exited = run.status.containers.find((status) => status.name === container.name && status.state === 'exited');
-  const endedAt = exited === undefined ? null : context.endedAt(run.uid, exited);
-  const decision = decideCrashLoop(context.crashLoop, pod, container, endedAt, context.turn.now);
+  const decision = decideCrashLoop(context.crashLoop, pod, container, lastEnd(run, container, context), context.turn.now);
   if (decision.kind === 'wait') {
     context.event(pod, container.name, decision.event.type, decision.event.reason, decision.event.message);
     end(start, run, 'CrashLoopBackOff', decision.message, context, decision.retryAt);

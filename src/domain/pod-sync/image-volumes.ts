@@ -1,9 +1,11 @@
 // Gets the images that containers mount as volumes, before the containers are started; the runtime mounts them itself.
 // Invariant: an image that can't be had keeps only those containers from starting that mount it.
 
+import type { Micros } from '../../ports/micros.js';
 import type { Container } from '../../ports/model/container.js';
 import type { ImageSpec } from '../../ports/model/container-config.js';
 import type { Pod } from '../../ports/model/pod.js';
+import { isInCrashLoop } from '../backoff/crash-loop-backoff.js';
 import { defaultPullPolicy } from '../images/pull-policy.js';
 import type { ImageVolumePulls, ImageVolumeResult } from './image-volume-state.js';
 import { arePullSecretsRead } from './pull-secrets.js';
@@ -11,11 +13,21 @@ import type { SyncContext } from './sync-context.js';
 import type { StepOutcome, SyncRun, SyncStep } from './sync-run.js';
 import { sandboxInputs } from './user-namespace-step.js';
 
-/** null: none of the containers that are to start mounts an image. */
-export function newImageVolumePulls(pod: Pod, starts: readonly SyncStep[]): ImageVolumePulls | null {
-  const mounted = new Set(starts.flatMap((step) => (step.kind === 'start' ? (step.start.container.volumeMounts ?? []).map(({ name }) => name) : [])));
+/** null: none of the containers that are to start mounts an image. One that has to wait for its back-off doesn't start, and gets nothing. */
+export function newImageVolumePulls(run: SyncRun, starts: readonly SyncStep[], context: SyncContext): ImageVolumePulls | null {
+  const { pod } = run;
+  const waits = (container: Container): boolean => isInCrashLoop(context.crashLoop, pod, container, lastEnd(run, container, context), context.turn.now);
+  const mounted = new Set(
+    starts.flatMap((step) => (step.kind === 'start' && !waits(step.start.container) ? (step.start.container.volumeMounts ?? []).map(({ name }) => name) : [])),
+  );
   const volumes = (pod.spec.volumes ?? []).filter(({ name, image }) => image !== undefined && mounted.has(name));
   return volumes.length === 0 ? null : { volumes, pending: new Map() };
+}
+
+/** When the container's newest instance that has exited ended; null: there is none. */
+export function lastEnd(run: SyncRun, { name }: Container, context: SyncContext): Micros | null {
+  const exited = run.status.containers.find((status) => status.name === name && status.state === 'exited');
+  return exited === undefined ? null : context.endedAt(run.uid, exited);
 }
 
 /** Asks for all at once, and is done when each has come or failed. */

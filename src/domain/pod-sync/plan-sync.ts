@@ -41,7 +41,7 @@ export function planSync(run: SyncRun, context: SyncContext): SyncStep[] {
   if (actions.createSandbox) steps.push({ kind: 'sandbox', attempt: actions.attempt, phase: 'run', sandboxId: '' });
   const starts = startSteps(pod, actions);
   if (isResizing(actions)) starts.splice(regularAt(starts), 0, { kind: 'resize', resize: resizeOf(run, actions, context) });
-  const pulls = newImageVolumePulls(pod, starts);
+  const pulls = newImageVolumePulls(run, starts, context);
   if (pulls !== null) steps.push({ kind: 'imageVolumes', pulls });
   steps.push(...starts);
   return steps;
