@@ -167,11 +167,11 @@ t.test('what containers left is removed, however much and deep, and no link is f
 t.test('a file system in memory: its size and mode, kept while it is mounted, gone when it is taken down', { skip: asRoot }, async (t) => {
   const { volumes, pathOf, preparePod, directories } = real(t);
   await preparePod('u1');
-  const memory = { ...disk, mode: 0o2777, gid: 4711, tmpfs: { sizeBytes: 1024 * 1024 } };
+  const memory = { ...disk, mode: 0o3777, gid: 4711, tmpfs: { sizeBytes: 1024 * 1024 } };
   await volumes.setUp(memory, quietCall);
   const path = pathOf('work');
   t.match(mountLine(path), /^tmpfs \S+ tmpfs \S*\bsize=1024k\b/);
-  t.strictSame([mode(path), statSync(path).gid], [0o2777, 4711]);
+  t.strictSame([mode(path), statSync(path).gid], [0o3777, 4711]);
   writeFileSync(join(path, 'f'), 'x');
   await volumes.setUp(memory, quietCall);
   t.ok(existsSync(join(path, 'f')), 'not mounted over');

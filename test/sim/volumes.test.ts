@@ -72,7 +72,7 @@ scenario('emptyDir in memory: as large as the least of limits, and of the pod’
     ),
   );
   stage.untilPhase('v', 'Running', 10 * second);
-  t.match(volumesOf(stage).get(`${emptyDirs}/small`), { mode: 0o2777, gid: 2000, tmpfsBytes: 64 * 1024 * 1024 });
+  t.match(volumesOf(stage).get(`${emptyDirs}/small`), { mode: 0o3777, gid: 2000, tmpfsBytes: 64 * 1024 * 1024 });
   t.match(volumesOf(stage).get(`${emptyDirs}/disk`), { mode: 0o2777, gid: 2000, tmpfsBytes: null });
 });
 

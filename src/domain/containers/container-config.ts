@@ -8,6 +8,7 @@ import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { LinuxContainerResources, NamespaceOptions } from '../../ports/model/sandbox-config.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import { linuxContainerResources } from '../cgroups/linux-container-resources.js';
+import { addressFields, hostIpsOf } from '../status/pod-addresses.js';
 import { containerLabels } from '../values/container-labels.js';
 import { containerLogPath } from '../values/log-paths.js';
 import { type BlockVolume, blockDevices } from './block-devices.js';
@@ -109,10 +110,18 @@ function stopSignalOf({ lifecycle }: Container, { containerStopSignals }: NodeFa
 
 /** What devices bring comes first, so that the spec's own variables win in the process. */
 export function environment(request: ContainerRequest, node: NodeFacts): Resolved<readonly EnvVariable[]> {
-  const { pod, container, podIps } = request;
+  const { pod, container } = request;
+  const podIps = shownPodIps(request, node);
   const sources = request.envSources ?? noEnvSources;
   const env = containerEnv(pod, container, { podIps, nodeIps: node.nodeIps, nodeAddresses: node.nodeAddresses, allocatable: node.allocatable, ...sources });
   return env.ok ? { ok: true, value: [...(request.devices?.envs ?? []), ...env.value] } : env;
+}
+
+/** A pod on the host's network has the node's addresses, which its status shows from the first start on. */
+function shownPodIps({ pod, podIps }: ContainerRequest, { nodeAddresses }: NodeFacts): readonly string[] {
+  const isHosts = pod.spec.hostNetwork === true;
+  if (!isHosts) return podIps;
+  return (addressFields(podIps, hostIpsOf(nodeAddresses), isHosts).podIPs ?? []).map(({ ip }) => ip);
 }
 
 function mountsOf(request: ContainerRequest, env: readonly EnvVariable[], node: NodeFacts): Resolved<readonly RuntimeMount[]> {

@@ -21,7 +21,7 @@ import { volumePluginFor, volumeView } from './volume-plugins.js';
 import { escapeName } from './volume-spec.js';
 
 const everyonesMode = 0o777;
-/** What a tmpfs has by itself: the API's data is shown in one as the kernel makes it. */
+/** What a tmpfs has by itself: volumes in memory are shown as the kernel makes them, with the sticky bit. */
 const tmpfsMode = 0o1777;
 const wrapperPrefix = 'wrapped_';
 const emptyDirDirectory = 'kubernetes.io~empty-dir';
@@ -75,7 +75,8 @@ export type EmptyDirSetUp = { readonly ok: true; readonly setUp: VolumeSetUp } |
 export function emptyDirSetUp(pod: Pod, volume: Volume, allocatable: ResourceList): EmptyDirSetUp {
   const gid = pod.spec.securityContext?.fsGroup ?? null;
   const { medium = '', sizeLimit = null } = volume.emptyDir ?? {};
-  const mode = gid === null ? everyonesMode : fsGroupMode(everyonesMode, 'directory', false);
+  const made = medium === 'Memory' ? tmpfsMode : everyonesMode;
+  const mode = gid === null ? made : fsGroupMode(made, 'directory', false);
   const base = { ...volumeAddress(pod, volume), mode, gid };
   if (medium === hugePagesMedium || medium.startsWith(`${hugePagesMedium}-`)) {
     const pageSize = hugePageSize(pod, medium);
