@@ -10,7 +10,7 @@ import type { Pod } from '../../src/ports/model/pod.js';
 import type { ContainerStatus } from '../../src/ports/model/pod-status.js';
 import type { PrivateContainerd } from './private-containerd.js';
 
-const program = fileURLToPath(new URL('../../bundle/kubelet-ts.mjs', import.meta.url));
+const bundle = fileURLToPath(new URL('../../bundle/kubelet-ts.mjs', import.meta.url));
 const pollMs = 25;
 /** Long enough for a machine that does other things, too; nothing waits this long unless it fails. */
 const defaultUntilMs = 120_000;
@@ -40,6 +40,8 @@ export class KubeletProcess {
   readonly flags: string[] = [];
   /** More variables of its environment, from its next start on. */
   readonly environment: Record<string, string> = {};
+  /** What is run, from its next start on. */
+  program = bundle;
   private child: ChildProcess | null = null;
   private exited: Promise<Exit> = Promise.resolve(null);
   private staged = 0;
@@ -106,6 +108,11 @@ export class KubeletProcess {
     return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
   }
 
+  /** Of its loopback listener. */
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
   get pid(): number {
     const pid = this.child?.pid;
     if (pid === undefined) throw new Error('the kubelet does not run');
@@ -116,7 +123,7 @@ export class KubeletProcess {
   spawn(): void {
     const log = openSync(this.logPath, 'a');
     const args = ['--root-dir', this.root, '--config', join(this.base, 'config.yaml'), '--hostname-override', nodeName, ...this.flags];
-    const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', log, log], env: { ...process.env, ...this.environment } });
+    const child = spawn(process.execPath, [this.program, ...args], { stdio: ['ignore', log, log], env: { ...process.env, ...this.environment } });
     closeSync(log);
     this.child = child;
     this.exited = new Promise((resolve) => child.once('exit', (code) => resolve(code)));
@@ -237,7 +244,7 @@ export class KubeletProcess {
 
   private async get(path: string): Promise<Response | null> {
     try {
-      return await fetch(`http://127.0.0.1:${this.port}${path}`, { signal: AbortSignal.timeout(10_000) });
+      return await fetch(`${this.url}${path}`, { signal: AbortSignal.timeout(10_000) });
     } catch {
       return null;
     }

@@ -78,6 +78,7 @@ for (const runtimeTellsChanges of [true, false]) {
     t.test('it is well again', async (t) => {
       deadly.operation = null;
       api.until('it is tried', () => !isAside(node.agent, uid), 7 * hour);
+      t.ok(node.events('bad').some(({ record }) => record.reason === 'PodTriedAgain'));
       api.untilReady('bad');
       cluster.run(11 * minute);
       t.equal(node.agent.setAside.pods.size, 0);

@@ -38,6 +38,8 @@ export interface SwarmOptions {
   readonly aligned: boolean;
   /** DRA drivers register, and pods use claims. */
   readonly claims: boolean;
+  /** What is fatal to be asked for about some pods; null: no pod ends the agent. */
+  readonly deadly: string | null;
 }
 
 const limited = ['runtime.version', 'runtime.status', 'runtime.listPods', 'runtime.inspectPod', 'sandboxes.run', 'sandboxes.stop', 'sandboxes.remove'] as const;
@@ -169,8 +171,24 @@ export function swarmOptions(seed: number): SwarmOptions {
     probed,
     aligned,
     claims,
+    deadly: new Dice(seed, 'deadly').chance(0.2) ? new Dice(seed, 'fatal').of(deadlyOperations) : null,
   };
 }
+
+/** In each part of a pod's life, and in what is written of it. */
+const deadlyOperations = [
+  'podDirectories.prepare',
+  'images.status',
+  'sandboxes.run',
+  'containers.create',
+  'containers.start',
+  'containers.stop',
+  'sandboxes.stop',
+  'runtime.inspectPod',
+  'apiWriter.patch',
+  'podVolumes.list',
+  'podDirectories.remove',
+] as const;
 
 const shutdownPriorities = [
   { priority: 0, shutdownGracePeriodSeconds: 15 },

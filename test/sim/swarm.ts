@@ -4,6 +4,7 @@ import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import type { PodPhase } from '../../src/ports/model/pod-status.js';
 import { SimCluster, type SimClusterNode, type SimClusterOptions } from '../../src/sim/index.js';
 import { Dice } from './dice.js';
+import { type Deadly, endsByPod, isPlanted } from './planted/deadly-pod.js';
 import { minute, second } from './sim-pods.js';
 import { alignmentLeftovers, misplaced, withOwnCpus } from './swarm-alignment.js';
 import { SwarmApi } from './swarm-api.js';
@@ -50,6 +51,7 @@ const envFile = new TextEncoder().encode("WRITTEN='by the pod'\n");
 class Swarm {
   readonly cluster: SimCluster;
   private readonly dice: Dice;
+  private readonly deadly: Deadly;
   /** Node and file -> what is wanted there. */
   private readonly wanted = new Map<string, SwarmPod>();
   private readonly down = new Set<string>();
@@ -63,7 +65,9 @@ class Swarm {
     private readonly coverage: SwarmCoverage,
     hash: boolean,
   ) {
-    this.cluster = new SimCluster({ ...options.cluster, hash, observe: (_node, input, state) => coverage.stepped(input, state.agent) });
+    this.deadly = { operation: null, uids: new Set(), struck: 0 };
+    const plant = options.deadly === null ? {} : { agent: endsByPod(this.deadly), survives: isPlanted };
+    this.cluster = new SimCluster({ ...plant, ...options.cluster, hash, observe: (_node, input, state) => coverage.stepped(input, state.agent) });
     this.dice = new Dice(seed, 'actions');
     this.api = options.inCluster ? new SwarmApi(this.cluster, options) : null;
   }
@@ -74,6 +78,7 @@ class Swarm {
       cluster.run(dice.below(options.pause));
       if (i % 3 === 0) this.writeEnvFiles();
       this.act(cluster.node(dice.of(cluster.nodeNames)));
+      if (options.deadly !== null && i % 5 === 0) this.poison(options.deadly);
       if (cluster.violations.length > 0) break;
     }
     cluster.run(minute);
@@ -105,13 +110,31 @@ class Swarm {
     return [...this.violations(), ...(this.api?.leftovers() ?? []), ...cluster.nodeNames.flatMap((name) => leftovers(cluster.node(name)).map((left) => `${name}: ${left} left`))];
   }
 
+  /** From now on a pod that is there ends the agent. */
+  private poison(operation: string): void {
+    const known = this.cluster.nodeNames.flatMap((name) => [...this.cluster.node(name).agent.pods.pods.keys()]);
+    if (known.length === 0 || this.deadly.uids.size >= 2) return;
+    this.deadly.operation = operation;
+    this.deadly.uids.add(new Dice(this.deadly.uids.size, known.join()).of(known));
+  }
+
+  /** Each pod ends each node's agent twice, and then once for each change and pause of its own. */
+  private ends(): string[] {
+    const { struck, uids } = this.deadly;
+    const most = uids.size * this.cluster.nodeNames.length * 2 + this.options.actions;
+    return struck > most ? [`the agent was ended ${struck} times by ${uids.size} pods, at most ${most} times were expected`] : [];
+  }
+
   /** Nothing goes wrong from now on. */
   private calm(): void {
+    this.deadly.operation = null;
     for (const name of this.cluster.nodeNames) {
       const node = this.cluster.node(name);
       node.setFaults([]);
       node.setNetworkReady(true);
-      if (this.down.delete(name)) node.start();
+      // Whoever has mended it takes the records away.
+      const isMended = node.host.state.endedSteps.splice(0).length > 0;
+      if (this.down.delete(name) || isMended) node.start();
     }
     this.api?.calm(this.coverage);
   }
@@ -209,7 +232,7 @@ class Swarm {
 
   private violations(): string[] {
     const found = this.cluster.violations.map(({ checker, node, at, message }) => `${checker} on ${node} after ${at / second - 1_800_000_000} s: ${message}`);
-    return [...found, ...(this.api?.problems() ?? [])];
+    return [...found, ...this.ends(), ...(this.api?.problems() ?? [])];
   }
 
   private differences(): string[] {

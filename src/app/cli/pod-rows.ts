@@ -1,6 +1,6 @@
 // Pods and their containers as rows of text, for tables and for lines. A pure function of the pods and the time.
 
-import { setAsideAnnotation } from '../../domain/agent/set-aside.js';
+import { setAsideAnnotation } from '../../domain/agent/set-aside-state.js';
 import { microsBetween } from '../../domain/values/instant.js';
 import { microsPerSecond, parseRfc3339 } from '../../domain/values/time.js';
 import type { Instant } from '../../ports/instant.js';
@@ -17,6 +17,8 @@ export interface PodRow {
   readonly restarts: number;
   readonly age: string;
   readonly message: string;
+  /** Why the kubelet leaves the pod alone; null: it doesn't. */
+  readonly setAside: string | null;
 }
 
 export interface ContainerRow {
@@ -51,6 +53,7 @@ function podRow(pod: Pod, wall: Instant): PodRow {
         : status?.reason
           ? oneLine(`${status.reason}: ${status.message ?? ''}`)
           : (all.map(trouble).find((text) => text !== null) ?? ''),
+    setAside: setAside === undefined ? null : oneLine(setAside),
   };
 }
 

@@ -156,5 +156,6 @@ function text(pods: readonly Pod[], output: ViewOutput): string {
   const width = output.columns ?? defaultWidth;
   const rows = podRows(pods, instantOf(Date.now() * 1000));
   const containers = containerRows(pods).map(({ pod, name, state, restarts, image, id }) => [pod, name, state, String(restarts), id, image]);
-  return `${[...tableText(podHeader, rows.map(podCells), width), '', ...tableText(containerHeader, containers, width)].join('\n')}\n`;
+  const aside = rows.flatMap(({ namespace, name, setAside }) => (setAside === null ? [] : ['', `${namespace}/${name} is set aside. ${setAside}`]));
+  return `${[...tableText(podHeader, rows.map(podCells), width), '', ...tableText(containerHeader, containers, width), ...aside].join('\n')}\n`;
 }

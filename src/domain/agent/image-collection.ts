@@ -31,6 +31,7 @@ import { effectiveImageTag, parseImageReference } from '../values/image-referenc
 import { instantAfter } from '../values/instant.js';
 import type { AgentContext } from './agent-context.js';
 import type { ImageCollectionState } from './image-collection-state.js';
+import { asideImages } from './set-aside.js';
 import { loopProblem } from './sync-loop.js';
 
 export const imageCollectionAddress = { machine: 'image-collection', key: '' } as const;
@@ -248,7 +249,9 @@ function nameOf({ repoTags, repoDigests }: RuntimeImage): string {
 
 /** The ids of those of the images that something uses. */
 function usedImages({ state }: AgentContext, images: readonly RuntimeImage[]): string[] {
-  const names = new Set<string>();
+  const ofAside = asideImages(state);
+  if (ofAside === null) return images.map(({ id }) => id);
+  const names = new Set<string>(ofAside);
   for (const { cached } of state.cache.entries.values())
     if (cached.kind === 'status') for (const { imageId, imageRef } of cached.status.containers) names.add(imageId).add(imageRef);
   // Many pods have the same image, and most are met more than once.

@@ -18,7 +18,7 @@ export function removeOrphanDirectory(context: AgentContext, uid: string): void 
   const { orphans, volumes } = context.state;
   if (orphans.has(uid)) return;
   orphans.add(uid);
-  releaseVolumes(volumes, uid, context);
+  context.forPod(uid, () => releaseVolumes(volumes, uid, context));
 }
 
 export function orphanReplied(context: AgentContext, uid: string, { outcome }: Reply<AgentOperations>): void {

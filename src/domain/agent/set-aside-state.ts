@@ -5,7 +5,7 @@
 //   a second one within ten minutes -> aside -> [its pause is over | its object changes | its object goes] -> returning -> trial -> [ten minutes] -> forgiven
 //   a further end in `trial` or `aside` -> aside, with twice the pause
 //
-// Invariants: a pod that is aside is in no worker, run, look or write; only a start sets a pod aside, since a step that failed leaves no state to go on with.
+// Invariants: a pod that is aside is in no worker, run or write, and looked at for the images of its containers alone; only a start sets a pod aside, since a step that failed leaves no state to go on with.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -13,6 +13,9 @@ import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
 import { compareInstants, microsBetween } from '../values/instant.js';
 import { microsPerMinute } from '../values/time.js';
+
+/** Of a pod that is shown, never of one that is kept: why it is aside. */
+export const setAsideAnnotation = 'kubelet-ts.dev/set-aside';
 
 /** One end of the process by a pod's input. */
 export interface PodEnd {
@@ -60,6 +63,8 @@ export interface SetAsidePod {
   /** The object as it was before it went; null: it hasn't. */
   removed: Pod | null;
   source: PodSource;
+  /** What its containers are made of; null: not known. */
+  images: readonly string[] | null;
   /** What the runtime has of it; null: nothing, or nobody has looked. */
   listed: ListedPod | null;
 }
@@ -90,7 +95,7 @@ export function newSetAside({ ends, forgiven: text }: SetAsideSettings): SetAsid
     if (last === undefined || counted.length < endsUntilAside) continue;
     const { namespace, name, manifestUid, version, file, at } = last;
     const isHidden = counted.some(({ wasAside }) => wasAside);
-    const none = { pod: null, removed: null, listed: null, source: 'api', until: 0, phase: 'aside' } as const;
+    const none = { pod: null, removed: null, listed: null, images: null, source: 'api', until: 0, phase: 'aside' } as const;
     pods.set(uid, {
       ...none,
       uid,

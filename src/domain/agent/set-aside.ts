@@ -25,11 +25,10 @@ import { changePauseOf, endsWithin, type PodEnd, pauseOf, type SetAsidePod, writ
 export const setAsideMachine = 'set-aside';
 export const setAsideFileName = 'set_aside_pods';
 export const setAsideReason = 'PodSetAside';
-/** Of a pod that is shown, never of one that is kept: why it is aside. */
-export const setAsideAnnotation = 'kubelet-ts.dev/set-aside';
 export const triedAgainReason = 'PodTriedAgain';
 const fileAddress: Address = { machine: setAsideMachine, key: '' };
-const fileRetryPause: Micros = 60 * microsPerSecond;
+const retryPause: Micros = 60 * microsPerSecond;
+const imagesKey = 'images/';
 
 const addressOf = (uid: string): Address => ({ machine: setAsideMachine, key: uid });
 
@@ -46,26 +45,30 @@ export function asideUids(state: AgentState): string[] {
 
 /** The agent starts: pods whose pause is over are tried again at once, the others are aside from here on. */
 export function beginSetAside(context: AgentContext): void {
-  const { state, turn } = context;
-  for (const pod of state.setAside.pods.values()) {
-    const until = untilAfterEnd(context, pod, pauseOf(pod.ends));
-    if (until <= turn.now) {
-      beginTrial(context, pod);
-      continue;
-    }
-    wait(context, pod, until);
-    const message = setAsideMessage(pod);
-    turn.log('error', 'A pod is set aside', {
-      pod: `${pod.namespace}/${pod.name}`,
-      podUID: pod.uid,
-      ends: pod.ends,
-      until: untilText(pod),
-      file: pod.file,
-      err: message,
-    });
-    podEvent(context, pod, 'Warning', setAsideReason, message);
-    context.nodeWarning(setAsideReason, `Pod ${pod.namespace}/${pod.name} (${pod.uid}): ${message}`);
+  const { state } = context;
+  for (const pod of state.setAside.pods.values()) context.forPod(pod.uid, () => beginOne(context, pod));
+}
+
+function beginOne(context: AgentContext, pod: SetAsidePod): void {
+  const { turn } = context;
+  const until = untilAfterEnd(context, pod, pauseOf(pod.ends));
+  if (until <= turn.now) {
+    beginTrial(context, pod);
+    return;
   }
+  wait(context, pod, until);
+  askImages(context, pod);
+  const message = setAsideMessage(pod);
+  turn.log('error', 'A pod is set aside', {
+    pod: `${pod.namespace}/${pod.name}`,
+    podUID: pod.uid,
+    ends: pod.ends,
+    until: untilText(pod),
+    file: pod.file,
+    err: message,
+  });
+  podEvent(context, pod, 'Warning', setAsideReason, message);
+  context.nodeWarning(setAsideReason, `Pod ${pod.namespace}/${pod.name} (${pod.uid}): ${message}`);
 }
 
 /** A pause that began with the pod's last end; a wall clock that was set since makes it neither longer than it is, nor end before now. */
@@ -81,6 +84,24 @@ function wait({ turn }: AgentContext, pod: SetAsidePod, until: Micros): void {
 
 function untilText({ shownUntil }: SetAsidePod): string {
   return formatRfc3339(shownUntil);
+}
+
+/** Its containers keep their images: once it is asked what those are. One that ended the agent while it was aside is looked at by nothing. */
+function askImages({ turn, state }: AgentContext, { uid, isHidden, phase }: SetAsidePod): void {
+  const address = addressOf(uid);
+  if (isHidden || phase !== 'aside' || turn.inFlight(address, 'images')) return;
+  turn.ask('runtime.inspectPod', address, 'images', { uid }, state.settings.runtimeRequestTimeout);
+}
+
+/** What containers of pods that are aside are made of; null: that isn't known, and any image may be used. */
+export function asideImages(state: AgentState): readonly string[] | null {
+  const known: string[] = [];
+  for (const { uid, images } of state.setAside.pods.values()) {
+    if (!isAside(state, uid)) continue;
+    if (images === null) return null;
+    known.push(...images);
+  }
+  return known;
 }
 
 /** Why a pod is aside, for events, logs and people. */
@@ -218,10 +239,12 @@ function beginTrial({ turn }: AgentContext, pod: SetAsidePod): void {
   turn.wakeAt(addressOf(pod.uid), pod.until);
 }
 
-export function setAsideWoken(context: AgentContext, uid: string): void {
+export function setAsideWoken(context: AgentContext, key: string): void {
   const { setAside } = context.state;
+  const uid = key.startsWith(imagesKey) ? key.slice(imagesKey.length) : key;
   const pod = setAside.pods.get(uid);
-  if (pod?.phase === 'aside') bringBack(context, pod, 'its pause is over');
+  if (pod !== undefined && key !== uid) askImages(context, pod);
+  else if (pod?.phase === 'aside') bringBack(context, pod, 'its pause is over');
   else if (pod?.phase === 'trial') forgive(context, pod);
 }
 
@@ -242,11 +265,17 @@ export function planSetAsideFile({ state, turn }: AgentContext): void {
   turn.ask('stateFiles.write', fileAddress, 'file', { name: setAsideFileName, text: writeForgiven(setAside.forgiven) });
 }
 
-export function setAsideReplied({ state, turn }: AgentContext, { outcome }: Reply<AgentOperations>): void {
+export function setAsideReplied({ state, turn }: AgentContext, { address, op, outcome }: Reply<AgentOperations>): void {
+  if (op === 'runtime.inspectPod') {
+    const pod = state.setAside.pods.get(address.key);
+    if (pod !== undefined && outcome.ok) pod.images = (outcome.value?.containers ?? []).flatMap(({ imageId, imageRef }) => [imageId, imageRef]);
+    else turn.wakeAt(addressOf(`${imagesKey}${address.key}`), turn.now + retryPause);
+    return;
+  }
   if (outcome.ok) return;
   state.setAside.isUnsaved = true;
   turn.log('error', 'Failed to save which pods are well again', { file: setAsideFileName, err: outcome.error.message });
-  turn.wakeAt(fileAddress, turn.now + fileRetryPause);
+  turn.wakeAt(fileAddress, turn.now + retryPause);
 }
 
 function podEvent({ turn }: AgentContext, { namespace, name, uid }: SetAsidePod, type: 'Normal' | 'Warning', reason: string, message: string): void {

@@ -25,10 +25,15 @@ export function subjectOf(state: AgentState, input: Addressed): string | null {
   if (address === undefined) return null;
   const { machine, key } = address;
   if (machine === 'mirror') return state.pods.podsByFullName.get(key)?.metadata.uid ?? null;
-  const ofPart = state.logRotation.active.get(key)?.podUid ?? state.volumes.operations.get(key)?.uid ?? state.alignment?.reconcile.updating.get(key)?.podUid;
-  const imageOf = machine === imageMachine ? state.images.runs.get(Number(key))?.request.pod.metadata.uid : undefined;
-  const certificateOf = state.api?.podCertificates.get(key)?.order.podUid;
-  for (const part of [key, ofPart, imageOf, certificateOf, ...key.split('/'), ...slot.split('/')]) if (part !== undefined && known(state, part) !== null) return part;
+  const ofOwner =
+    state.logRotation.active.get(key)?.podUid ??
+    state.volumes.operations.get(key)?.uid ??
+    state.alignment?.reconcile.updating.get(key)?.podUid ??
+    state.api?.podCertificates.get(key)?.order.podUid ??
+    (machine === imageMachine ? state.images.runs.get(Number(key))?.request.pod.metadata.uid : undefined);
+  // An operation on the device of a volume is no pod's.
+  if (ofOwner !== undefined && ofOwner !== '') return ofOwner;
+  for (const part of [key, ...key.split('/'), ...slot.split('/')]) if (known(state, part) !== null) return part;
   return null;
 }
 
@@ -41,6 +46,7 @@ function ofEvents(state: AgentState, events: NonNullable<Addressed['events']>): 
   return objects.some(({ kind }) => kind === 'Pod') ? uid : known(state, uid);
 }
 
-function known({ pods, workers, pleg, setAside }: AgentState, uid: string): string | null {
-  return pods.pods.has(uid) || workers.records.has(uid) || pleg.records.has(uid) || setAside.pods.has(uid) ? uid : null;
+function known({ pods, workers, pleg, setAside, volumes, orphans }: AgentState, uid: string): string | null {
+  const isKnown = [pods.pods, workers.records, pleg.records, setAside.pods, volumes.held, volumes.releases, orphans].some((uids) => uids.has(uid));
+  return isKnown ? uid : null;
 }

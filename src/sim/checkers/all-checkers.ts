@@ -3,6 +3,7 @@
 import { apiPodOutlivesContainers } from './api-pod-outlives-containers.js';
 import { apiStatusGoesForward } from './api-status-goes-forward.js';
 import { apiWritesOwnPods } from './api-writes-own-pods.js';
+import { asideIsLeftAlone } from './aside-is-left-alone.js';
 import { bookedByWhatMayRun } from './booked-by-what-may-run.js';
 import { type AnyChecker, anyChecker } from './checker.js';
 import { claimsOutliveContainers } from './claims-outlive-containers.js';
@@ -45,4 +46,5 @@ export const allCheckers: readonly AnyChecker[] = [
   anyChecker(apiPodOutlivesContainers),
   anyChecker(endedRunsOnce),
   anyChecker(bookedByWhatMayRun),
+  anyChecker(asideIsLeftAlone),
 ];

@@ -5,6 +5,7 @@ import type { KubeletMachine, KubeletState, SimCluster } from '../../../src/sim/
 import { minute, podOf, second } from '../sim-pods.js';
 import { plantedAlignmentBugs } from './planted-alignment-bugs.js';
 import { plantedApiBugs } from './planted-api-bugs.js';
+import { plantedAsideBugs } from './planted-aside-bugs.js';
 import { plantedClaimBugs } from './planted-claim-bugs.js';
 import { plantedCsiBugs } from './planted-csi-bugs.js';
 import { isReplyTo, plantAddress, planted } from './planted-machine.js';
@@ -144,6 +145,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   ...plantedCsiBugs,
   ...plantedAlignmentBugs,
   ...plantedClaimBugs,
+  ...plantedAsideBugs,
   { name: 'takes running containers for ended ones', checker: 'one-live-container', agent: misreadsStates, play: runAndRemove },
   { name: 'revives what has ended', checker: 'terminated-stays-down', agent: revivesTheDead, play: runAndRemove },
   { name: 'grows the grace period', checker: 'grace-only-shrinks', agent: growsGrace, play: runAndRemove },

@@ -14,7 +14,7 @@ export function watchingSubjects(other: Named): (state: KubeletState) => Kubelet
 
 function watched(turn: Turn<KubeletOperations>, { agent }: KubeletState, other: Named): Turn<KubeletOperations> {
   const ask: Turn<KubeletOperations>['ask'] = (op, address, slot, request, timeout) => {
-    const uid = onlyPodIn(`${address.key} ${slot} ${textOf(request)}`, agent.pods.pods.keys());
+    const uid = onlyPodIn(`${address.key} ${slot} ${textOf(request)}`, knownUids(agent));
     if (uid !== null && agent.subject !== uid) other(String(op), address.machine, agent.subject, uid);
     turn.ask(op, address, slot, request, timeout);
   };
@@ -25,6 +25,11 @@ function watched(turn: Turn<KubeletOperations>, { agent }: KubeletState, other: 
       return typeof member === 'function' ? (member as (...given: unknown[]) => unknown).bind(target) : member;
     },
   });
+}
+
+/** Also of pods that are in no source any more. */
+function knownUids({ pods, workers, pleg, housekeeping, volumes }: KubeletState['agent']): Set<string> {
+  return new Set([...pods.pods.keys(), ...workers.records.keys(), ...pleg.records.keys(), ...volumes.held.keys(), ...(housekeeping.directories ?? [])]);
 }
 
 function textOf(request: unknown): string {
