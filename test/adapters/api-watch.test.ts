@@ -14,7 +14,9 @@ function line(type: string, name: string, more: object = {}): string {
 
 function names(delivered: readonly ApiWatchEvents[]): string[] {
   return delivered.flatMap(({ events }) =>
-    events.map((event) => (event.type === 'BOOKMARK' ? `BOOKMARK ${event.resourceVersion}` : `${event.type} ${event.object.metadata.name}`)),
+    events.map((event) =>
+      event.type === 'BOOKMARK' ? `BOOKMARK ${event.resourceVersion}` : `${event.type} ${event.type === 'UNUSABLE' ? event.object.problem : event.object.metadata.name}`,
+    ),
   );
 }
 
@@ -57,7 +59,7 @@ t.test('a watch that is cut in the middle of a line ends, and what was whole cou
 });
 
 t.test('garbage, and what is no event', async (t) => {
-  const rows = ['<html>hello</html>\n', '{"type":"ADDED"}\n', '{"type":"OTHER","object":{"metadata":{}}}\n', '[]\n', '{"type":"ADDED","object":{}}\n', 'null\n'];
+  const rows = ['<html>hello</html>\n', '{"type":"ADDED"}\n', '{"type":"OTHER","object":{"metadata":{}}}\n', '[]\n', '{"type":"ADDED","object":7}\n', 'null\n'];
   for (const garbage of rows) {
     const { ended, delivered } = await watched(t, (response) => void response.writeHead(200).write(line('ADDED', 'a') + garbage));
     t.match(
@@ -67,6 +69,27 @@ t.test('garbage, and what is no event', async (t) => {
     );
     t.same(names(delivered), ['ADDED a'], 'what came before it counts');
   }
+});
+
+t.test('an object that cannot be used concerns itself alone', async (t) => {
+  const { ended, delivered } = await watched(t, (response) => {
+    response.writeHead(200).write(line('ADDED', 'a') + line('MODIFIED', 'b', { spec: { containers: [{ name: 'c' }, { name: 5 }] } }));
+    response.end(`{"type":"ADDED","object":{}}\n${line('DELETED', 'd', { spec: [] })}${line('MODIFIED', 'a')}`);
+  });
+  t.equal(await ended, null);
+  t.same(names(delivered), [
+    'ADDED a',
+    'UNUSABLE spec.containers[1].name: expected a string, found a number',
+    'UNUSABLE metadata.name: expected a string, found nothing',
+    'UNUSABLE spec: expected an object, found a list',
+    'MODIFIED a',
+  ]);
+  const unusable = delivered.flatMap(({ events }) => events.flatMap((event) => (event.type === 'UNUSABLE' ? [event] : [])));
+  t.match(unusable, [
+    { isDeleted: false, object: { apiVersion: 'v1', kind: 'Pod', name: 'b', resourceVersion: '6' } },
+    { isDeleted: false, object: { name: null } },
+    { isDeleted: true, object: { name: 'd' } },
+  ]);
 });
 
 t.test('an endless line is not kept', async (t) => {

@@ -74,7 +74,7 @@ export class AdminClient {
   }
 
   private saw({ watch, events }: ApiWatchEvents): void {
-    for (const event of events) if (event.type !== 'BOOKMARK') this.followed.get(watch)?.push(event);
+    for (const event of events) if (event.type !== 'BOOKMARK' && event.type !== 'UNUSABLE') this.followed.get(watch)?.push(event);
   }
 }
 

@@ -39,7 +39,7 @@ const start = 1_800_000_000_000_000;
 class Reading implements ObjectReading {
   now = start;
   ttl = minute;
-  readonly copies = new Map<string, { synced: boolean; object: ApiObject | null }>();
+  readonly copies = new Map<string, { synced: boolean; object: ApiObject | null; problem: string | null }>();
   readonly asked: string[] = [];
 
   watched(key: string) {
@@ -47,7 +47,7 @@ class Reading implements ObjectReading {
   }
   watch(key: string) {
     this.asked.push(`watch ${key}`);
-    this.copies.set(key, { synced: false, object: null });
+    this.copies.set(key, { synced: false, object: null, problem: null });
   }
   unwatch(key: string) {
     this.asked.push(`unwatch ${key}`);
@@ -95,11 +95,11 @@ t.test('Watch', async (t) => {
   t.strictSame(look(manager, reading, since), { kind: 'pending', until: since + second });
   reading.now += second;
   t.strictSame(look(manager, reading, since), { kind: 'failed', message: 'failed to sync secret cache: timed out waiting for the condition' });
-  reading.copies.set(key, { synced: true, object: null });
+  reading.copies.set(key, { synced: true, object: null, problem: null });
   t.equal(isShown(manager, key), false, 'nobody was told anything of it');
   t.strictSame(look(manager, reading), { kind: 'absent', message: 'secret "s" not found' });
   t.equal(isShown(manager, key), true, 'its absence is something to show, too');
-  reading.copies.set(key, { synced: true, object: secret('1') });
+  reading.copies.set(key, { synced: true, object: secret('1'), problem: null });
   t.match(look(manager, reading), { kind: 'found', object: secret('1') });
   t.equal(releaseIdle(manager, reading), reading.now + 5 * minute, 'it is looked at again when it may be idle');
   reading.now += 5 * minute;
@@ -108,11 +108,11 @@ t.test('Watch', async (t) => {
   look(manager, reading);
   t.not(reading.watched(key), null, 'and taken up again when somebody does');
   registerPod(manager, 'm', mounting('s'), reading);
-  reading.copies.set(key, { synced: true, object: secret('2') });
+  reading.copies.set(key, { synced: true, object: secret('2'), problem: null });
   reading.now += 60 * minute;
   releaseIdle(manager, reading);
   t.not(reading.watched(key), null, 'not while a volume shows it');
-  reading.copies.set(key, { synced: true, object: secret('3', { immutable: true }) });
+  reading.copies.set(key, { synced: true, object: secret('3', { immutable: true }), problem: null });
   t.match(look(manager, reading), { object: { immutable: true } });
   t.equal(reading.watched(key), null, 'what can’t change is not watched');
   t.match(look(manager, reading), { kind: 'found', object: { metadata: { resourceVersion: '3' } } }, 'and is there all the same');

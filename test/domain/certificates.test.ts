@@ -127,7 +127,7 @@ class Outside {
       case 'certificates.compare':
         return { problem: null };
       case 'apiReader.list':
-        return { items: this.isGone ? [] : [this.csr()], resourceVersion: '7', continueToken: null };
+        return { items: this.isGone ? [] : [this.csr()], unusable: [], resourceVersion: '7', continueToken: null };
       default:
         this.inUse = { ...(this.template as CertificateTemplate), notBefore: instantOf(this.now), notAfter: instantOf(this.now + this.lifetime) };
         return this.inUse;

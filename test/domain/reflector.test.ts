@@ -18,7 +18,7 @@ import {
 import { Kernel, type Output } from '../../src/domain/kernel/kernel.js';
 import type { Command, Reply, Turn } from '../../src/domain/kernel/machine.js';
 import { instantOf } from '../../src/domain/values/instant.js';
-import type { ApiObject } from '../../src/ports/model/api-object.js';
+import type { ApiObject, UnusableObject } from '../../src/ports/model/api-object.js';
 import type { ApiWatchEvent } from '../../src/ports/outbound/apiserver.js';
 import type { PortErrorKind } from '../../src/ports/port-error.js';
 
@@ -30,6 +30,13 @@ const pods = { group: '', version: 'v1', plural: 'pods' };
 function object(text: string): ApiObject {
   const [, name = '', resourceVersion = '', uid = name] = /^([^@]+)@(\d+)(?:\/(.+))?$/.exec(text) ?? [];
   return { metadata: { name, namespace: 'ns', uid, resourceVersion } };
+}
+
+/** `name@version/uid: problem`; a name of `?` can't be read. */
+function unusable(text: string): UnusableObject {
+  const [, key = '', problem = ''] = /^([^:]+): (.*)$/.exec(text) ?? [];
+  const { name, uid = null, resourceVersion = null } = object(key).metadata;
+  return { apiVersion: 'v1', kind: 'Pod', namespace: 'ns', name: name === '?' ? null : name, uid, resourceVersion, problem };
 }
 
 class Run {
@@ -46,6 +53,7 @@ class Run {
     const context = (turn: Turn<ReflectorOperations>): ReflectorContext => ({
       turn,
       changed: (changes, replaced) => this.told.push(...(replaced ? ['='] : []), ...changes.map(changeText)),
+      unusable: ({ name, problem }) => this.told.push(`!${name}: ${problem}`),
     });
     const step = (_state: null, input: Event | Reply<ReflectorOperations> | { readonly type: 'wake' }, turn: Turn<ReflectorOperations>): void => {
       if (input.type === 'run') runReflector(this.reflector, context(turn));
@@ -77,7 +85,9 @@ class Run {
   }
 
   page(resourceVersion: string, items: readonly string[], continueToken: string | null = null): this {
-    return this.reply({ ok: true, value: { items: items.map(object), resourceVersion, continueToken } });
+    const isUsable = (text: string): boolean => !text.includes(':');
+    const bad = items.filter((text) => !isUsable(text)).map(unusable);
+    return this.reply({ ok: true, value: { items: items.filter(isUsable).map(object), unusable: bad, resourceVersion, continueToken } });
   }
 
   watchEnds(): this {
@@ -135,6 +145,7 @@ function changeText(change: ObjectChange): string {
 function watchEvent(text: string): ApiWatchEvent {
   const rest = text.slice(1);
   if (text.startsWith('#')) return { type: 'BOOKMARK', resourceVersion: rest };
+  if (text.includes(':')) return { type: 'UNUSABLE', isDeleted: text.startsWith('-'), object: unusable(rest) };
   return { type: text.startsWith('+') ? 'ADDED' : text.startsWith('~') ? 'MODIFIED' : 'DELETED', object: object(rest) };
 }
 
@@ -165,6 +176,33 @@ t.test('the newest from the first list on, where that was asked for', async (t) 
   const run = new Run(true).give({ type: 'run' });
   t.strictSame(run.waits, ['list newest']);
   t.strictSame(run.page('5', ['a@1']).waits, ['watch 5']);
+});
+
+t.test('an object that cannot be used stays what it was, and is reported once for each problem', async (t) => {
+  const run = watching();
+  run.saw('~a@6: spec', '+b@7: spec', '+c@8');
+  t.strictSame(run.since(), ['!a: spec', '!b: spec', '+c@8']);
+  run.saw('~a@9: spec', '~a@10: status', '~b@11');
+  t.strictSame(run.since(), ['!a: status', '+b@11'], 'usable again');
+  t.equal(run.reflector.objects.get('ns/a')?.metadata.resourceVersion, '1');
+  run.saw('-a@12: status', '-x@13: spec');
+  t.strictSame(run.since(), ['-a@1'], 'a deletion holds whatever the object holds');
+  t.strictSame(run.pass(400).watchEnds().waits, ['watch 13'], 'their versions count');
+  run.saw('+a@14: spec');
+  t.strictSame(run.since(), ['!a: spec'], 'reported again after it was gone');
+});
+
+t.test('a list with objects that cannot be used', async (t) => {
+  const relist = (...items: readonly string[]): readonly string[] => {
+    const run = new Run().give({ type: 'run' }).page('5', ['a@1', 'b@1', 'c@1']);
+    run.since();
+    run.fails('out-of-range').wakes();
+    run.page('20', items);
+    return [...run.since(), [...run.reflector.objects.values()].map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`).join(' ')].sort();
+  };
+  t.strictSame(relist('a@1', 'b@6/b: spec'), ['=', '-c@1', '!b: spec', 'b@1 a@1'].sort(), 'it is there, the other is gone');
+  t.strictSame(relist('a@1', 'b@6/other: spec', 'c@1'), ['!b: spec', '=', '-b@1', 'a@1 c@1'].sort(), 'another object of its name');
+  t.strictSame(relist('a@1', '?@6: metadata'), ['!null: metadata', '=', 'b@1 c@1 a@1'].sort(), 'any of them may be the one without a name');
 });
 
 t.test('an empty first list is told', async (t) => {

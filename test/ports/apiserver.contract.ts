@@ -174,7 +174,7 @@ async function watches(t: Test, host: ApiserverUnderTest): Promise<void> {
   const create = (name: string, node: string) => writer.create({ resource, namespace, name: null, subresource: null, client: main, object: podOf(name, node) }, call);
   const remove = (name: string, grace: number | null) => writer.delete({ resource, namespace, name, client: main, uid: null, gracePeriodSeconds: grace }, call);
   const text = (events: readonly ApiWatchEvent[]) =>
-    events.filter(({ type }) => type !== 'BOOKMARK').map((event) => `${event.type} ${'object' in event ? event.object.metadata.name : ''}`);
+    events.flatMap((event) => (event.type === 'BOOKMARK' ? [] : [`${event.type} ${event.type === 'UNUSABLE' ? event.object.problem : event.object.metadata.name}`]));
   let ended = '';
   const first = kindOf(watch('w1')).then((kind) => {
     ended = kind;

@@ -2,10 +2,10 @@
 // and what is stored can be read as what it is.
 import fc from 'fast-check';
 import t from 'tap';
+import { structOf } from '../../src/domain/values/api-schema/api-schema.js';
+import type { ApiFieldType } from '../../src/domain/values/api-schema/field-types.js';
 import { resourceTypes } from '../../src/sim/apiserver/resource-types.js';
-import { structOf } from '../../src/sim/apiserver/schema/api-schema.js';
 import { decodeStruct } from '../../src/sim/apiserver/schema/decode.js';
-import type { ApiFieldType } from '../../src/sim/apiserver/schema/field-types.js';
 import { SimApiserver } from '../../src/sim/index.js';
 
 const now = 1_800_000_000_000_000;

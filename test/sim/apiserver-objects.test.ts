@@ -1,8 +1,8 @@
 // The fullest objects of each kind, written by hand from the API's types and not from the server's tables: they are taken whole, every field of
 // the tables is in one of them, one more field anywhere is refused with its path, and so is one that must be there and isn't.
 import t from 'tap';
-import { structOf } from '../../src/sim/apiserver/schema/api-schema.js';
-import type { ApiFieldType } from '../../src/sim/apiserver/schema/field-types.js';
+import { structOf } from '../../src/domain/values/api-schema/api-schema.js';
+import type { ApiFieldType } from '../../src/domain/values/api-schema/field-types.js';
 import { findResourceType, type ResourceType } from '../../src/sim/index.js';
 import { ApiCaller } from './api-caller.js';
 import { fullCoreObjects } from './full-core-objects.js';

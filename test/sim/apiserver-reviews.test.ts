@@ -1,7 +1,7 @@
 // What is asked of the server and not kept: reviews, bindings, tokens, evictions. The fullest of each is taken and comes back with its answer;
 // one more field anywhere is refused with its path, and so is a request without what it needs.
 import t from 'tap';
-import { structOf } from '../../src/sim/apiserver/schema/api-schema.js';
+import { structOf } from '../../src/domain/values/api-schema/api-schema.js';
 import { ApiCaller } from './api-caller.js';
 import type { Json } from './full-objects.js';
 

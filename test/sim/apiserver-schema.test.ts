@@ -2,9 +2,9 @@
 // them has the other has, of the same type, but for the fields named here, which came later.
 import * as models from '@kubernetes/client-node';
 import t from 'tap';
+import { structOf } from '../../src/domain/values/api-schema/api-schema.js';
+import type { ApiFieldType, ApiScalar } from '../../src/domain/values/api-schema/field-types.js';
 import { resourceTypes } from '../../src/sim/apiserver/resource-types.js';
-import { structOf } from '../../src/sim/apiserver/schema/api-schema.js';
-import type { ApiFieldType, ApiScalar } from '../../src/sim/apiserver/schema/field-types.js';
 
 interface Attribute {
   readonly baseName: string;

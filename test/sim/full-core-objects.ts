@@ -1,7 +1,6 @@
 // The fullest objects of the core group but for pods and volumes, of leases, runtime and priority classes, and of certificates.
 import { condition, type FullObjects, metadata, reference, time, toleration } from './full-objects.js';
 
-const configSource = { configMap: { namespace: 'default', name: 'c', uid: 'u', resourceVersion: '1', kubeletConfigKey: 'k' } };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const certificateRequest = base64('-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n');
 
@@ -23,7 +22,6 @@ export const fullCoreObjects: readonly FullObjects[] = [
           providerID: 'mock://n',
           unschedulable: true,
           taints: [{ key: 'k', value: 'v', effect: 'NoSchedule', timeAdded: time }],
-          configSource,
           externalID: 'e',
         },
         status: {
@@ -49,13 +47,13 @@ export const fullCoreObjects: readonly FullObjects[] = [
           images: [{ names: ['a'], sizeBytes: 1 }],
           volumesInUse: ['v'],
           volumesAttached: [{ name: 'v', devicePath: '/dev/x' }],
-          config: { assigned: configSource, active: configSource, lastKnownGood: configSource, error: 'e' },
           runtimeHandlers: [{ name: 'runc', features: { recursiveReadOnlyMounts: true, userNamespaces: true } }],
           features: { supplementalGroupsPolicy: true },
           declaredFeatures: ['F'],
         },
       },
     ],
+    not: ['NodeSpec.configSource', 'NodeStatus.config'],
   },
   { plural: 'configmaps', namespaced: true, objects: [{ metadata: metadata('full'), immutable: true, data: { a: 'b' }, binaryData: { c: 'AAE=' } }] },
   {

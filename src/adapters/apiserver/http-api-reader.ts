@@ -6,16 +6,18 @@
 // | it was cancelled                                         | success                                      |
 // | an ERROR event                                           | what the event's Status says                 |
 // | what isn't an event                                      | data-loss: its place must be found by a list |
+import { readNamed, structOfAnswer } from '../../domain/values/api-schema/api-kinds.js';
 import type { Micros } from '../../ports/micros.js';
-import type { ApiObject } from '../../ports/model/api-object.js';
+import type { ApiObject, UnusableObject } from '../../ports/model/api-object.js';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { ApiClient, ApiList, ApiReaderOperations, ApiWatchEvent, ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import { PortError } from '../../ports/port-error.js';
 import type { Answer } from './answer.js';
 import { localFailure, statusCodeOf, statusFailure } from './api-failures.js';
-import { listOf, objectBytesMax, parsedJson, Slices, textOf } from './body.js';
+import { listOf, objectBytesMax, Slices } from './body.js';
 import { type Exchanges, Scope, type Sent } from './exchanges.js';
 import { JsonLines } from './json-lines.js';
+import { objectOf } from './read-body.js';
 import { collectionPath, objectPath, queryOf, resourceName, selectionParameters } from './resource-path.js';
 
 type Requests = { readonly [Name in keyof ApiReaderOperations]: ApiReaderOperations[Name]['request'] };
@@ -30,14 +32,8 @@ export interface ReaderOptions {
 const overdueMillis = 30_000;
 /** A server sends bookmarks about once a minute; one that is silent for so long is taken for gone, and watched anew from where it was. */
 export const silentMillis = 180_000;
-
-interface RawList {
-  readonly apiVersion?: string;
-  readonly kind?: string;
-  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
-  readonly items?: readonly Mutable[] | null;
-}
-type Mutable = { -readonly [Key in keyof ApiObject]: ApiObject[Key] };
+/** Items of a list that are read before others get the loop, where their time is up. */
+const itemsAtOnce = 32;
 
 export class HttpApiReader implements PortOf<ApiReaderOperations> {
   constructor(private readonly options: ReaderOptions) {}
@@ -47,21 +43,19 @@ export class HttpApiReader implements PortOf<ApiReaderOperations> {
     const query = queryOf({ ...selectionParameters(request), limit, continue: continueToken, resourceVersion: continueToken === null ? resourceVersion : null });
     const sent: Sent = { ...this.asking('list', request), method: 'GET', path: collectionPath(resource, namespace) + query, contentType: null, body: null };
     const list = await this.options.clients.main.call(sent, call, (response) => listOf(response));
-    const { apiVersion, kind, metadata, items } = (list ?? {}) as RawList;
-    if (metadata === undefined || !(items === null || Array.isArray(items))) throw localFailure(sent, 'data-loss', `couldn't decode the answer: it is no list (${sent.path})`);
-    const itemKind = kind?.replace(/List$/, '');
-    for (const item of items ?? []) {
-      if (apiVersion !== undefined) item.apiVersion ??= apiVersion;
-      if (itemKind !== undefined) item.kind ??= itemKind;
-    }
-    const { continue: next = '', resourceVersion: version = '' } = metadata;
-    return { items: items ?? [], resourceVersion: version, continueToken: next === '' ? null : next };
+    if (!isRecord(list) || !isRecord(list.metadata) || !(list.items === null || Array.isArray(list.items)))
+      throw localFailure(sent, 'data-loss', `couldn't decode the answer: it is no list (${sent.path})`);
+    const { apiVersion, kind, metadata } = list;
+    const typeMeta = { ...(typeof apiVersion === 'string' ? { apiVersion } : {}), ...(typeof kind === 'string' ? { kind: kind.replace(/List$/, '') } : {}) };
+    const { items, unusable } = await readItems(list.items ?? [], structOfAnswer(resource, null), typeMeta);
+    const { continue: next, resourceVersion: version } = metadata;
+    return { items, unusable, resourceVersion: typeof version === 'string' ? version : '', continueToken: typeof next === 'string' && next !== '' ? next : null };
   }
 
   get({ client, resource, namespace, name, resourceVersion }: Requests['get'], call: Call): Promise<ApiObject> {
     const path = objectPath(resource, namespace, name, null) + queryOf({ resourceVersion });
     const sent: Sent = { operation: 'apiReader.get', verb: 'get', resource: resourceName(resource), namespace, name, method: 'GET', path, contentType: null, body: null };
-    return this.options.clients[client].call(sent, call, async (response) => parsedJson(await textOf(response, objectBytesMax)) as ApiObject);
+    return this.options.clients[client].call(sent, call, (response) => objectOf(response, sent, structOfAnswer(resource, null)));
   }
 
   async watch(request: Requests['watch'], call: Call): Promise<null> {
@@ -72,7 +66,7 @@ export class HttpApiReader implements PortOf<ApiReaderOperations> {
     const silence = setTimeout(() => scope.abort(new Error('the watch is silent')), silentMillis);
     try {
       const response = await this.options.clients.main.openWatch(sent, scope);
-      await this.follow(request.watch, sent, response, silence);
+      await this.follow(request, sent, response, silence);
     } catch (error) {
       if (error instanceof PortError && !(scope.signal.aborted && error.kind === 'cancelled')) throw error;
     } finally {
@@ -86,13 +80,14 @@ export class HttpApiReader implements PortOf<ApiReaderOperations> {
     return { operation: `apiReader.${verb}`, verb, resource: resourceName(resource), namespace, name: null };
   }
 
-  private async follow(watch: string, sent: Sent, response: Answer, silence: NodeJS.Timeout): Promise<void> {
+  private async follow({ watch, resource }: Requests['watch'], sent: Sent, response: Answer, silence: NodeJS.Timeout): Promise<void> {
     const lines = new JsonLines(objectBytesMax);
     const slices = new Slices();
+    const struct = structOfAnswer(resource, null);
     try {
       for await (const chunk of response) {
         silence.refresh();
-        this.deliver(watch, sent, lines.take(chunk));
+        this.deliver(watch, struct, sent, lines.take(chunk));
         await slices.pass();
       }
     } catch (error) {
@@ -103,38 +98,59 @@ export class HttpApiReader implements PortOf<ApiReaderOperations> {
     }
   }
 
-  /** Delivers what is good before what isn't is told. */
-  private deliver(watch: string, sent: Sent, lines: readonly string[]): void {
+  /** Delivers the events before one that can't be read. */
+  private deliver(watch: string, struct: string | null, sent: Sent, lines: readonly string[]): void {
     const events: ApiWatchEvent[] = [];
     try {
-      for (const line of lines) if (line !== '') events.push(eventOf(sent, line));
+      for (const line of lines) if (line !== '') events.push(eventOf(sent, struct, line));
     } finally {
       if (events.length > 0) this.options.deliver({ type: 'api-watch', watch, at: this.options.now(), events });
     }
   }
 }
 
-function eventOf(sent: Sent, line: string): ApiWatchEvent {
+/** Items of a list, which name neither their apiVersion nor their kind. */
+async function readItems(raw: readonly unknown[], struct: string | null, typeMeta: object): Promise<{ readonly items: ApiObject[]; readonly unusable: UnusableObject[] }> {
+  const items: ApiObject[] = [];
+  const unusable: UnusableObject[] = [];
+  const slices = new Slices();
+  for (const [i, item] of raw.entries()) {
+    const read = readNamed(isRecord(item) ? { ...typeMeta, ...item } : item, struct);
+    if (read.ok) items.push(read.object);
+    else unusable.push(read.unusable);
+    if (i % itemsAtOnce === itemsAtOnce - 1) await slices.pass();
+  }
+  return { items, unusable };
+}
+
+function eventOf(sent: Sent, struct: string | null, line: string): ApiWatchEvent {
   const garbage = (): PortError => localFailure(sent, 'data-loss', 'unable to decode an event from the watch stream: it is no watch event');
-  let parsed: { readonly type?: unknown; readonly object?: ApiObject | null } | null;
+  let parsed: unknown;
   try {
     parsed = JSON.parse(line);
   } catch {
     throw garbage();
   }
-  const { type, object } = parsed ?? {};
-  if (typeof object !== 'object' || object === null) throw garbage();
+  if (!isRecord(parsed) || !isRecord(parsed.object)) throw garbage();
+  const { type, object } = parsed;
   switch (type) {
     case 'ADDED':
     case 'MODIFIED':
-    case 'DELETED':
-      if (typeof object.metadata !== 'object') throw garbage();
-      return { type, object };
-    case 'BOOKMARK':
-      return { type, resourceVersion: object.metadata?.resourceVersion ?? '' };
+    case 'DELETED': {
+      const read = readNamed(object, struct);
+      return read.ok ? { type, object: read.object } : { type: 'UNUSABLE', isDeleted: type === 'DELETED', object: read.unusable };
+    }
+    case 'BOOKMARK': {
+      const version = isRecord(object.metadata) ? object.metadata.resourceVersion : null;
+      return { type, resourceVersion: typeof version === 'string' ? version : '' };
+    }
     case 'ERROR':
-      throw statusFailure(sent, object as object, statusCodeOf(object as object), null);
+      throw statusFailure(sent, object, statusCodeOf(object), null);
     default:
       throw garbage();
   }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -179,7 +179,9 @@ function readingOf(context: AgentContext, api: ApiState): ObjectReading {
     ttl: ttlOf(api),
     watched: (key) => {
       const reflector = api.reflectors.get(key);
-      return reflector === undefined ? null : { synced: reflector.synced, object: reflector.objects.get(key.slice(key.indexOf(':') + 1)) ?? null };
+      if (reflector === undefined) return null;
+      const name = key.slice(key.indexOf(':') + 1);
+      return { synced: reflector.synced, object: reflector.objects.get(name) ?? null, problem: reflector.unusable.get(name)?.problem ?? null };
     },
     watch: (key, selection) => {
       watchObjects(context, key, selection);

@@ -19,6 +19,7 @@ import {
 } from '../api-cache/reflector.js';
 import type { Reply, Turn } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
+import { reportUnusable } from './unusable-objects.js';
 
 const core = (plural: string) => ({ group: '', version: 'v1', plural });
 
@@ -69,5 +70,6 @@ function contextOf(context: AgentContext, reflector: ReflectorState): ReflectorC
   return {
     turn: context.turn as unknown as Turn<ReflectorOperations>,
     changed: (changes, replaced) => context.apiParts.changed(context, reflector, changes, replaced),
+    unusable: (object) => reportUnusable(context, reflector, object),
   };
 }

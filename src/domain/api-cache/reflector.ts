@@ -10,9 +10,10 @@
 //
 // Invariants: `objects` is what the server had at `resourceVersion`, or at the last version it was seen at while that is null; an object that
 // did not change keeps its identity over a new list; a new uid under an old name is told as a deletion and an addition; a server that is
-// gone is asked ever more rarely, and what is known stays known meanwhile.
+// gone is asked ever more rarely, and what is known stays known meanwhile; an object that can't be used stays what it was when it last could,
+// and is reported once for each problem.
 import type { Micros } from '../../ports/micros.js';
-import type { ApiObject, ApiSelection } from '../../ports/model/api-object.js';
+import type { ApiObject, ApiSelection, UnusableObject } from '../../ports/model/api-object.js';
 import type { Flattened } from '../../ports/operation.js';
 import type { ApiList, ApiReaderOperations, ApiWatchEvent } from '../../ports/outbound/apiserver.js';
 import type { PortFailure } from '../../ports/port-error.js';
@@ -21,6 +22,8 @@ import { nextReflectorDelay, type ReflectorBackoff } from './reflector-backoff.j
 
 export type ReflectorOperations = Flattened<{ readonly apiReader: ApiReaderOperations }>;
 
+type ListPage = Pick<ApiList, 'items' | 'unusable'>;
+
 export interface ReflectorState {
   /** Names it in addresses and watches; unique among the reflectors of an agent. */
   readonly name: string;
@@ -28,6 +31,8 @@ export interface ReflectorState {
   phase: 'stopped' | 'listing' | 'watching' | 'waiting';
   /** `<namespace>/<name>` -> the newest object seen. */
   objects: Map<string, ApiObject>;
+  /** `<namespace>/<name>` -> its newest version, which can't be used and isn't in `objects`. */
+  unusable: Map<string, UnusableObject>;
   /** A list has been taken in: from then on what is not in `objects` is not there. */
   synced: boolean;
   /** Where a watch goes on; null: everything has to be listed first. */
@@ -35,7 +40,7 @@ export interface ReflectorState {
   /** Lists have to be the newest: an older one would unsee what was seen, or was refused as too old. */
   newest: boolean;
   /** Pages of the list under way. */
-  pages: ApiObject[][];
+  pages: ListPage[];
   /** How many watches were begun; part of their names. */
   watches: number;
   watchBeganAt: Micros;
@@ -55,6 +60,8 @@ export interface ReflectorContext {
   readonly turn: Turn<ReflectorOperations>;
   /** What changed, in order. @param replaced it follows from a complete list; called for each list, with nothing changed too */
   changed(changes: readonly ObjectChange[], replaced: boolean): void;
+  /** An object can't be used, for a reason that wasn't reported of it before. */
+  unusable(object: UnusableObject): void;
 }
 
 /** Items of a page; where the server answers from its cache it gives everything at once. */
@@ -78,6 +85,7 @@ export function newReflector(name: string, selection: ApiSelection, newest = fal
     selection,
     phase: 'stopped',
     objects: new Map(),
+    unusable: new Map(),
     synced: false,
     resourceVersion: null,
     newest,
@@ -141,9 +149,18 @@ export function reflectorSaw(state: ReflectorState, watch: string, events: reado
       continue;
     }
     state.eventCount++;
+    if (event.type === 'UNUSABLE') {
+      state.resourceVersion = event.object.resourceVersion ?? state.resourceVersion;
+      if (event.isDeleted) removeUnusable(state, event.object, changes);
+      else noteUnusable(state, event.object, changes, context);
+      continue;
+    }
     state.resourceVersion = event.object.metadata.resourceVersion ?? state.resourceVersion;
     if (event.type === 'DELETED') remove(state, event.object, changes);
-    else put(state.objects, state.objects, event.object, changes);
+    else {
+      state.unusable.delete(keyOf(event.object));
+      put(state.objects, state.objects, event.object, changes);
+    }
   }
   if (changes.length > 0) context.changed(changes, false);
 }
@@ -190,8 +207,8 @@ function askPage(state: ReflectorState, continueToken: string | null, { turn }: 
   turn.ask('apiReader.list', addressOf(state), 'list', { ...state.selection, resourceVersion, limit: pageLimit, continueToken }, listTimeout);
 }
 
-function listed(state: ReflectorState, { items, resourceVersion, continueToken }: ApiList, context: ReflectorContext): void {
-  state.pages.push([...items]);
+function listed(state: ReflectorState, { items, unusable, resourceVersion, continueToken }: ApiList, context: ReflectorContext): void {
+  state.pages.push({ items, unusable });
   if (continueToken !== null && state.pages.length < maxPages) {
     askPage(state, continueToken, context);
     return;
@@ -203,12 +220,7 @@ function listed(state: ReflectorState, { items, resourceVersion, continueToken }
     return;
   }
   const changes: ObjectChange[] = [];
-  const fresh = new Map<string, ApiObject>();
-  const seen = new Set<string>();
-  for (const page of pages) for (const { metadata } of page) seen.add(objectKey(metadata.namespace ?? '', metadata.name));
-  // What is gone goes first: something new may stand in its place.
-  for (const [key, object] of state.objects) if (!seen.has(key)) changes.push({ type: 'delete', object });
-  for (const page of pages) for (const object of page) put(fresh, state.objects, object, changes);
+  const fresh = takeList(state, pages, changes, context);
   state.objects = fresh;
   state.synced = true;
   state.newest = true;
@@ -218,8 +230,67 @@ function listed(state: ReflectorState, { items, resourceVersion, continueToken }
   if (state.phase === 'listing') proceed(state, context);
 }
 
+/** What there is by a whole list: what is gone is deleted first, since something new may stand in its place. */
+function takeList(state: ReflectorState, pages: readonly ListPage[], changes: ObjectChange[], context: ReflectorContext): Map<string, ApiObject> {
+  const seen = new Set<string>();
+  let isAnyNameless = false;
+  for (const { items, unusable } of pages) {
+    for (const object of items) seen.add(keyOf(object));
+    for (const { namespace, name } of unusable) {
+      if (name === null) isAnyNameless = true;
+      else seen.add(objectKey(namespace ?? '', name));
+    }
+  }
+  const fresh = new Map<string, ApiObject>();
+  for (const [key, object] of state.objects) {
+    if (seen.has(key)) continue;
+    // It may be the one whose name can't be read.
+    if (isAnyNameless) fresh.set(key, object);
+    else changes.push({ type: 'delete', object });
+  }
+  const reported = state.unusable;
+  state.unusable = new Map();
+  for (const { unusable } of pages) {
+    for (const object of unusable) {
+      const key = objectKey(object.namespace ?? '', object.name ?? '');
+      const before = reported.get(key);
+      if (before !== undefined) state.unusable.set(key, before);
+      const kept = noteUnusable(state, object, changes, context);
+      if (kept !== null) fresh.set(key, kept);
+    }
+  }
+  for (const { items } of pages) for (const object of items) put(fresh, state.objects, object, changes);
+  return fresh;
+}
+
+/** Answers with what is known of it by an earlier version; null: nothing, or it is another object of the same name. */
+function noteUnusable(state: ReflectorState, object: UnusableObject, changes: ObjectChange[], context: ReflectorContext): ApiObject | null {
+  const key = objectKey(object.namespace ?? '', object.name ?? '');
+  const isReported = state.unusable.get(key)?.problem === object.problem;
+  state.unusable.set(key, object);
+  if (!isReported) context.unusable(object);
+  const known = state.objects.get(key) ?? null;
+  if (known === null || object.uid === null || known.metadata.uid === object.uid) return known;
+  state.objects.delete(key);
+  changes.push({ type: 'delete', object: known });
+  return null;
+}
+
+function removeUnusable(state: ReflectorState, { namespace, name, uid }: UnusableObject, changes: ObjectChange[]): void {
+  const key = objectKey(namespace ?? '', name ?? '');
+  const known = state.objects.get(key);
+  state.unusable.delete(key);
+  if (known === undefined || (uid !== null && known.metadata.uid !== uid)) return;
+  state.objects.delete(key);
+  changes.push({ type: 'delete', object: known });
+}
+
+function keyOf({ metadata }: ApiObject): string {
+  return objectKey(metadata.namespace ?? '', metadata.name);
+}
+
 function put(into: Map<string, ApiObject>, known: ReadonlyMap<string, ApiObject>, object: ApiObject, changes: ObjectChange[]): void {
-  const key = objectKey(object.metadata.namespace ?? '', object.metadata.name);
+  const key = keyOf(object);
   const previous = known.get(key) ?? null;
   const { uid, resourceVersion } = object.metadata;
   if (previous !== null && previous.metadata.uid === uid && previous.metadata.resourceVersion === resourceVersion && resourceVersion !== undefined) {
@@ -233,8 +304,9 @@ function put(into: Map<string, ApiObject>, known: ReadonlyMap<string, ApiObject>
 }
 
 function remove(state: ReflectorState, object: ApiObject, changes: ObjectChange[]): void {
-  const key = objectKey(object.metadata.namespace ?? '', object.metadata.name);
+  const key = keyOf(object);
   const known = state.objects.get(key);
+  state.unusable.delete(key);
   if (known === undefined || known.metadata.uid !== object.metadata.uid) return;
   state.objects.delete(key);
   changes.push({ type: 'delete', object });

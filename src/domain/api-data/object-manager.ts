@@ -70,8 +70,8 @@ export interface ObjectReading {
   readonly now: Micros;
   /** How long a fetched object is good; of the strategy Cache. */
   readonly ttl: Micros;
-  /** The watched copy; null: it isn't watched. */
-  watched(key: string): { readonly synced: boolean; readonly object: ApiObject | null } | null;
+  /** The watched copy; null: it isn't watched. `problem`: why its newest version can't be used. */
+  watched(key: string): { readonly synced: boolean; readonly object: ApiObject | null; readonly problem: string | null } | null;
   watch(key: string, selection: ApiSelection): void;
   unwatch(key: string): void;
   /** Asks for it; `objectFetched` is told. */
@@ -151,6 +151,7 @@ function lookAtWatch(managed: ManagedObject, since: Micros, reading: ObjectReadi
     return { kind: 'failed', message: `failed to sync ${kind.toLowerCase()} cache: timed out waiting for the condition` };
   }
   managed.answered = true;
+  if (copy.object === null && copy.problem !== null) return { kind: 'failed', message: `${kind.toLowerCase()} ${goQuote(name)} cannot be decoded: ${copy.problem}` };
   if (copy.object === null) return { kind: 'absent', message: `${kind.toLowerCase()} ${goQuote(name)} not found` };
   if ((copy.object as { readonly immutable?: boolean }).immutable === true) {
     managed.frozen = copy.object;

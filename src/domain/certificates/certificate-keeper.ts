@@ -18,7 +18,7 @@
 // tried again after 2, 4, 8 and 16 s, then every 32 s, for ever; a server whose certificates are of no use (a clock is wrong) is asked no faster.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
-import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
+import type { ApiList, ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { CertificateFacts, CertificateRequest, CertificateTemplate } from '../../ports/outbound/certificates.js';
 import type { PortFailure } from '../../ports/port-error.js';
 import type { Machine, Reply, Turn, Wake } from '../kernel/machine.js';
@@ -176,10 +176,12 @@ class Step {
         this.compared((reply.outcome.value as { readonly problem: string | null }).problem);
         return;
       case 'apiReader.list': {
-        const list = reply.outcome.value as { readonly items: readonly ApiObject[]; readonly resourceVersion: string };
+        const list = reply.outcome.value as ApiList;
         state.serverHealthy = true;
         state.resourceVersion = list.resourceVersion;
-        this.decide(list.items[0] ?? null, true);
+        const [unusable] = list.unusable;
+        if (unusable !== undefined) this.failed(`csr cannot be decoded: ${unusable.problem}`);
+        else this.decide(list.items[0] ?? null, true);
         return;
       }
       case 'apiReader.watch':
@@ -270,7 +272,8 @@ class Step {
     if (this.state.phase !== 'watching' || watch !== this.watchName()) return;
     for (const event of events) {
       if (event.type === 'BOOKMARK' || this.state.phase !== 'watching') continue;
-      this.decide(event.type === 'DELETED' ? null : event.object, false);
+      if (event.type === 'UNUSABLE') this.failed(`csr cannot be decoded: ${event.object.problem}`);
+      else this.decide(event.type === 'DELETED' ? null : event.object, false);
     }
   }
 

@@ -1,6 +1,6 @@
 // The shapes of the API objects that the entry's functions take: pods by the schema that manifests are decoded by, nodes by hand.
 // Invariant: what passes can be worked on: no field that is read has another type, and none that is needed is missing. Unknown fields pass.
-import { type FieldType, podSchema } from '../pod-sources/pod-schema.js';
+import { type FieldType, podSchema } from '../values/api-schema/pod-schema.js';
 import { anything, bigInteger, dictionaryOf, expected, flag, integer, isRecord, listOf, quantityInText, recordOf, remembered, type Shape, text } from './shape.js';
 
 /** Fields without which an object of the type says nothing. */

@@ -1,8 +1,9 @@
 // Plain values (of a parsed YAML or JSON text) to API objects, by the schema: types are strict, unknown fields are dropped, null is absent.
 // Invariant: the result is a fresh tree with no zero values in plain fields; the caller owns it.
+
+import { type FieldType, podSchema, type Scalar } from '../values/api-schema/pod-schema.js';
 import { parseQuantity, quantityText } from '../values/quantity.js';
 import { formatRfc3339, parseRfc3339 } from '../values/time.js';
-import { type FieldType, podSchema, type Scalar } from './pod-schema.js';
 
 export type PlainObject = Record<string, unknown>;
 
@@ -143,10 +144,10 @@ function isLeftOut(value: unknown, type: FieldType): boolean {
     case 'map':
       return Object.keys(value as PlainObject).length === 0;
     case 'struct':
-      return !type.keepsZero && Object.keys(value as PlainObject).length === 0;
+      return !type.isPointer && Object.keys(value as PlainObject).length === 0;
     case 'scalar':
       // A port or a divisor of zero is written out by the API too: their types have no empty form.
-      if (type.keepsZero || type.scalar === 'intOrString' || type.scalar === 'quantity') return false;
+      if (type.isPointer || type.isAlways || type.scalar === 'intOrString' || type.scalar === 'quantity') return false;
       return value === '' || value === 0 || value === false;
   }
 }

@@ -2,9 +2,9 @@
 // Invariant: idempotent; only absent (for plain fields: zero) values are filled.
 import { defaultPullPolicy } from '../images/pull-policy.js';
 import { isPodLevelResource, podRequests, resourceListOf } from '../qos/pod-resources.js';
+import { volumeSources } from '../values/api-schema/volume-schema.js';
 import { mustParseQuantity, quantityScaledValue, quantityText } from '../values/quantity.js';
 import type { ContainerDraft, Draft, HandlerDraft, PodDraft, ProbeDraft, VolumeDraft } from './draft.js';
-import { volumeSources } from './volume-schema.js';
 
 /** 0644, for files that the kubelet writes into secret, config map, downward API and projected volumes. */
 const defaultFileMode = 0o644;

@@ -1,10 +1,22 @@
-// Any Kubernetes object, and the collections it lives in. Objects are what they are on the wire: what isn't known here is kept.
+// Any Kubernetes object, and the collections it lives in. Objects are what they are on the wire, with null for absent: what isn't known here is kept.
 import type { ObjectMeta } from './object-meta.js';
 
 export interface ApiObject {
   readonly apiVersion?: string;
   readonly kind?: string;
   readonly metadata: ObjectMeta;
+}
+
+/** An object that was answered and can't be used: a field has another type than the API gives it. What identifies it is null where it can't be read. */
+export interface UnusableObject {
+  readonly apiVersion: string | null;
+  readonly kind: string | null;
+  readonly namespace: string | null;
+  readonly name: string | null;
+  readonly uid: string | null;
+  readonly resourceVersion: string | null;
+  /** Names the field, what was expected and what was found; never the field's content. */
+  readonly problem: string;
 }
 
 /** A collection of the API: `{ group: 'coordination.k8s.io', version: 'v1', plural: 'leases' }`; the core group is ''. */

@@ -3,9 +3,13 @@
 // What an apiserver answers becomes a PortFailure once, in the adapter: 400 and 422 invalid-argument, 401 unauthenticated, 403 permission-denied,
 // 404 not-found, 409 aborted (AlreadyExists: already-exists), 410 out-of-range, 429 resource-exhausted, 5xx and no connection unavailable, 504
 // and a passed deadline deadline-exceeded. `message` is the Status' message; `retryAfterMicros` is its Retry-After or retryAfterSeconds.
+//
+// The adapter reads objects by the schema of the API (domain/values/api-schema): null is absent, what the models say is always there is there, and
+// each known field has its type. An object that doesn't is unusable: a list or watch reports it beside the others, and a request for it alone fails
+// with data-loss, whose message names the field.
 
 import type { Micros } from '../micros.js';
-import type { ApiName, ApiObject, ApiSelection, PatchKind } from '../model/api-object.js';
+import type { ApiName, ApiObject, ApiSelection, PatchKind, UnusableObject } from '../model/api-object.js';
 import type { Operation } from '../operation.js';
 
 /** The kubelet's clients: each has its own connection and its own limit of requests (spec/config-and-api.md, 7). */
@@ -13,6 +17,8 @@ export type ApiClient = 'main' | 'heartbeat' | 'events';
 
 export interface ApiList {
   readonly items: readonly ApiObject[];
+  /** Objects that are there and can't be used. */
+  readonly unusable: readonly UnusableObject[];
   readonly resourceVersion: string;
   /** Where the next page begins; null: this was the last. */
   readonly continueToken: string | null;
@@ -57,6 +63,8 @@ export interface ApiWriterOperations {
 
 export type ApiWatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: ApiObject }
+  /** An event of an object that can't be used. `isDeleted`: it is gone, whatever it held. */
+  | { readonly type: 'UNUSABLE'; readonly isDeleted: boolean; readonly object: UnusableObject }
   /** Nothing happened up to this version. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };
 

@@ -4,10 +4,11 @@
 // has no watch any more; requests are carried out when they are asked, answers and events take their time.
 import { assert } from '../../domain/kernel/assert.js';
 import type { Command } from '../../domain/kernel/machine.js';
+import { readAnswer, readNamed, structOfAnswer } from '../../domain/values/api-schema/api-kinds.js';
 import type { Micros } from '../../ports/micros.js';
-import type { ApiObject } from '../../ports/model/api-object.js';
+import type { ApiObject, ApiResource, UnusableObject } from '../../ports/model/api-object.js';
 import type { Flattened } from '../../ports/operation.js';
-import type { ApiReaderOperations, ApiWatchEvent, ApiWatchEvents, ApiWriterOperations } from '../../ports/outbound/apiserver.js';
+import type { ApiList, ApiReaderOperations, ApiWatchEvent, ApiWatchEvents, ApiWriterOperations } from '../../ports/outbound/apiserver.js';
 import type { Outcome, PortFailure } from '../../ports/port-error.js';
 import type { Answer } from '../runtime/answers.js';
 import { type ApiRequest, type ApiResponse, type ApiUser, type JsonObject, type WatchEvent, wholeList } from './api-request.js';
@@ -17,6 +18,7 @@ import type { WatchRecord } from './watch-hub.js';
 
 export type ApiserverOperations = Flattened<{ readonly apiReader: ApiReaderOperations; readonly apiWriter: ApiWriterOperations }>;
 type ApiCommand = Command<ApiserverOperations>;
+type WatchCommand = Extract<ApiCommand, { op: 'apiReader.watch' }>;
 
 /** What the client says to its node: answers to commands, and events. The world's `Outside` is one. */
 export interface ApiClientOutside {
@@ -27,7 +29,7 @@ export interface ApiClientOutside {
 
 export interface SimApiClientState {
   /** The open watches by the name that the agent gave them. */
-  readonly watches: Map<string, { readonly id: number; readonly command: ApiCommand }>;
+  readonly watches: Map<string, { readonly id: number; readonly command: WatchCommand }>;
   /** Something waits to be told since then. */
   due: Micros | null;
 }
@@ -111,7 +113,7 @@ export class SimApiClient {
     this.state.due = null;
   }
 
-  private watch(command: Extract<ApiCommand, { op: 'apiReader.watch' }>, outside: ApiClientOutside): void {
+  private watch(command: WatchCommand, outside: ApiClientOutside): void {
     this.now = outside.now;
     const { watch: name, resource, namespace, fieldSelector, labelSelector, resourceVersion, timeoutSeconds } = command.request;
     assert(!this.state.watches.has(name), 'a watch of that name is open', name);
@@ -126,13 +128,13 @@ export class SimApiClient {
     if (answer.watch.queue.length > 0) this.somethingWaits();
   }
 
-  private tell(name: string, watch: WatchRecord, command: ApiCommand, outside: ApiClientOutside): void {
+  private tell(name: string, watch: WatchRecord, command: WatchCommand, outside: ApiClientOutside): void {
     const taken = this.server.watches.take(watch);
     const events: ApiWatchEvent[] = [];
     let failure: PortFailure | null = null;
     for (const event of taken) {
       if (event.type === 'ERROR') failure = failureOf({ code: Number(event.object.code), body: event.object }, command);
-      else events.push(portEvent(event));
+      else events.push(portEvent(event, structOfAnswer(command.request.resource, null)));
     }
     if (events.length > 0) outside.event(this.latency, { type: 'api-watch', watch: name, at: outside.now + this.latency, events });
     if (!watch.ended) return;
@@ -156,18 +158,31 @@ export class SimApiClient {
 function outcomeOf(request: ApiRequest, response: ApiResponse, command: ApiCommand): Outcome<unknown> {
   if (response.lost) return { ok: false, error: { kind: 'unavailable', message: 'EOF', operation: command.op, subject: command.slot, retryAfterMicros: null } };
   if (response.code >= 400) return { ok: false, error: failureOf(response, command) };
-  if (request.verb === 'list') return { ok: true, value: listOf(response.body) };
-  return { ok: true, value: request.verb === 'delete' ? null : response.body };
+  if (request.verb === 'list') return { ok: true, value: listOf(response.body, command.request.resource) };
+  if (request.verb === 'delete') return { ok: true, value: null };
+  const read = readAnswer(response.body, response.body.kind === 'Status' ? 'Status' : structOfAnswer(command.request.resource, request.subresource));
+  if (read.ok) return { ok: true, value: read.object };
+  const message = `couldn't decode the answer: ${read.unusable.problem}`;
+  return { ok: false, error: { kind: 'data-loss', message, operation: command.op, subject: command.slot, retryAfterMicros: null } };
 }
 
-function portEvent({ type, object }: WatchEvent): ApiWatchEvent {
+function portEvent({ type, object }: WatchEvent, struct: string | null): ApiWatchEvent {
   if (type === 'BOOKMARK') return { type, resourceVersion: (object.metadata as JsonObject).resourceVersion as string };
-  return { type: type as 'ADDED' | 'MODIFIED' | 'DELETED', object: object as unknown as ApiObject };
+  const read = readNamed(object, struct);
+  return read.ok ? { type: type as 'ADDED' | 'MODIFIED' | 'DELETED', object: read.object } : { type: 'UNUSABLE', isDeleted: type === 'DELETED', object: read.unusable };
 }
 
-function listOf(body: JsonObject): unknown {
+function listOf(body: JsonObject, resource: ApiResource): ApiList {
   const { resourceVersion, continue: continueToken } = body.metadata as { readonly resourceVersion: string; readonly continue?: string };
-  return { items: body.items, resourceVersion, continueToken: continueToken ?? null };
+  const items: ApiObject[] = [];
+  const unusable: UnusableObject[] = [];
+  const struct = structOfAnswer(resource, null);
+  for (const item of body.items as readonly unknown[]) {
+    const read = readNamed(item, struct);
+    if (read.ok) items.push(read.object);
+    else unusable.push(read.unusable);
+  }
+  return { items, unusable, resourceVersion, continueToken: continueToken ?? null };
 }
 
 function failureOf({ code, body }: Pick<ApiResponse, 'code' | 'body'>, command: ApiCommand): PortFailure {

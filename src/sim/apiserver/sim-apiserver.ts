@@ -26,6 +26,7 @@ import { parseRevision } from './object-lists.js';
 import { emptyStoreState, ObjectStore, type ObjectStoreState, objectKey, type StoredObject } from './object-store.js';
 import { RequestHandler, typeOf } from './request-handler.js';
 import { findResourceType, type ResourceType, resourceKey, resourceTypes } from './resource-types.js';
+import { encodeAnswer } from './schema/encode.js';
 import { readSelection } from './selection.js';
 import { emptyWatchState, WatchHub, type WatchHubState, type WatchRecord } from './watch-hub.js';
 
@@ -193,7 +194,8 @@ export class SimApiserver {
     try {
       if (struck.refusal !== null) throw struck.refusal;
       this.authorize(request.user, request.verb, request, request.options?.fieldSelector ?? null);
-      return this.handler.handle(request, this.now, struck.staleVersions, warnings);
+      const { code, body } = this.handler.handle(request, this.now, struck.staleVersions, warnings);
+      return { code, body: encodeAnswer(body as JsonObject) };
     } catch (error) {
       if (error instanceof ApiRefusal) return { code: error.code, body: error.status };
       throw error;

@@ -86,7 +86,7 @@ export function requestToken(account: StoredObject, body: unknown, validation: F
   return {
     kind: 'TokenRequest',
     apiVersion: 'authentication.k8s.io/v1',
-    metadata: { name, ...(namespace === undefined ? {} : { namespace }), creationTimestamp: formatRfc3339(instantOf(context.now)) },
+    metadata: { name, ...(namespace === undefined ? {} : { namespace }), uid: ids.uid(), creationTimestamp: formatRfc3339(instantOf(context.now)) },
     spec: { audiences, expirationSeconds: seconds, boundObjectRef: spec.boundObjectRef ?? null },
     status: { token, expirationTimestamp },
   };

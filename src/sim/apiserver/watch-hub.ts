@@ -10,6 +10,7 @@ import type { JsonObject, WatchEvent } from './api-request.js';
 import { expired } from './api-status.js';
 import type { ObjectStore, StoredChange, StoredObject } from './object-store.js';
 import { apiVersionOf, type ResourceType, resourceKey, resourceTypeOf } from './resource-types.js';
+import { encodeAnswer } from './schema/encode.js';
 import { isSelected, type Selection } from './selection.js';
 
 export interface WatchRecord {
@@ -112,7 +113,7 @@ export class WatchHub {
     const { queue } = watch;
     watch.queue = [];
     if (watch.ended) this.close(watch.id);
-    return queue;
+    return queue.map(({ type, object }) => ({ type, object: encodeAnswer(object) }));
   }
 
   close(id: number): void {

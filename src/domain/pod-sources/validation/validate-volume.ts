@@ -1,9 +1,9 @@
 // Create validation of a pod's volumes.
 import type { PodSpec } from '../../../ports/model/pod.js';
 import type { DownwardAPIVolumeFile, KeyToPath, Volume, VolumeProjection } from '../../../ports/model/volume.js';
+import { volumeSources } from '../../values/api-schema/volume-schema.js';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../../values/dns-names.js';
 import { mustParseQuantity, quantitySign } from '../../values/quantity.js';
-import { volumeSources } from '../volume-schema.js';
 import { duplicate, forbidden, invalid, invalidFor, notSupported, type Problems, required } from './field-problem.js';
 import { configKeyProblems, validateFieldSelector, validateResourceSelector } from './validate-env.js';
 import { backstepProblems, descendingPathProblems, type VolumesByName } from './validate-mounts.js';

@@ -9,10 +9,10 @@
 //
 // Invariant: a path names one place of the object, whatever else is in it.
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
+import { structOf } from '../../../domain/values/api-schema/api-schema.js';
+import type { ApiFieldType } from '../../../domain/values/api-schema/field-types.js';
 import type { JsonDraft } from '../api-request.js';
-import { structOf } from '../schema/api-schema.js';
 import { isObject } from '../schema/decode.js';
-import type { ApiFieldType } from '../schema/field-types.js';
 
 export type FieldPath = readonly string[];
 

@@ -1,13 +1,14 @@
 // What is applied, put into what there is; and what is no longer applied, taken out of it. Invariant: neither argument is changed.
+
+import { structOf } from '../../../domain/values/api-schema/api-schema.js';
+import { type ApiFieldType, rootType } from '../../../domain/values/api-schema/field-types.js';
 import type { JsonDraft } from '../api-request.js';
 import { plainCopy } from '../patch/plain-copy.js';
-import { structOf } from '../schema/api-schema.js';
 import { isObject } from '../schema/decode.js';
-import type { ApiFieldType } from '../schema/field-types.js';
 import { type FieldPath, itemSegment } from './field-set.js';
 
 export function mergeApplied(live: JsonDraft, applied: JsonDraft, struct: string): JsonDraft {
-  return merge(live, applied, { kind: 'struct', struct, keepsZero: true, required: false }) as JsonDraft;
+  return merge(live, applied, rootType(struct)) as JsonDraft;
 }
 
 function memberType(type: ApiFieldType, name: string): ApiFieldType | null {
@@ -48,7 +49,7 @@ function identifierOf({ merge: by }: Extract<ApiFieldType, { kind: 'list' }>): (
 /** Takes fields out; what is left empty by it goes too. */
 export function withoutFields(object: JsonDraft, paths: readonly FieldPath[], struct: string): JsonDraft {
   let result = object;
-  const root: ApiFieldType = { kind: 'struct', struct, keepsZero: true, required: false };
+  const root: ApiFieldType = rootType(struct);
   // Members first, then the items that they were in.
   for (const path of [...paths].sort((a, b) => b.length - a.length)) result = remove(result, path, root) as JsonDraft;
   return result;

@@ -1,9 +1,26 @@
 // Nodes: a node is created with its status, and afterwards its spec and its status have different writers.
-import type { KindRules } from './kind-rules.js';
+import type { Taint } from '../../../ports/model/node.js';
+import type { JsonDraft } from '../api-request.js';
+import type { KindRules, ObjectDraft } from './kind-rules.js';
+
+const notReady: Taint = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+
+/** Fields of a feature that is gone: no server keeps them. */
+function dropDynamicConfiguration({ spec, status }: ObjectDraft): void {
+  delete (spec as JsonDraft | undefined)?.configSource;
+  delete (status as JsonDraft | undefined)?.config;
+}
 
 export const nodeRules: KindRules = {
   /** The status that a kubelet registers with counts. */
-  begin() {},
+  begin(draft) {
+    // Nothing is scheduled to a node before the control plane has seen that it is ready.
+    const spec = (draft.spec ?? {}) as { taints?: Taint[] };
+    const taints = spec.taints ?? [];
+    if (!taints.some(({ key, effect }) => key === notReady.key && effect === notReady.effect)) spec.taints = [...taints, { ...notReady }];
+    draft.spec = spec;
+  },
+  complete: dropDynamicConfiguration,
   change(draft, old, { subresource }) {
     if (subresource === 'status') draft.spec = old.spec;
     else draft.status = old.status;

@@ -6,6 +6,7 @@ import { forbidden as forbiddenField, type Problems } from '../../../domain/pod-
 import { validatePod } from '../../../domain/pod-sources/validation/validate-pod.js';
 import { computeQosClass } from '../../../domain/qos/qos-class.js';
 import type { Pod } from '../../../ports/model/pod.js';
+import type { JsonDraft } from '../api-request.js';
 import type { StoredObject } from '../object-store.js';
 import { sameJson } from '../same-json.js';
 import type { KindRules, ObjectDraft } from './kind-rules.js';
@@ -29,6 +30,10 @@ export const podRules: KindRules = {
     if (subresource === 'status') return;
     draft.spec ??= {};
     applyPodDefaults(draft as unknown as PodDraft);
+    for (const { ephemeral } of ((draft.spec as JsonDraft).volumes ?? []) as { readonly ephemeral?: { readonly volumeClaimTemplate?: { readonly spec?: JsonDraft } } }[]) {
+      const claim = ephemeral?.volumeClaimTemplate?.spec;
+      if (claim !== undefined) claim.volumeMode ??= 'Filesystem';
+    }
   },
 
   begin(draft) {

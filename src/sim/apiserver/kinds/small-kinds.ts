@@ -80,6 +80,7 @@ const serviceRules: KindRules = {
       port.protocol ??= 'TCP';
       port.targetPort ??= port.port;
     }
+    if (spec.clusterIP === 'None' && spec.type !== 'ExternalName') withoutAddress(spec);
     if (spec.type === 'ExternalName' || spec.clusterIP !== undefined) return;
     spec.clusterIP = freeClusterIp(new Set([...store.all('services')].map((service) => (service.spec as { readonly clusterIP?: string }).clusterIP)));
     spec.clusterIPs = [spec.clusterIP];
@@ -104,6 +105,15 @@ const serviceRules: KindRules = {
     }
   },
 };
+
+/** Whatever its pods are given may be an address of either family, where no selector says which pods those are. */
+function withoutAddress(spec: JsonDraft): void {
+  spec.clusterIPs ??= ['None'];
+  if (spec.ipFamilies !== undefined) return;
+  const isOfAny = Object.keys((spec.selector ?? {}) as JsonDraft).length === 0;
+  spec.ipFamilies = isOfAny ? ['IPv4', 'IPv6'] : ['IPv4'];
+  spec.ipFamilyPolicy ??= isOfAny ? 'RequireDualStack' : 'SingleStack';
+}
 
 /** Services get addresses of 10.96.0.0/16, in order. */
 function freeClusterIp(taken: ReadonlySet<string | undefined>): string {
@@ -139,6 +149,7 @@ const persistentVolumeRules: KindRules = {
     draft.spec = spec;
     spec.persistentVolumeReclaimPolicy ??= 'Retain';
     spec.volumeMode ??= 'Filesystem';
+    if (spec.hostPath !== undefined) (spec.hostPath as JsonDraft).type ??= '';
   },
   begin(draft, { now }) {
     draft.status = { phase: 'Pending', lastPhaseTransitionTime: formatRfc3339(instantOf(now)) };
@@ -185,6 +196,34 @@ const csiDriverRules: KindRules = {
     spec.requiresRepublish ??= false;
     spec.seLinuxMount ??= false;
   },
+  /** Only its changes are counted. */
+  begin({ metadata }) {
+    delete metadata.generation;
+  },
+};
+
+interface ClaimDevices {
+  readonly devices?: { readonly requests?: readonly { readonly exactly?: JsonDraft; readonly firstAvailable?: readonly JsonDraft[] }[] };
+}
+
+function completeDevices({ devices }: ClaimDevices): void {
+  const asked = (devices?.requests ?? []).flatMap(({ exactly, firstAvailable }) => [...(exactly === undefined ? [] : [exactly]), ...(firstAvailable ?? [])]);
+  for (const request of asked) {
+    request.allocationMode ??= 'ExactCount';
+    if (request.allocationMode === 'ExactCount') request.count ??= 1;
+  }
+}
+
+const resourceClaimRules: KindRules = {
+  complete(draft) {
+    completeDevices((draft.spec ?? {}) as ClaimDevices);
+  },
+};
+
+const resourceClaimTemplateRules: KindRules = {
+  complete(draft) {
+    completeDevices(((draft.spec as JsonDraft | undefined)?.spec ?? {}) as ClaimDevices);
+  },
 };
 
 const priorityClassRules: KindRules = {
@@ -204,5 +243,7 @@ export const smallKinds: readonly (readonly [string, KindRules])[] = [
   ['persistentvolumeclaims', persistentVolumeClaimRules],
   ['storageclasses.storage.k8s.io', storageClassRules],
   ['csidrivers.storage.k8s.io', csiDriverRules],
+  ['resourceclaims.resource.k8s.io', resourceClaimRules],
+  ['resourceclaimtemplates.resource.k8s.io', resourceClaimTemplateRules],
   ['priorityclasses.scheduling.k8s.io', priorityClassRules],
 ];

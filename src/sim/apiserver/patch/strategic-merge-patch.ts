@@ -10,11 +10,11 @@
 //
 // Invariant: the document given is not changed, and no directive gets into the result.
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
+import { structOf } from '../../../domain/values/api-schema/api-schema.js';
+import { type ApiFieldType, rootType } from '../../../domain/values/api-schema/field-types.js';
 import type { JsonDraft } from '../api-request.js';
 import { badRequest } from '../api-status.js';
-import { structOf } from '../schema/api-schema.js';
 import { isObject } from '../schema/decode.js';
-import type { ApiFieldType } from '../schema/field-types.js';
 import { plainCopy } from './plain-copy.js';
 
 const orderPrefix = '$setElementOrder/';
@@ -22,7 +22,7 @@ const deletePrefix = '$deleteFromPrimitiveList/';
 
 export function applyStrategicMergePatch(document: JsonDraft, patch: unknown, struct: string): JsonDraft {
   if (!isObject(patch)) throw badRequest('error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}');
-  return mergeMap(document, patch, { kind: 'struct', struct, keepsZero: false, required: false });
+  return mergeMap(document, patch, rootType(struct));
 }
 
 /** What a map's member is, by the schema; null: the schema doesn't say. */

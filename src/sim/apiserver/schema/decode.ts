@@ -1,11 +1,12 @@
 // What a client sent, read by the schema as a server reads it: types are strict, null is absent, unknown fields are left out and told.
 // Invariant: the result is a fresh tree with no zero values in plain fields; the caller owns it.
+
+import { structOf } from '../../../domain/values/api-schema/api-schema.js';
+import type { ApiFieldType, ApiScalar } from '../../../domain/values/api-schema/field-types.js';
 import { base64Decode } from '../../../domain/values/base64.js';
 import { parseQuantity, quantityText } from '../../../domain/values/quantity.js';
 import { formatRfc3339, formatRfc3339Micros, parseRfc3339 } from '../../../domain/values/time.js';
 import type { JsonDraft } from '../api-request.js';
-import { structOf } from './api-schema.js';
-import type { ApiFieldType, ApiScalar } from './field-types.js';
 
 /** The first value of a wrong type, said as Go's decoder says it. */
 export class WrongType extends Error {}
@@ -156,9 +157,9 @@ function isLeftOut(value: unknown, type: ApiFieldType): boolean {
     case 'map':
       return Object.keys(value as JsonDraft).length === 0;
     case 'struct':
-      return !type.keepsZero && Object.keys(value as JsonDraft).length === 0;
+      return !type.isPointer && Object.keys(value as JsonDraft).length === 0;
     case 'scalar':
-      if (type.keepsZero || type.scalar === 'intOrString' || type.scalar === 'quantity') return false;
+      if (type.isPointer || type.isAlways || type.scalar === 'intOrString' || type.scalar === 'quantity') return false;
       return value === '' || value === 0 || value === false;
   }
 }

@@ -1,9 +1,9 @@
 // The fields that the schema says must be there. What else must hold of a kind is said where the kind is.
 import { type Problems, required } from '../../../domain/pod-sources/validation/field-problem.js';
+import { structOf } from '../../../domain/values/api-schema/api-schema.js';
+import type { ApiFieldType } from '../../../domain/values/api-schema/field-types.js';
 import type { JsonDraft } from '../api-request.js';
-import { structOf } from './api-schema.js';
 import { isObject } from './decode.js';
-import type { ApiFieldType } from './field-types.js';
 
 export function checkRequiredFields(problems: Problems, value: JsonDraft, struct: string, path: string): void {
   for (const [name, type] of fieldsToLookAt(struct)) {

@@ -1,8 +1,9 @@
 // OpenAPI 3 documents of the collections, from the schema and the table of collections: what kubectl explains, and checks options by.
+
+import { structOf } from '../../../domain/values/api-schema/api-schema.js';
+import type { ApiFieldType, ApiScalar } from '../../../domain/values/api-schema/field-types.js';
 import type { JsonObject } from '../api-request.js';
 import { apiVersionOf, type ResourceType } from '../resource-types.js';
-import { structOf } from '../schema/api-schema.js';
-import type { ApiFieldType, ApiScalar } from '../schema/field-types.js';
 import { type GroupVersion, groupVersions } from './discovery.js';
 
 const prefix = 'io.k8s.api.v1.';

@@ -1,10 +1,11 @@
 // The fields of every kind that the apiserver keeps, from one set of tables: decoding, defaults, merging, OpenAPI all go by it.
 // Invariant: every type that a field names is there.
-import { podSchema } from '../../../domain/pod-sources/pod-schema.js';
+
 import { coreStructs } from './core-structs.js';
 import { deviceStructs } from './device-structs.js';
 import { type ApiStruct, fromPodField, type ListMerge, readFieldType, type StructTable } from './field-types.js';
 import { otherStructs } from './other-structs.js';
+import { podSchema } from './pod-schema.js';
 import { podListKeys, podStatusStructs } from './pod-structs.js';
 import { storageStructs } from './storage-structs.js';
 

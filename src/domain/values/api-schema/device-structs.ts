@@ -53,7 +53,7 @@ const claims: StructTable = {
     pool: 'string!',
     device: 'string!',
     shareID: '*string',
-    conditions: '[type]Condition',
+    conditions: '+[type]Condition',
     data: '*any',
     networkData: '*NetworkDeviceData',
   },
@@ -74,7 +74,7 @@ const offers: StructTable = {
     perDeviceNodeSelection: '*bool',
     sharedCounters: '[]CounterSet',
   },
-  ResourcePool: { name: 'string!', generation: '*int64', resourceSliceCount: '*int64' },
+  ResourcePool: { name: 'string!', generation: '+int64', resourceSliceCount: '+int64' },
   Device: {
     name: 'string!',
     attributes: 'map:DeviceAttribute',

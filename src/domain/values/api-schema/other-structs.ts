@@ -5,7 +5,7 @@ const userInfo = { username: 'string', uid: 'string', groups: '[]string', extra:
 const accessSpec = { resourceAttributes: '*ResourceAttributes', nonResourceAttributes: '*NonResourceAttributes' };
 
 const schedulingAndCertificates: StructTable = {
-  Lease: { metadata: 'ObjectMeta', spec: 'LeaseSpec' },
+  Lease: { metadata: 'ObjectMeta', spec: '+LeaseSpec' },
   LeaseSpec: {
     holderIdentity: '*string',
     leaseDurationSeconds: '*int32',
@@ -18,7 +18,7 @@ const schedulingAndCertificates: StructTable = {
   RuntimeClass: { metadata: 'ObjectMeta', handler: 'string!', overhead: '*RuntimeClassOverhead', scheduling: '*RuntimeClassScheduling' },
   RuntimeClassOverhead: { podFixed: 'map:quantity' },
   RuntimeClassScheduling: { nodeSelector: 'map:string', tolerations: '[]Toleration' },
-  PriorityClass: { metadata: 'ObjectMeta', value: '*int32', globalDefault: 'bool', description: 'string', preemptionPolicy: '*string' },
+  PriorityClass: { metadata: 'ObjectMeta', value: '+int32', globalDefault: 'bool', description: 'string', preemptionPolicy: '*string' },
   ClusterTrustBundle: { metadata: 'ObjectMeta', spec: 'ClusterTrustBundleSpec' },
   ClusterTrustBundleSpec: { signerName: 'string', trustBundle: 'string!' },
   PodCertificateRequest: { metadata: 'ObjectMeta', spec: 'PodCertificateRequestSpec', status: 'PodCertificateRequestStatus' },
@@ -47,14 +47,14 @@ const schedulingAndCertificates: StructTable = {
     extra: 'map:[]string',
   },
   CertificateSigningRequestStatus: { conditions: '[type]CertificateSigningRequestCondition', certificate: 'bytes' },
-  CertificateSigningRequestCondition: { type: 'string!', status: 'string!', reason: 'string', message: 'string', lastUpdateTime: '*time', lastTransitionTime: '*time' },
+  CertificateSigningRequestCondition: { type: 'string!', status: 'string!', reason: 'string', message: 'string', lastUpdateTime: 'time', lastTransitionTime: 'time' },
 };
 
 const reviews: StructTable = {
   TokenRequest: { metadata: 'ObjectMeta', spec: 'TokenRequestSpec', status: 'TokenRequestStatus' },
-  TokenRequestSpec: { audiences: '[]string', expirationSeconds: '*int64', boundObjectRef: '*BoundObjectReference' },
+  TokenRequestSpec: { audiences: '+[]string', expirationSeconds: '*int64', boundObjectRef: '+*BoundObjectReference' },
   BoundObjectReference: { kind: 'string', apiVersion: 'string', name: 'string', uid: 'string' },
-  TokenRequestStatus: { token: '*string', expirationTimestamp: '*time' },
+  TokenRequestStatus: { token: '+string', expirationTimestamp: 'time' },
   TokenReview: { metadata: 'ObjectMeta', spec: 'TokenReviewSpec', status: 'TokenReviewStatus' },
   TokenReviewSpec: { token: 'string', audiences: '[]string' },
   TokenReviewStatus: { authenticated: 'bool', user: 'UserInfo', audiences: '[]string', error: 'string' },
@@ -78,10 +78,14 @@ const reviews: StructTable = {
   LabelSelectorAttributes: { rawSelector: 'string', requirements: '[]LabelSelectorRequirement' },
   FieldSelectorRequirement: { key: 'string', operator: 'string', values: '[]string' },
   NonResourceAttributes: { path: 'string', verb: 'string' },
-  SubjectAccessReviewStatus: { allowed: '*bool', denied: 'bool', reason: 'string', evaluationError: 'string' },
+  SubjectAccessReviewStatus: { allowed: '+bool', denied: 'bool', reason: 'string', evaluationError: 'string' },
   SelfSubjectReview: { metadata: 'ObjectMeta', status: 'SelfSubjectReviewStatus' },
   SelfSubjectReviewStatus: { userInfo: 'UserInfo' },
   Eviction: { metadata: 'ObjectMeta', deleteOptions: '*DeleteOptions' },
+  Status: { metadata: 'ListMeta', status: 'string', message: 'string', reason: 'string', details: '*StatusDetails', code: 'int32' },
+  ListMeta: { selfLink: 'string', resourceVersion: 'string', continue: 'string', remainingItemCount: '*int64' },
+  StatusDetails: { name: 'string', group: 'string', kind: 'string', uid: 'string', causes: '[]StatusCause', retryAfterSeconds: 'int32' },
+  StatusCause: { reason: 'string', message: 'string', field: 'string' },
   DeleteOptions: {
     // It comes as an object of its own, too.
     kind: 'string',

@@ -11,7 +11,7 @@ const otherwise: StructTable = {
   ISCSIPersistentVolumeSource: {
     targetPortal: 'string!',
     iqn: 'string!',
-    lun: '*int32',
+    lun: '+int32',
     iscsiInterface: 'string',
     fsType: 'string',
     readOnly: 'bool',
@@ -74,7 +74,7 @@ const persistentSources = {
 
 export const storageStructs: StructTable = {
   ...otherwise,
-  PersistentVolume: { metadata: 'ObjectMeta', spec: 'PersistentVolumeSpec', status: 'PersistentVolumeStatus' },
+  PersistentVolume: { metadata: 'ObjectMeta', spec: '+PersistentVolumeSpec', status: 'PersistentVolumeStatus' },
   PersistentVolumeSpec: {
     ...persistentSources,
     capacity: 'map:quantity',
@@ -128,7 +128,7 @@ export const storageStructs: StructTable = {
   },
   ModifyVolumeStatus: { targetVolumeAttributesClassName: 'string', status: 'string!' },
   PersistentVolumeClaimTemplate: { metadata: 'ObjectMeta', spec: 'PersistentVolumeClaimSpec' },
-  PersistentVolumeClaimCondition: { type: 'string!', status: 'string!', lastProbeTime: '*time', lastTransitionTime: '*time', reason: 'string', message: 'string' },
+  PersistentVolumeClaimCondition: { type: 'string!', status: 'string!', lastProbeTime: 'time', lastTransitionTime: 'time', reason: 'string', message: 'string' },
   StorageClass: {
     metadata: 'ObjectMeta',
     provisioner: 'string!',
@@ -141,12 +141,12 @@ export const storageStructs: StructTable = {
   },
   TopologySelectorTerm: { matchLabelExpressions: '[]TopologySelectorLabelRequirement' },
   TopologySelectorLabelRequirement: { key: 'string!', values: '[]string!' },
-  VolumeAttachment: { metadata: 'ObjectMeta', spec: 'VolumeAttachmentSpec', status: 'VolumeAttachmentStatus' },
-  VolumeAttachmentSpec: { attacher: 'string!', nodeName: 'string!', source: 'VolumeAttachmentSource' },
+  VolumeAttachment: { metadata: 'ObjectMeta', spec: '+VolumeAttachmentSpec', status: 'VolumeAttachmentStatus' },
+  VolumeAttachmentSpec: { attacher: 'string!', nodeName: 'string!', source: '+VolumeAttachmentSource' },
   VolumeAttachmentSource: { persistentVolumeName: '*string', inlineVolumeSpec: '*PersistentVolumeSpec' },
-  VolumeAttachmentStatus: { attached: '*bool', attachmentMetadata: 'map:string', attachError: '*VolumeError', detachError: '*VolumeError' },
-  VolumeError: { time: '*time', message: 'string', errorCode: '*int32' },
-  CSIDriver: { metadata: 'ObjectMeta', spec: 'CSIDriverSpec' },
+  VolumeAttachmentStatus: { attached: '+bool', attachmentMetadata: 'map:string', attachError: '*VolumeError', detachError: '*VolumeError' },
+  VolumeError: { time: 'time', message: 'string', errorCode: '*int32' },
+  CSIDriver: { metadata: 'ObjectMeta', spec: '+CSIDriverSpec' },
   CSIDriverSpec: {
     attachRequired: '*bool',
     podInfoOnMount: '*bool',
@@ -159,9 +159,9 @@ export const storageStructs: StructTable = {
     nodeAllocatableUpdatePeriodSeconds: '*int64',
     serviceAccountTokenInSecrets: '*bool',
   },
-  CSITokenRequest: { audience: '*string', expirationSeconds: '*int64' },
+  CSITokenRequest: { audience: '+string', expirationSeconds: '*int64' },
   CSINode: { metadata: 'ObjectMeta', spec: 'CSINodeSpec' },
-  CSINodeSpec: { drivers: '[name]CSINodeDriver' },
-  CSINodeDriver: { name: 'string!', nodeID: 'string!', topologyKeys: '[]string', allocatable: '*VolumeNodeResources' },
+  CSINodeSpec: { drivers: '+[name]CSINodeDriver' },
+  CSINodeDriver: { name: 'string!', nodeID: 'string!', topologyKeys: '+[]string', allocatable: '*VolumeNodeResources' },
   VolumeNodeResources: { count: '*int32' },
 };

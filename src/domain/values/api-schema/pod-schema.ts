@@ -1,17 +1,22 @@
-// The fields of a v1 Pod and their types: the one table that manifests are decoded by.
-// Why a table: a manifest's field types are strict, unknown fields are dropped and zero values of plain fields don't appear;
-// API objects that come from the apiserver never pass through here and keep fields this table doesn't know.
+// The fields of a v1 Pod and their types: the table that manifests, answers of the apiserver and requests to the simulated one are decoded by.
 //
-// A type is written as in the API's Go source: `*T` tells unset from zero, `[]T` is a list, `map:T` a map with text keys.
+// A type is written as in the API's Go source:
+//
+//   *T          a pointer: unset differs from zero       []T      a list
+//   +T          no `omitempty`: it is always written     map:T    a map with text keys
+//   ~T          `omitzero`: a zero struct is left out
+//
+// A plain scalar, list or map is left out when it is zero or empty. A plain struct is always written, also when it is empty; so are plain times
+// (as null), quantities and intOrStrings, which are structs in Go.
 // Scalars: string, bool, int32, int64, quantity, time, intOrString, any (kept as it is).
 
 import { volumeStructs } from './volume-schema.js';
 
 const localObjectReference = { name: 'string' };
 const optionalReference = { name: 'string', optional: '*bool' };
-const keySelector = { ...optionalReference, key: 'string' };
-const profile = { type: 'string', localhostProfile: '*string' };
-const selectorRequirement = { key: 'string', operator: 'string', values: '[]string' };
+const keySelector = { ...optionalReference, key: '+string' };
+const profile = { type: '+string', localhostProfile: '*string' };
+const selectorRequirement = { key: '+string', operator: '+string', values: '[]string' };
 const handler = { exec: '*ExecAction', httpGet: '*HTTPGetAction', tcpSocket: '*TCPSocketAction' };
 
 const metadata = {
@@ -23,7 +28,7 @@ const metadata = {
     uid: 'string',
     resourceVersion: 'string',
     generation: 'int64',
-    creationTimestamp: 'time',
+    creationTimestamp: '~time',
     deletionTimestamp: '*time',
     deletionGracePeriodSeconds: '*int64',
     labels: 'map:string',
@@ -32,18 +37,18 @@ const metadata = {
     finalizers: '[]string',
     managedFields: '[]any',
   },
-  OwnerReference: { apiVersion: 'string', kind: 'string', name: 'string', uid: 'string', controller: '*bool', blockOwnerDeletion: '*bool' },
+  OwnerReference: { apiVersion: '+string', kind: '+string', name: '+string', uid: '+string', controller: '*bool', blockOwnerDeletion: '*bool' },
   LabelSelector: { matchLabels: 'map:string', matchExpressions: '[]LabelSelectorRequirement' },
   LabelSelectorRequirement: selectorRequirement,
   LocalObjectReference: localObjectReference,
 } as const;
 
 const podSpec = {
-  Pod: { metadata: 'ObjectMeta', spec: 'PodSpec', status: 'PodStatus' },
+  Pod: { metadata: 'ObjectMeta', spec: '+PodSpec', status: 'PodStatus' },
   PodSpec: {
     volumes: '[]Volume',
     initContainers: '[]Container',
-    containers: '[]Container',
+    containers: '+[]Container',
     ephemeralContainers: '[]EphemeralContainer',
     restartPolicy: 'string',
     terminationGracePeriodSeconds: '*int64',
@@ -104,20 +109,20 @@ const podSpec = {
   WindowsSecurityContextOptions: { gmsaCredentialSpecName: '*string', gmsaCredentialSpec: '*string', runAsUserName: '*string', hostProcess: '*bool' },
   SeccompProfile: profile,
   AppArmorProfile: profile,
-  Sysctl: { name: 'string', value: 'string' },
+  Sysctl: { name: '+string', value: '+string' },
   Toleration: { key: 'string', operator: 'string', value: 'string', effect: 'string', tolerationSeconds: '*int64' },
-  HostAlias: { ip: 'string', hostnames: '[]string' },
+  HostAlias: { ip: '+string', hostnames: '[]string' },
   PodDNSConfig: { nameservers: '[]string', searches: '[]string', options: '[]PodDNSConfigOption' },
   PodDNSConfigOption: { name: 'string', value: '*string' },
-  PodReadinessGate: { conditionType: 'string' },
-  PodOS: { name: 'string' },
-  PodSchedulingGate: { name: 'string' },
+  PodReadinessGate: { conditionType: '+string' },
+  PodOS: { name: '+string' },
+  PodSchedulingGate: { name: '+string' },
   PodSchedulingGroup: { podGroupName: '*string' },
-  PodResourceClaim: { name: 'string', resourceClaimName: '*string', resourceClaimTemplateName: '*string' },
+  PodResourceClaim: { name: '+string', resourceClaimName: '*string', resourceClaimTemplateName: '*string' },
   TopologySpreadConstraint: {
-    maxSkew: 'int32',
-    topologyKey: 'string',
-    whenUnsatisfiable: 'string',
+    maxSkew: '+int32',
+    topologyKey: '+string',
+    whenUnsatisfiable: '+string',
     labelSelector: '*LabelSelector',
     minDomains: '*int32',
     nodeAffinityPolicy: '*string',
@@ -126,24 +131,24 @@ const podSpec = {
   },
   Affinity: { nodeAffinity: '*NodeAffinity', podAffinity: '*PodAffinity', podAntiAffinity: '*PodAffinity' },
   NodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: '*NodeSelector', preferredDuringSchedulingIgnoredDuringExecution: '[]PreferredSchedulingTerm' },
-  NodeSelector: { nodeSelectorTerms: '[]NodeSelectorTerm' },
+  NodeSelector: { nodeSelectorTerms: '+[]NodeSelectorTerm' },
   NodeSelectorTerm: { matchExpressions: '[]NodeSelectorRequirement', matchFields: '[]NodeSelectorRequirement' },
   NodeSelectorRequirement: selectorRequirement,
-  PreferredSchedulingTerm: { weight: 'int32', preference: 'NodeSelectorTerm' },
+  PreferredSchedulingTerm: { weight: '+int32', preference: '+NodeSelectorTerm' },
   PodAffinity: { requiredDuringSchedulingIgnoredDuringExecution: '[]PodAffinityTerm', preferredDuringSchedulingIgnoredDuringExecution: '[]WeightedPodAffinityTerm' },
   PodAffinityTerm: {
     labelSelector: '*LabelSelector',
     namespaces: '[]string',
-    topologyKey: 'string',
+    topologyKey: '+string',
     namespaceSelector: '*LabelSelector',
     matchLabelKeys: '[]string',
     mismatchLabelKeys: '[]string',
   },
-  WeightedPodAffinityTerm: { weight: 'int32', podAffinityTerm: 'PodAffinityTerm' },
+  WeightedPodAffinityTerm: { weight: '+int32', podAffinityTerm: '+PodAffinityTerm' },
 } as const;
 
 const containerFields = {
-  name: 'string',
+  name: '+string',
   image: 'string',
   command: '[]string',
   args: '[]string',
@@ -173,10 +178,10 @@ const containerFields = {
 const container = {
   Container: containerFields,
   EphemeralContainer: { ...containerFields, targetContainerName: 'string' },
-  ContainerPort: { name: 'string', hostPort: 'int32', containerPort: 'int32', protocol: 'string', hostIP: 'string' },
+  ContainerPort: { name: 'string', hostPort: 'int32', containerPort: '+int32', protocol: 'string', hostIP: 'string' },
   EnvFromSource: { prefix: 'string', configMapRef: '*OptionalReference', secretRef: '*OptionalReference' },
   OptionalReference: optionalReference,
-  EnvVar: { name: 'string', value: 'string', valueFrom: '*EnvVarSource' },
+  EnvVar: { name: '+string', value: 'string', valueFrom: '*EnvVarSource' },
   EnvVarSource: {
     fieldRef: '*ObjectFieldSelector',
     resourceFieldRef: '*ResourceFieldSelector',
@@ -184,26 +189,26 @@ const container = {
     secretKeyRef: '*KeySelector',
     fileKeyRef: '*FileKeySelector',
   },
-  ObjectFieldSelector: { apiVersion: 'string', fieldPath: 'string' },
-  ResourceFieldSelector: { containerName: 'string', resource: 'string', divisor: 'quantity' },
+  ObjectFieldSelector: { apiVersion: 'string', fieldPath: '+string' },
+  ResourceFieldSelector: { containerName: 'string', resource: '+string', divisor: 'quantity' },
   KeySelector: keySelector,
-  FileKeySelector: { volumeName: 'string', path: 'string', key: 'string', optional: '*bool' },
+  FileKeySelector: { volumeName: '+string', path: '+string', key: '+string', optional: '*bool' },
   ResourceRequirements: { limits: 'map:quantity', requests: 'map:quantity', claims: '[]ContainerResourceClaim' },
   // `ResourceClaim` in Go's core package; here that is the object of resource.k8s.io.
-  ContainerResourceClaim: { name: 'string', request: 'string' },
-  ContainerResizePolicy: { resourceName: 'string', restartPolicy: 'string' },
-  ContainerRestartRule: { action: 'string', exitCodes: '*ContainerRestartRuleOnExitCodes' },
-  ContainerRestartRuleOnExitCodes: { operator: 'string', values: '[]int32' },
+  ContainerResourceClaim: { name: '+string', request: 'string' },
+  ContainerResizePolicy: { resourceName: '+string', restartPolicy: '+string' },
+  ContainerRestartRule: { action: '+string', exitCodes: '*ContainerRestartRuleOnExitCodes' },
+  ContainerRestartRuleOnExitCodes: { operator: '+string', values: '[]int32' },
   VolumeMount: {
-    name: 'string',
+    name: '+string',
     readOnly: 'bool',
     recursiveReadOnly: '*string',
-    mountPath: 'string',
+    mountPath: '+string',
     subPath: 'string',
     mountPropagation: '*string',
     subPathExpr: 'string',
   },
-  VolumeDevice: { name: 'string', devicePath: 'string' },
+  VolumeDevice: { name: '+string', devicePath: '+string' },
   Probe: {
     ...handler,
     grpc: '*GRPCAction',
@@ -217,11 +222,11 @@ const container = {
   Lifecycle: { postStart: '*LifecycleHandler', preStop: '*LifecycleHandler', stopSignal: '*string' },
   LifecycleHandler: { ...handler, sleep: '*SleepAction' },
   ExecAction: { command: '[]string' },
-  HTTPGetAction: { path: 'string', port: 'intOrString', host: 'string', scheme: 'string', httpHeaders: '[]HTTPHeader' },
-  HTTPHeader: { name: 'string', value: 'string' },
-  TCPSocketAction: { port: 'intOrString', host: 'string' },
-  GRPCAction: { port: 'int32', service: '*string' },
-  SleepAction: { seconds: 'int64' },
+  HTTPGetAction: { path: 'string', port: '+intOrString', host: 'string', scheme: 'string', httpHeaders: '[]HTTPHeader' },
+  HTTPHeader: { name: '+string', value: '+string' },
+  TCPSocketAction: { port: '+intOrString', host: 'string' },
+  GRPCAction: { port: '+int32', service: '*string' },
+  SleepAction: { seconds: '+int64' },
   SecurityContext: {
     capabilities: '*Capabilities',
     privileged: '*bool',
@@ -277,24 +282,41 @@ const structs = { ...metadata, ...podSpec, ...container, ...volumeStructs, ...st
 
 export type Scalar = 'string' | 'bool' | 'int32' | 'int64' | 'quantity' | 'time' | 'intOrString' | 'any';
 
-export type FieldType =
-  | { readonly kind: 'scalar'; readonly scalar: Scalar; readonly keepsZero: boolean }
-  | { readonly kind: 'struct'; readonly struct: string; readonly keepsZero: boolean }
-  | { readonly kind: 'list'; readonly item: FieldType }
-  | { readonly kind: 'map'; readonly item: FieldType };
+/** What of a field is written, and what is read where it isn't there. */
+export interface Presence {
+  /** Unset differs from zero. */
+  readonly isPointer: boolean;
+  /** Written also when it is zero. */
+  readonly isAlways: boolean;
+  /** A zero value may be left out although it is a struct in Go. */
+  readonly omitsZero: boolean;
+}
+
+export type FieldType = Presence &
+  (
+    | { readonly kind: 'scalar'; readonly scalar: Scalar }
+    | { readonly kind: 'struct'; readonly struct: string }
+    | { readonly kind: 'list'; readonly item: FieldType }
+    | { readonly kind: 'map'; readonly item: FieldType }
+  );
 
 export type StructFields = ReadonlyMap<string, FieldType>;
 
 const scalars: ReadonlySet<string> = new Set<Scalar>(['string', 'bool', 'int32', 'int64', 'quantity', 'time', 'intOrString', 'any']);
 
+/** The marks before a type, and the type without them. */
+export function readPresence(text: string): Presence & { readonly bare: string } {
+  const marks = /^[+~*]*/.exec(text)?.[0] ?? '';
+  return { isPointer: marks.includes('*'), isAlways: marks.includes('+'), omitsZero: marks.includes('~'), bare: text.slice(marks.length) };
+}
+
 function readType(text: string, known: ReadonlySet<string>): FieldType {
-  if (text.startsWith('[]')) return { kind: 'list', item: readType(text.slice(2), known) };
-  if (text.startsWith('map:')) return { kind: 'map', item: readType(text.slice(4), known) };
-  const keepsZero = text.startsWith('*');
-  const name = keepsZero ? text.slice(1) : text;
-  if (scalars.has(name)) return { kind: 'scalar', scalar: name as Scalar, keepsZero };
-  if (!known.has(name)) throw new Error(`pod schema: no type ${name}`);
-  return { kind: 'struct', struct: name, keepsZero };
+  const { bare, ...presence } = readPresence(text);
+  if (bare.startsWith('[]')) return { kind: 'list', item: readType(bare.slice(2), known), ...presence };
+  if (bare.startsWith('map:')) return { kind: 'map', item: readType(bare.slice(4), known), ...presence };
+  if (scalars.has(bare)) return { kind: 'scalar', scalar: bare as Scalar, ...presence };
+  if (!known.has(bare)) throw new Error(`pod schema: no type ${bare}`);
+  return { kind: 'struct', struct: bare, ...presence };
 }
 
 function readSchema(): ReadonlyMap<string, StructFields> {
