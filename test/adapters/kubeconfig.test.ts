@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { KubeconfigError, kubeconfigOf, loadKubeconfig } from '../../src/adapters/apiserver/index.js';
+import { KubeconfigError, kubeconfigOf, loadKubeconfig, unusableCredentials } from '../../src/adapters/apiserver/index.js';
+import { encodings, unreadableEncodings, utf16 } from './encodings.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
 t.teardown(() => rmSync(directory, { recursive: true }));
@@ -39,7 +40,7 @@ t.test('good ones', async (t) => {
   const rows: readonly (readonly [string, string, object])[] = [
     ['the least', config({}), plain],
     ['a path of the server, without its last slash', config({ cluster: { server: 'https://h/k8s/clusters/c-1/' } }), { ...plain, server: 'https://h/k8s/clusters/c-1' }],
-    ['a user that is not there is nobody', config({ context: { cluster: 'c', user: 'nobody' } }), plain],
+    ['a context without a user is nobody', config({ context: { cluster: 'c' } }), plain],
     ['unknown fields', config({ rest: { preferences: {}, extensions: [] }, cluster: { server: 'https://h:6443', 'disable-compression': true } }), plain],
     [
       'everything of a cluster',
@@ -135,6 +136,12 @@ const badClusters: readonly Row[] = [
 ];
 
 const badUsers: readonly Row[] = [
+  ['a context whose user is not there', config({ context: { cluster: 'c', user: 'nobody' } }), `invalid configuration: user "nobody" was not found for context "x" (${path})`],
+  [
+    'a context whose user and cluster are not there',
+    config({ context: { cluster: 'd', user: 'nobody' } }),
+    `invalid configuration: [user "nobody" was not found for context "x", no server found for cluster "d"] (${path}: contexts[0].context.cluster names none of its clusters)`,
+  ],
   ['bytes that are no base64', config({ user: { 'client-key-data': 'not base64!' } }), `error loading config file "${path}": users[0].user.client-key-data: illegal base64 data`],
   [
     'a certificate without a key',
@@ -196,4 +203,32 @@ t.test('files', async (t) => {
   t.throws(() => loadKubeconfig(directory), { message: `error loading config file "${directory}": read ${directory}: is a directory`, isAbsent: false });
   writeFileSync(path, config({}));
   t.same(loadKubeconfig(path), plain);
+});
+
+t.test('a file in any encoding', async (t) => {
+  const text = config({ user: { token: 'v' } });
+  for (const [name, bytes] of encodings(text)) t.same(kubeconfigOf(bytes, path), kubeconfigOf(text, path), name);
+  for (const [name, bytes, problem] of unreadableEncodings(text))
+    t.throws(() => kubeconfigOf(bytes, path), new KubeconfigError(`error loading config file "${path}": yaml: ${problem}`), name);
+});
+
+t.test('files that a kubeconfig refers to and that say nothing', async (t) => {
+  const file = join(directory, 'token');
+  const of = (user: object) => unusableCredentials(kubeconfigOf(config({ user }), path));
+  const byContent: readonly (readonly [string, string | Uint8Array, string | null])[] = [
+    ['a token', 'secret-token\n', null],
+    ['with a byte order mark', '\ufeffsecret-token\r\n', null],
+    ['in UTF-16', utf16('secret-token\n', 'le', true), null],
+    ['empty', '', `token file ${file} is empty (${path}: tokenFile)`],
+    ['a line end alone', '\r\n', `token file ${file} is empty (${path}: tokenFile)`],
+    ['two tokens', 'secret-token secret-token', `token file ${file} holds what is no token: expected one line of ASCII characters without spaces (${path}: tokenFile)`],
+    ['in UTF-16 without a mark', utf16('secret-token\n', 'le', false), `read ${file}: the text looks like UTF-16LE without a byte order mark: expected UTF-8 (${path})`],
+  ];
+  for (const [sentence, content, problem] of byContent) {
+    writeFileSync(file, content);
+    t.equal(of({ tokenFile: 'token' }), problem, sentence);
+    t.equal(of({ tokenFile: 'token', token: 'other' }), problem, `${sentence}, beside a value`);
+  }
+  t.equal(of({ tokenFile: '/absent/token' }), `open /absent/token: no such file or directory (${path})`);
+  t.equal(of({ tokenFile: directory }), `read ${directory}: is a directory (${path})`);
 });

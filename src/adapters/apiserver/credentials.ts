@@ -10,6 +10,7 @@ import { certificatesOf, factsOf, pairProblem } from '../certificates/index.js';
 import { type ExecClusterInfo, type ExecutedCredential, runExecPlugin } from './exec-credential.js';
 import { openErrorText } from './file-text.js';
 import type { ClientConfig, Material } from './kubeconfig.js';
+import { tokenProblem } from './token-text.js';
 import { WatchedFile } from './watched-file.js';
 
 export interface ClientIdentity {
@@ -110,9 +111,12 @@ export class Credentials {
   }
 
   private async tokenOfFile(path: string): Promise<string | null> {
-    const text = (await this.materialText({ kind: 'file', path }, null))?.trim() ?? '';
-    if (text !== '') return text;
-    return this.token;
+    const text = (await this.materialText({ kind: 'file', path }, null))?.trim() ?? null;
+    // What can't be read was reported already; what was read before stays.
+    if (text === null) return this.token;
+    const problem = text === '' ? `token file ${path} is empty` : tokenProblem(text, path);
+    this.tell(`token ${path}`, problem);
+    return problem === null ? text : this.token;
   }
 
   private async materialText(material: Material, before: string | null): Promise<string | null> {

@@ -48,11 +48,11 @@ const emptyConfiguration = 'no configuration has been provided, try setting KUBE
 
 /** Reads and checks a file. Throws KubeconfigError. */
 export function loadKubeconfig(path: string): ClientConfig {
-  return kubeconfigOf(readText(path), path);
+  return kubeconfigOf(readBytes(path), path);
 }
 
 /** The same of a text; relative paths in it are below the directory of `path`. */
-export function kubeconfigOf(text: string, path: string): ClientConfig {
+export function kubeconfigOf(text: string | Uint8Array, path: string): ClientConfig {
   const parsed = parseYaml(text);
   const refuse = (why: string): KubeconfigError => new KubeconfigError(`error loading config file ${goQuote(path)}: ${why}`);
   if (!parsed.ok) throw refuse(parsed.line === 0 ? parsed.message : `line ${parsed.line}: ${parsed.message}`);
@@ -64,9 +64,9 @@ export function kubeconfigOf(text: string, path: string): ClientConfig {
   return new Reader(path, root, refuse).config();
 }
 
-function readText(path: string): string {
+function readBytes(path: string): Uint8Array {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(path);
   } catch (error) {
     const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';
     throw new KubeconfigError(isAbsent ? `stat ${path}: no such file or directory` : `error loading config file ${goQuote(path)}: ${openErrorText(path, error)}`, isAbsent);
@@ -96,6 +96,7 @@ class Reader {
     const userName = this.text(context.value, 'user', `${context.field}.user`);
     const cluster = this.named('clusters', 'cluster', clusterName);
     const user = this.named('users', 'user', userName);
+    if (user === null && userName !== '') this.problems.push(`user ${goQuote(userName)} was not found for context ${goQuote(contextName)}`);
     const who = this.user(user?.value ?? {}, user?.field ?? 'users', userName);
     if (cluster === null) throw this.invalid([...this.problems, `no server found for cluster ${goQuote(clusterName)}`], `${context.field}.cluster names none of its clusters`);
     return this.withCluster(cluster.value, cluster.field, clusterName, who);

@@ -1,10 +1,11 @@
 // Whether what a kubeconfig names can be used at all, found out before anything is started with it.
 
-import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { certificatesOf, pairProblem } from '../certificates/index.js';
+import { readTextFileSync } from '../text/index.js';
 import { openErrorText } from './file-text.js';
 import type { ClientConfig, Material } from './kubeconfig.js';
+import { tokenProblem } from './token-text.js';
 
 /** Why no client can be made of it; null when one can. Whether the server accepts it, the server says. */
 export function unusableCredentials({ path, server, authority, user }: ClientConfig): string | null {
@@ -15,6 +16,8 @@ export function unusableCredentials({ path, server, authority, user }: ClientCon
         return `unable to load root certificates: unable to parse bytes as PEM block (${placeOf(authority, path, 'certificate-authority-data')})`;
       createSecureContext({ ca: pem });
     }
+    const problemOfToken = user.token?.file == null ? null : tokenFileProblem(user.token.file);
+    if (problemOfToken !== null) return `${problemOfToken} (${path}: tokenFile)`;
     if (user.certificate === null) return null;
     const { certificate, key } = user.certificate;
     const problem = pairProblem(textOf(certificate), textOf(key));
@@ -37,10 +40,16 @@ export function clientPairOf({ user }: ClientConfig): { readonly certificate: st
 function textOf(material: Material): string {
   if (material.kind === 'data') return material.pem;
   try {
-    return readFileSync(material.path, 'utf8');
+    return readTextFileSync(material.path);
   } catch (error) {
     throw new Error(openErrorText(material.path, error), { cause: error });
   }
+}
+
+/** Without its token the client would be anonymous. */
+function tokenFileProblem(file: string): string | null {
+  const token = textOf({ kind: 'file', path: file }).trim();
+  return token === '' ? `token file ${file} is empty` : tokenProblem(token, file);
 }
 
 function placeOf(material: Material, path: string, field: string): string {

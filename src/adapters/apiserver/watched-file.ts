@@ -1,5 +1,6 @@
 // A file whose content may be replaced at any time: read anew when what the path leads to has changed.
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
+import { readTextFile } from '../text/index.js';
 
 /** Credentials are kilobytes. */
 const bytesMax = 1024 * 1024;
@@ -16,7 +17,7 @@ export class WatchedFile {
     const identity = `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
     if (this.content !== null && identity === this.identity) return this.content;
     if (size > BigInt(bytesMax)) throw new Error(`read ${this.path}: larger than ${bytesMax} bytes`);
-    this.content = await readFile(this.path, 'utf8');
+    this.content = await readTextFile(this.path);
     this.identity = identity;
     return this.content;
   }

@@ -3,23 +3,9 @@
 //
 // Invariants: the link is switched last, to a file that is whole, on the disk and read back; what a kill has left between the two steps of the
 // switch is finished when the store is opened, and a draft that it has left, which holds a key, is removed; files that were in use are never deleted.
-import {
-  closeSync,
-  constants,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, constants, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { readTextFileSync } from '../text/index.js';
 import { certificatesOf, pairProblem } from './certificate-facts.js';
 
 export interface KeyPair {
@@ -127,7 +113,7 @@ function filesIn(directory: string): readonly string[] {
 
 function read(certificatePath: string, keyPath: string): StoredPair {
   try {
-    const pair = { certificate: readFileSync(certificatePath, 'utf8'), key: readFileSync(keyPath, 'utf8') };
+    const pair = { certificate: readTextFileSync(certificatePath), key: readTextFileSync(keyPath) };
     const problem = pairProblem(pair.certificate, pair.key);
     return problem === null ? { kind: 'found', pair, path: certificatePath } : { kind: 'broken', reason: `could not load ${certificatePath}: ${problem}` };
   } catch (error) {

@@ -3,6 +3,7 @@
 import { closeSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { ConfigurationFile, ConfigurationSource, DropInListing } from '../../ports/outbound/configuration-source.js';
+import { decodeText, EncodingError } from '../text/index.js';
 import { maxDocumentBytes, parseYaml } from '../yaml/index.js';
 
 const dropInSuffix = '.conf';
@@ -48,7 +49,8 @@ function readDocument(path: string): ConfigurationFile {
   } catch (error) {
     return { ok: false, path, error: systemError(error, 'open', path) };
   }
-  return { ok: true, path, text: bytes.toString('utf8'), parsed: parseYaml(bytes) };
+  const decoded = decodeText(bytes);
+  return { ok: true, path, text: decoded.ok ? decoded.text : bytes.toString('utf8'), parsed: parseYaml(bytes) };
 }
 
 /** One byte more than a document may have is enough to refuse it; a device or a pipe never ends. */
@@ -136,6 +138,7 @@ const words: Readonly<Record<string, string>> = {
 
 /** `open F: no such file or directory`; a directory is opened well and fails when it is read. */
 export function systemError(error: unknown, operation: string, path: string): string {
+  if (error instanceof EncodingError) return error.message;
   const code = (error as NodeJS.ErrnoException).code ?? '';
   if (code === '') throw error;
   return `${code === 'EISDIR' ? 'read' : operation} ${path}: ${words[code] ?? code}`;

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { NodeDockerConfig, PluginRun, RegistryCredentialOperations } from '../../ports/outbound/registry-credentials.js';
 import { PortError } from '../../ports/port-error.js';
+import { decodeText } from '../text/index.js';
 
 /** A configuration is kilobytes. */
 const configBytesMax = 1024 * 1024;
@@ -70,7 +71,9 @@ function readBounded(path: string): string | null {
     const bytes = Buffer.alloc(configBytesMax + 1);
     let size = 0;
     for (let read = -1; read !== 0 && size < bytes.length; size += read) read = readSync(file, bytes, size, bytes.length - size, null);
-    return size > configBytesMax ? null : bytes.toString('utf8', 0, size);
+    if (size > configBytesMax) return null;
+    const decoded = decodeText(bytes.subarray(0, size));
+    return decoded.ok ? decoded.text : bytes.toString('utf8', 0, size);
   } catch {
     return null;
   } finally {

@@ -1,5 +1,6 @@
 // Bytes of a manifest, from a file or a URL, to its content.
 import type { ManifestContent } from '../../ports/outbound/manifests.js';
+import { decodeText } from '../text/index.js';
 import { parseYaml } from '../yaml/index.js';
 
 /** Of a manifest file and of a body. */
@@ -9,7 +10,6 @@ const shownKeys = 5;
 
 export function manifestContentOf(bytes: Uint8Array): ManifestContent {
   if (bytes.byteLength > maxManifestBytes) return { kind: 'unreadable', message: tooLargeMessage };
-  if (bytes.includes(0)) return { kind: 'unreadable', message: 'a binary file, not YAML or JSON' };
   const document = parseYaml(bytes);
   if (!document.ok) {
     const place = document.line > 0 ? ` (line ${document.line}, column ${document.column})` : '';
@@ -27,7 +27,8 @@ export const tooLargeMessage = `larger than ${maxManifestBytes / 1024 / 1024} Mi
 
 /** A document marker after the first content, with something behind it. */
 function hasSecondDocument(bytes: Uint8Array): boolean {
-  const text = new TextDecoder().decode(bytes);
-  const [, ...others] = text.replace(/^(\ufeff|\s|#[^\n]*\n|%[^\n]*\n)*(---(?=\s|$))?/, '').split(/^---(?=\s|$)/m);
+  const decoded = decodeText(bytes);
+  const text = decoded.ok ? decoded.text.replace(/^\ufeff/gm, '') : '';
+  const [, ...others] = text.replace(/^(\s|#[^\n]*\n|%[^\n]*\n)*(---(?=\s|$))?/, '').split(/^---(?=\s|$)/m);
   return others.some((other) => /^\s*[^\s#]/m.test(other));
 }

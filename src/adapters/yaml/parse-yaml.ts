@@ -2,6 +2,7 @@
 // The npm package does the syntax; what scalars, merge keys and aliases mean is decided here.
 // Invariant: never throws; work is bounded by the size of the text, aliases included.
 import { type Alias, Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, type Node, type Pair, Parser, type Scalar, type YAMLMap } from 'yaml';
+import { decodeText } from '../text/index.js';
 import { parseJson } from './parse-json.js';
 import { childPath, DocumentError, type DuplicateKey, maxDepth, type ParsedDocument, type PlainMap, type PlainValue, type RefusedDocument, setOwn } from './plain-value.js';
 import { resolveScalar } from './resolve-scalar.js';
@@ -10,17 +11,18 @@ import { resolveScalar } from './resolve-scalar.js';
 export const maxDocumentBytes = 10 * 1024 * 1024;
 
 /**
- * Reads the first document of a text; of bytes, when they are UTF-8.
+ * Reads the first document of a text; of bytes, when they are UTF-8, or UTF-16 with a byte order mark, which makes any text YAML.
  * Of several values of one key the last is kept and the key is listed in `duplicateKeys`.
  */
 export function parseYaml(source: string | Uint8Array): ParsedDocument | RefusedDocument {
   const size = typeof source === 'string' ? Buffer.byteLength(source) : source.byteLength;
   if (size > maxDocumentBytes) return { ok: false, message: `document is larger than ${maxDocumentBytes} bytes`, line: 0, column: 0 };
-  const text = typeof source === 'string' ? source : decodeUtf8(source);
-  if (text === null) return { ok: false, message: 'yaml: invalid UTF-8', line: 0, column: 0 };
+  const decoded = typeof source === 'string' ? { ok: true as const, text: source.replace(/^\ufeff/, ''), hasMark: source.startsWith('\ufeff') } : decodeText(source);
+  if (!decoded.ok) return { ok: false, message: `yaml: ${decoded.problem}`, line: 0, column: 0 };
+  const { text, hasMark } = decoded;
   const lines = new LineCounter();
   try {
-    return /^\s*\{/.test(text) && !text.startsWith('\ufeff') ? readJson(text, lines) : readYaml(text, lines);
+    return /^\s*\{/.test(text) && !hasMark ? readJson(text, lines) : readYaml(text, lines);
   } catch (error) {
     if (error instanceof DocumentError) {
       const place = error.offset === null ? { line: 0, col: 0 } : lines.linePos(error.offset);
@@ -32,22 +34,17 @@ export function parseYaml(source: string | Uint8Array): ParsedDocument | Refused
   }
 }
 
-function decodeUtf8(bytes: Uint8Array): string | null {
-  try {
-    // The BOM stays: it tells YAML from JSON, and the YAML parser drops it.
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    return null;
-  }
-}
-
 function readJson(text: string, lines: LineCounter): ParsedDocument {
   for (let at = 0; at >= 0; at = text.indexOf('\n', at) + 1 || -1) lines.addNewLine(at);
   const { value, duplicates } = parseJson(text);
   return { ok: true, format: 'json', value, duplicateKeys: duplicates.map(({ key, path, offset }) => ({ key, path, line: lines.linePos(offset).line, isMerged: false })) };
 }
 
-function readYaml(text: string, lines: LineCounter): ParsedDocument {
+/** Files that were written one behind the other have marks at the beginnings of lines, where YAML readers skip them. */
+const marksOfLines = /^\ufeff/gm;
+
+function readYaml(given: string, lines: LineCounter): ParsedDocument {
+  const text = given.replace(marksOfLines, '');
   const control = /[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\uffff\u{10000}-\u{10ffff}]/u.exec(text);
   if (control !== null) throw new DocumentError('control characters are not allowed', null);
   refuseDeepFlow(text);

@@ -1,7 +1,6 @@
 // Opens the kubelet's ports (spec/config-and-api.md, 8 to 10): the authenticated one, and the read-only one where it is asked for.
 // Invariant: the authenticated port never opens without a way to know who asks; what can't be opened ends the start.
 
-import { readFileSync } from 'node:fs';
 import { certificatesOf } from '../../../adapters/certificates/index.js';
 import { systemError } from '../../../adapters/config-files/index.js';
 import {
@@ -16,6 +15,7 @@ import {
   supportedTls,
   WebhookAuthorizer,
 } from '../../../adapters/http-server/index.js';
+import { readTextFileSync } from '../../../adapters/text/index.js';
 import { requestPolicy } from '../../../domain/authorization/request-policy.js';
 import { opennessWarning, tlsWarnings } from '../../../domain/configuration/server-warnings.js';
 import type { StartupValues } from '../../../domain/configuration/startup-checks.js';
@@ -104,7 +104,7 @@ function clientCertificates({ loaded }: DaemonContext): ClientCertificates | nul
 function readAuthorities(file: string): string {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readTextFileSync(file);
   } catch (error) {
     throw new SetupFailure(`unable to load client CA file ${file}: ${systemError(error, 'open', file)}`);
   }

@@ -2,11 +2,12 @@
 // that the agent makes for itself once and keeps.
 // Invariants: a pair that doesn't fit together never replaces one that does; a key is written for its owner alone, before its certificate.
 import { generateKeyPairSync } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueCertificate, pairProblem } from '../../../adapters/certificates/index.js';
 import { systemError } from '../../../adapters/config-files/index.js';
 import type { ServingPair } from '../../../adapters/http-server/index.js';
+import { readTextFileSync } from '../../../adapters/text/index.js';
 import { parseIp } from '../../../domain/values/ip-address.js';
 import { StartRefusal } from '../start-refusal.js';
 
@@ -66,7 +67,7 @@ function writeWhole(path: string, text: string, mode: number): void {
 
 function readText(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readTextFileSync(path);
   } catch (error) {
     throw new StartRefusal(`failed to run Kubelet: unable to load the serving certificate or its key: ${systemError(error, 'open', path)}`);
   }

@@ -1,0 +1,3 @@
+// Texts that people write: their encodings.
+export { type DecodedText, decodeText } from './decode-text.js';
+export { EncodingError, readTextFile, readTextFileSync } from './read-text-file.js';

@@ -1,0 +1,21 @@
+// A small text file, whole. What the kernel says is thrown as it is, what its encoding says as an error that names the file.
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { decodeText } from './decode-text.js';
+
+/** The file is there, and no text in an encoding that is read. */
+export class EncodingError extends Error {}
+
+export function readTextFileSync(path: string): string {
+  return textOf(readFileSync(path), path);
+}
+
+export async function readTextFile(path: string): Promise<string> {
+  return textOf(await readFile(path), path);
+}
+
+function textOf(bytes: Uint8Array, path: string): string {
+  const decoded = decodeText(bytes);
+  if (!decoded.ok) throw new EncodingError(`read ${path}: ${decoded.problem}`);
+  return decoded.text;
+}
