@@ -15,6 +15,8 @@ export function apiPodsChanged(context: AgentContext, _reflector: ReflectorState
     const pods = changes.map(({ type, object }) => ({ type, pod: object as Pod }));
     deliver(context, mergeChanges(state.config, 'api', pods, turn.wall).deliveries);
   }
+  // An object that couldn't be read may be gone, and what ran of its pod is nobody's now.
+  if (replaced || changes.length === 0) state.housekeeping.dirty = true;
   if (replaced) mirrorsListed(context);
   for (const { type, object } of changes) {
     context.forPod(podUidOf(context, object as Pod), () => {

@@ -21,6 +21,7 @@ import type { AgentState } from './agent-state.js';
 import { requestPodRelist } from './looks.js';
 import { putPod, removePod, uidOf } from './pod-index.js';
 import { changePauseOf, endsWithin, type PodEnd, pauseOf, type SetAsidePod, writeForgiven } from './set-aside-state.js';
+import { isUnreadable, unreadableUids } from './unusable-objects.js';
 
 export const setAsideMachine = 'set-aside';
 export const setAsideFileName = 'set_aside_pods';
@@ -32,15 +33,15 @@ const imagesKey = 'images/';
 
 const addressOf = (uid: string): Address => ({ machine: setAsideMachine, key: uid });
 
-/** Nothing is done about the pod. */
-export function isAside({ setAside }: Pick<AgentState, 'setAside'>, uid: string): boolean {
-  if (setAside.pods.size === 0) return false;
-  const phase = setAside.pods.get(uid)?.phase;
-  return phase === 'aside' || phase === 'returning';
+/** Nothing is done about the pod: it is set aside, or what it is to be can't be read. */
+export function isAside(state: Pick<AgentState, 'setAside' | 'api'>, uid: string): boolean {
+  const { setAside } = state;
+  const phase = setAside.pods.size === 0 ? undefined : setAside.pods.get(uid)?.phase;
+  return phase === 'aside' || phase === 'returning' || isUnreadable(state, uid);
 }
 
 export function asideUids(state: AgentState): string[] {
-  return [...state.setAside.pods.keys()].filter((uid) => isAside(state, uid));
+  return [...state.setAside.pods.keys(), ...unreadableUids(state)].filter((uid) => isAside(state, uid));
 }
 
 /** The agent starts: pods whose pause is over are tried again at once, the others are aside from here on. */

@@ -58,7 +58,7 @@ export type ObjectChange =
 
 export interface ReflectorContext {
   readonly turn: Turn<ReflectorOperations>;
-  /** What changed, in order. @param replaced it follows from a complete list; called for each list, with nothing changed too */
+  /** What changed, in order; nothing where an object that couldn't be used is gone. @param replaced it follows from a complete list; called for each list */
   changed(changes: readonly ObjectChange[], replaced: boolean): void;
   /** An object can't be used, for a reason that wasn't reported of it before. */
   unusable(object: UnusableObject): void;
@@ -143,6 +143,7 @@ export function reflectorSaw(state: ReflectorState, watch: string, events: reado
   if (state.phase !== 'watching' || watch !== watchName(state)) return;
   state.heardAt = context.turn.now;
   const changes: ObjectChange[] = [];
+  let isUnusableGone = false;
   for (const event of events) {
     if (event.type === 'BOOKMARK') {
       state.resourceVersion = event.resourceVersion;
@@ -151,7 +152,7 @@ export function reflectorSaw(state: ReflectorState, watch: string, events: reado
     state.eventCount++;
     if (event.type === 'UNUSABLE') {
       state.resourceVersion = event.object.resourceVersion ?? state.resourceVersion;
-      if (event.isDeleted) removeUnusable(state, event.object, changes);
+      if (event.isDeleted) isUnusableGone = removeUnusable(state, event.object, changes) || isUnusableGone;
       else noteUnusable(state, event.object, changes, context);
       continue;
     }
@@ -162,7 +163,7 @@ export function reflectorSaw(state: ReflectorState, watch: string, events: reado
       put(state.objects, state.objects, event.object, changes);
     }
   }
-  if (changes.length > 0) context.changed(changes, false);
+  if (changes.length > 0 || isUnusableGone) context.changed(changes, false);
 }
 
 export function reflectorReplied(state: ReflectorState, reply: Reply<ReflectorOperations>, context: ReflectorContext): void {
@@ -276,13 +277,15 @@ function noteUnusable(state: ReflectorState, object: UnusableObject, changes: Ob
   return null;
 }
 
-function removeUnusable(state: ReflectorState, { namespace, name, uid }: UnusableObject, changes: ObjectChange[]): void {
+/** Whether it was reported and is gone now. */
+function removeUnusable(state: ReflectorState, { namespace, name, uid }: UnusableObject, changes: ObjectChange[]): boolean {
   const key = objectKey(namespace ?? '', name ?? '');
   const known = state.objects.get(key);
-  state.unusable.delete(key);
-  if (known === undefined || (uid !== null && known.metadata.uid !== uid)) return;
+  const wasReported = state.unusable.delete(key);
+  if (known === undefined || (uid !== null && known.metadata.uid !== uid)) return wasReported;
   state.objects.delete(key);
   changes.push({ type: 'delete', object: known });
+  return wasReported;
 }
 
 function keyOf({ metadata }: ApiObject): string {

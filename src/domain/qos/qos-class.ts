@@ -8,12 +8,12 @@ import { addQuantities, compareQuantities, mustParseQuantity, type Quantity, qua
 
 export type QosClass = 'Guaranteed' | 'Burstable' | 'BestEffort';
 
+const qosClasses: readonly QosClass[] = ['Guaranteed', 'Burstable', 'BestEffort'];
 const counted = ['cpu', 'memory'] as const;
 
 export const podQosClass = derived((pod: Pod): QosClass => {
   const known = pod.status?.qosClass;
-  if (known !== undefined && known !== '') return known as QosClass;
-  return computeQosClass(pod);
+  return qosClasses.find((name) => name === known) ?? computeQosClass(pod);
 });
 
 /** From the spec alone: `spec.resources` decides when present, even empty; else the sums over regular and init containers. */

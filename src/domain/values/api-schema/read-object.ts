@@ -249,10 +249,13 @@ function wrong(expectation: string, value: unknown): WrongField {
   return new WrongField(expectation, foundType(value, expectation));
 }
 
+/** Expectations that some strings fulfil. */
+const formats: ReadonlySet<string> = new Set(['base64 text', 'an RFC 3339 time', 'a quantity']);
+
 function foundType(value: unknown, expectation: string): string {
   if (value === null || value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'a list';
   if (typeof value === 'object') return 'an object';
-  if (typeof value === 'string') return expectation === 'a string' ? 'none' : 'another string';
+  if (typeof value === 'string') return formats.has(expectation) ? 'another string' : 'a string';
   return `a ${typeof value}`;
 }
