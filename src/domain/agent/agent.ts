@@ -1,6 +1,5 @@
 // The agent of one node as a machine: routes events, answers and wake-ups to its parts, then lets the periodic parts plan.
 // The parts are functions over one state; their order here is the order of the contract.
-
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { draFileAddress } from '../dra-manager/dra-state.js';
 import { credentialPluginMachine, imageMachine, imageStoreAddress } from '../images/image-context.js';
@@ -119,9 +118,7 @@ function take(context: AgentContext, input: AgentInput): void {
       woken(context, input);
       return;
     case 'start':
-      context.state.startedAt = context.turn.now;
-      context.state.startedWall = context.turn.wall;
-      context.state.loopEnteredAt = context.turn.now;
+      Object.assign(context.state, { startedAt: context.turn.now, startedWall: context.turn.wall, loopEnteredAt: context.turn.now });
       warnOfNode(context, null);
       beginSetAside(context);
       pollStatus(context);

@@ -1,3 +1,6 @@
+// A pod's status from what the runtime reports, the status before, and what the kubelet knows besides: the value that is
+// handed to the status manager, which adds transition times and the start time.
+// Invariants: a terminal phase never changes back, neither the cached nor the API's; conditions stand in one order.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodCondition, PodPhase, PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
