@@ -151,6 +151,8 @@ class Swarm {
 
   private act(node: SimClusterNode): void {
     const { dice, options } = this;
+    // The host's clock is set, or the host slept.
+    if (dice.chance(0.05)) node.stepWall(dice.of([-120 * minute, 120 * minute, -second, second, 60 * minute]));
     const roll = dice.next();
     if (this.down.has(node.name)) {
       if (dice.chance(0.5)) {
