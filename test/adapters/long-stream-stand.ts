@@ -2,8 +2,8 @@
 // ExtendWebSocketsToKubelet or doesn't. Whatever runtime there is, sessions are opened by a function.
 import type { Test } from 'tap';
 import { type KubeletRoute, KubeletServer, streamRoutes } from '../../src/adapters/http-server/index.js';
-import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import type { ServerTls } from '../../src/adapters/http-server/tls-context.js';
+import { startMockApiserver } from '../../src/adapters/mock-apiserver/index.js';
 import { requestPolicy } from '../../src/domain/authorization/request-policy.js';
 import type { NodeContainerOperations, StreamWishes } from '../../src/ports/inbound/node-containers.js';
 import type { PortOf } from '../../src/ports/operation.js';

@@ -11,7 +11,10 @@ const fields = ['status.podIP', 'status.podIPs', 'status.hostIP', 'status.hostIP
 
 function variables(hostNetwork: boolean, podIps: readonly string[], nodeAddresses: Parameters<typeof nodeFacts>[0]): readonly (string | undefined)[] {
   const container = { name: 'c', env: fields.map((fieldPath) => ({ name: fieldPath.slice('status.'.length), valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } } })) };
-  const pod: Pod = { metadata: { name: 'p', namespace: 'default', uid: 'u' }, spec: { containers: [container], enableServiceLinks: false, ...(hostNetwork ? { hostNetwork } : {}) } };
+  const pod: Pod = {
+    metadata: { name: 'p', namespace: 'default', uid: 'u' },
+    spec: { containers: [container], enableServiceLinks: false, ...(hostNetwork ? { hostNetwork } : {}) },
+  };
   const env = environment({ pod, container, podIps } as unknown as ContainerRequest, nodeFacts(nodeAddresses));
   if (!env.ok) return [env.message];
   return fields.map((field) => env.value.find(({ name }) => name === field.slice('status.'.length))?.value) as readonly (string | undefined)[];
