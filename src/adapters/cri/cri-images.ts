@@ -63,7 +63,7 @@ export class CriImages implements PortOf<ImageOperations> {
 
   async list(_request: null, call: Call): Promise<readonly RuntimeImage[]> {
     const bytes = await this.streams.list(listImages, { filter: undefined }, call, this.target('images.list', ''));
-    const images = ListImagesResponse.decode(bytes).images.map(imageFromCri);
+    const images = decodedImages(bytes);
     // A runtime that pins nothing (containerd before 1.6.22) has an image for sandboxes all the same, and without it no pod starts.
     if (images.length === 0 || images.some(({ pinned }) => pinned)) return images;
     const kept = await sandboxImage(this.connection, call, 'images.list');
@@ -86,6 +86,15 @@ export class CriImages implements PortOf<ImageOperations> {
 
   private target(operation: string, subject: string) {
     return { operation, subject, deadlineMicros: this.connection.requestTimeoutMicros };
+  }
+}
+
+/** The list may have come in parts, which are one message only together. */
+function decodedImages(bytes: Buffer): readonly RuntimeImage[] {
+  try {
+    return ListImagesResponse.decode(bytes).images.map(imageFromCri);
+  } catch (error) {
+    throw brokenAnswer(`list answer can't be read: ${error instanceof Error ? error.message : String(error)}`, 'images.list', '');
   }
 }
 
