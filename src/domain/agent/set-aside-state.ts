@@ -23,7 +23,7 @@ export interface PodEnd {
   readonly namespace: string;
   readonly name: string;
   readonly at: Instant;
-  /** Its object at that time, see `objectVersion`; null: there was none. */
+  /** Its object at that time, see `objectVersion`; '': there was none. null: not every source had said what it has. */
   readonly version: string | null;
   /** Of a static pod that was taken over: the UID that its manifest gives. The same as `uid` for all others. */
   readonly manifestUid: string;
@@ -49,7 +49,8 @@ export interface SetAsidePod {
   readonly lastEndAt: Instant;
   /** All ends that count. */
   readonly files: readonly string[];
-  readonly version: string | null;
+  /** See `PodEnd`. One that isn't known is learned when the object is delivered. */
+  version: string | null;
   readonly file: string;
   /** It has ended the process while it was aside: not even its object is looked at. */
   readonly isHidden: boolean;
@@ -93,7 +94,10 @@ export function newSetAside({ ends, forgiven: text }: SetAsideSettings): SetAsid
     const counted = countedEnds(ends.filter((end) => end.uid === uid && !forgiven.has(end.file)));
     const last = counted.at(-1);
     if (last === undefined || counted.length < endsUntilAside) continue;
-    const { namespace, name, manifestUid, version, file, at } = last;
+    const { version, file, at } = last;
+    // An agent that ended before its sources were read may not have known all of it.
+    const { namespace, name } = counted.findLast((end) => end.name !== '') ?? last;
+    const { manifestUid } = counted.findLast((end) => end.manifestUid !== uid) ?? last;
     const isHidden = counted.some(({ wasAside }) => wasAside);
     const none = { pod: null, removed: null, listed: null, images: null, source: 'api', until: 0, phase: 'aside' } as const;
     pods.set(uid, {

@@ -11,8 +11,8 @@ import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { canonicalJson, hashText } from '../kernel/canonical.js';
 import type { Address, Reply } from '../kernel/machine.js';
-import type { DeliveryOp, PodConfigState, PodSource } from '../pod-sources/pod-config.js';
-import { instantAfter, momentAhead } from '../values/instant.js';
+import { areAllSourcesReady, type DeliveryOp, type PodConfigState, type PodSource } from '../pod-sources/pod-config.js';
+import { epochMicros, instantAfter, momentAhead } from '../values/instant.js';
 import { podUidOfLogDirectory } from '../values/log-paths.js';
 import { podFullName } from '../values/pod-references.js';
 import { formatRfc3339, microsPerSecond } from '../values/time.js';
@@ -148,7 +148,7 @@ function seen(state: AgentState, reply: Reply<AgentOperations>, isSeen: (uid: st
 function noteListed({ setAside, inherited }: AgentState, listed: ListedPod): void {
   const pod = setAside.pods.get(listed.uid);
   if (pod === undefined) return;
-  if (pod.listed === null && isAlive(listed)) inherited.set(pod.uid, podFullName(pod.name, pod.namespace));
+  if (pod.listed === null && isAlive(listed)) inherited.set(pod.uid, podFullName(listed.name, listed.namespace));
   pod.listed = listed;
 }
 
@@ -171,7 +171,9 @@ export function keepAside(context: AgentContext, op: DeliveryOp, source: PodSour
     aside.removed = null;
     aside.source = source;
   }
-  if (aside.phase !== 'aside' || objectVersion(state.config, aside.uid) === aside.version) return;
+  const version = objectVersion(state.config, aside.uid) ?? '';
+  aside.version ??= version;
+  if (aside.phase !== 'aside' || version === aside.version) return;
   const at = untilAfterEnd(context, aside, changePauseOf(aside.ends));
   if (at <= turn.now) bringBack(context, aside, 'its object has changed');
   else if (at < aside.until) wait(context, aside, at);
@@ -193,12 +195,14 @@ export function endedPodOf(agent: AgentState): Omit<PodEnd, 'at' | 'file'> | nul
   const aside = agent.setAside.pods.get(uid);
   const known = agent.pods.pods.get(uid) ?? agent.pods.mirrors.get(uid) ?? [...agent.config.sources.values()].flatMap(({ pods }) => pods.get(uid)?.pod ?? [])[0];
   const [name = '', namespace = ''] = agent.workers.records.get(uid)?.fullName.split('_') ?? [];
+  // Before a source has said anything the runtime has.
+  const listed = agent.relist.newest?.pods.find((pod) => pod.uid === uid);
   const adopted = [...agent.adoption.adopted.values()].find((pod) => pod.uid === uid);
   return {
     uid,
-    namespace: known?.metadata.namespace ?? aside?.namespace ?? namespace,
-    name: known?.metadata.name ?? aside?.name ?? name,
-    version: objectVersion(agent.config, uid),
+    namespace: known?.metadata.namespace ?? aside?.namespace ?? listed?.namespace ?? namespace,
+    name: known?.metadata.name ?? aside?.name ?? listed?.name ?? name,
+    version: objectVersion(agent.config, uid) ?? (areAllSourcesReady(agent.config) ? '' : (aside?.version ?? null)),
     manifestUid: adopted?.ownUid ?? aside?.manifestUid ?? uid,
     wasAside: aside?.phase === 'aside',
   };
@@ -208,7 +212,7 @@ export function endedPodOf(agent: AgentState): Omit<PodEnd, 'at' | 'file'> | nul
 export function bringBackGone(context: AgentContext): void {
   const { setAside, config } = context.state;
   for (const pod of setAside.pods.values())
-    if (pod.phase === 'aside' && pod.version !== null && objectVersion(config, pod.uid) === null) bringBack(context, pod, 'its object has gone');
+    if (pod.phase === 'aside' && pod.version !== '' && objectVersion(config, pod.uid) === null) bringBack(context, pod, 'its object has gone');
 }
 
 /** A successor under its name waits for the end of a pod that is aside. */
