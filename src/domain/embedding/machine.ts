@@ -57,6 +57,8 @@ const providerShape = recordOf({
 const percent = wholeNumber(0, 100);
 const imageGcShape = recordOf({ highThresholdPercent: percent, lowThresholdPercent: percent, minAge: measured, maxAge: measured });
 const imagesShape = recordOf({ limits: limitsShape, verification: nullable(verificationShape), credentialProviders: listOf(providerShape) });
+const endFields = { uid: text, namespace: text, name: text, at: integer, version: nullable(text), manifestUid: text, wasAside: flag, file: text };
+const setAsideShape = recordOf({ ends: listOf(recordOf(endFields)), forgiven: nullable(text) });
 const userNamespacesShape = recordOf({ idsPerPod: wholeNumber(1, 2 ** 32), firstId: wholeNumber(1, 2 ** 32), slots: wholeNumber(1, 2 ** 32) });
 const settingsFields = {
   ...{ nodeName: text, nodeIps: listOf(text), podLogsDirectory: text, containerLogLinks: nullable(text), apiserver: flag },
@@ -67,6 +69,7 @@ const settingsFields = {
   ...{ alignment: nullable(alignmentShape), dra: nullable(draShape), takesPlugins: flag, appArmorProblem: nullable(text), podLevelResources: flag },
   declaredFeatures: nullable(listOf(text)),
   resizeGates: recordOf({ podLevel: flag, initContainers: flag }),
+  setAside: setAsideShape,
 };
 const settingsShape = recordOf({ ...settingsFields, sources: listOf(oneOf(['api', 'file', 'http'])) });
 const factsFields: Readonly<Record<Exclude<keyof NodeFacts, 'memoryQos' | 'swap'>, Shape>> = {
