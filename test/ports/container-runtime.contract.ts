@@ -6,29 +6,12 @@ import { microsBetween } from '../../src/domain/values/instant.js';
 import type { ContainerConfig } from '../../src/ports/model/container-config.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../src/ports/model/runtime-status.js';
 import type { SandboxConfig } from '../../src/ports/model/sandbox-config.js';
-import type { Call, PortOf } from '../../src/ports/operation.js';
-import type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from '../../src/ports/outbound/container-runtime.js';
+import type { Call } from '../../src/ports/operation.js';
 import { PortError, type PortErrorKind } from '../../src/ports/port-error.js';
 import { type Behaviour, behaviours } from './container-behaviours.js';
+import type { RuntimeHarness, RuntimePortsUnderTest } from './runtime-harness.js';
 
-export interface RuntimePortsUnderTest {
-  readonly runtime: PortOf<RuntimeStateOperations>;
-  readonly sandboxes: PortOf<SandboxOperations>;
-  readonly containers: PortOf<ContainerOperations>;
-  readonly images: PortOf<ImageOperations>;
-}
-
-export interface RuntimeHarness {
-  readonly ports: RuntimePortsUnderTest;
-  /** An image that is there, and one whose registry does not answer. */
-  readonly image: string;
-  readonly unreachableImage: string;
-  /** Where sandboxes of the suite belong; '' for the runtime's default. */
-  readonly cgroupParent: string;
-  /** Waits until it holds: real time or virtual. Fails by itself after a while. */
-  until(holds: () => Promise<boolean>): Promise<void>;
-  close(): Promise<void>;
-}
+export type { RuntimeHarness, RuntimePortsUnderTest } from './runtime-harness.js';
 
 let pods = 0;
 

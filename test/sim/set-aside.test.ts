@@ -1,6 +1,7 @@
 // A pod whose input ends the agent doesn't take the node down: after its second end the agent leaves it alone, and everything else goes on.
 import t from 'tap';
-import { isAside, setAsideFileName } from '../../src/domain/agent/set-aside.js';
+import { isAside } from '../../src/domain/agent/aside-pods.js';
+import { setAsideFileName } from '../../src/domain/agent/set-aside.js';
 import { SimCluster, type SimClusterOptions } from '../../src/sim/index.js';
 import { ApiWorld } from './api-world.js';
 import { type Deadly, endsByPod, isPlanted } from './planted/deadly-pod.js';

@@ -1,7 +1,8 @@
 // What the agent answers from its state: its pods with their newest statuses, and its health.
 import type { AgentState } from '../../domain/agent/agent-state.js';
+import { isAside } from '../../domain/agent/aside-pods.js';
 import { podAndMirror } from '../../domain/agent/pod-index.js';
-import { isAside, setAsideMessage } from '../../domain/agent/set-aside.js';
+import { setAsideMessage } from '../../domain/agent/set-aside.js';
 import { setAsideAnnotation } from '../../domain/agent/set-aside-state.js';
 import { podFullName } from '../../domain/values/pod-references.js';
 import { type AgentQueries, type HealthCheck, podList } from '../../ports/inbound/agent-queries.js';

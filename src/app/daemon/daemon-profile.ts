@@ -2,7 +2,6 @@
 // what differs is how much of the host it may touch.
 import type { PortOf } from '../../ports/operation.js';
 import type { ProbingOperations } from '../../ports/outbound/probing.js';
-import type { OwnSettings } from './own-settings.js';
 
 export interface DaemonProfile {
   /** Where log collectors find symlinks to container logs. */
@@ -76,8 +75,14 @@ export interface NodeClaim {
   readonly joinsCluster: boolean;
 }
 
+/** What the agent's own settings say of it; null: they don't. */
+export interface OwnClaims extends Pick<DaemonProfile, 'flightRecord' | 'livePage'> {
+  readonly ownsImages: boolean | null;
+  readonly ownsNode: boolean | null;
+}
+
 /** As `kubelet-ts` runs: the node's kubelet with the default root directory or as a node of a cluster, anything else beside it. */
-export function kubeletProfile({ rootDirectory, joinsCluster }: NodeClaim, own: Pick<OwnSettings, 'flightRecord' | 'livePage' | 'ownsImages' | 'ownsNode'>): DaemonProfile {
+export function kubeletProfile({ rootDirectory, joinsCluster }: NodeClaim, own: OwnClaims): DaemonProfile {
   const ownsNode = own.ownsNode ?? (rootDirectory === defaultRootDirectory || joinsCluster);
   return {
     containerLogLinks: ownsNode ? nodeLogLinks : `${rootDirectory}/containers-log`,

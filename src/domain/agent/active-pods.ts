@@ -3,8 +3,8 @@ import type { Pod } from '../../ports/model/pod.js';
 import { isPodTerminationRequested } from '../pod-workers/queries.js';
 import { isTerminalPhase } from '../status/phase.js';
 import type { AgentState } from './agent-state.js';
+import { isAside } from './aside-pods.js';
 import { uidOf } from './pod-index.js';
-import { isAside } from './set-aside.js';
 
 /** @param except the uid of a pod that is left out, since it is asked about; null: all */
 export function activePods(state: AgentState, except: string | null = null): Pod[] {

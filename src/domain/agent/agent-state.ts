@@ -62,7 +62,7 @@ import { type LogRotationState, newLogRotation } from './log-rotation-state.js';
 import { type NodeCgroupsState, newNodeCgroups } from './node-cgroups-state.js';
 import { type NodeShutdownState, newNodeShutdown } from './node-shutdown-state.js';
 import { newPodIndex, type PodIndex } from './pod-index.js';
-import type { PodStart } from './pod-starts.js';
+import type { PodStart } from './pod-start-state.js';
 import { newRuntimeReadiness, type RuntimeReadiness } from './runtime-readiness.js';
 import { newSetAside, type SetAsideState } from './set-aside-state.js';
 import type { AgentSettings } from './settings.js';

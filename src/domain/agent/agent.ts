@@ -246,7 +246,6 @@ function replied(context: AgentContext, reply: Reply<AgentOperations>): void {
       if (!takeVolumeReply(context, reply) && !takePluginReply(context, reply) && !takeClaimReply(context, reply)) upkeepReplied(context, reply);
   }
 }
-
 /** Of the parts that clean up and watch over the node. */
 function upkeepReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
   const { machine } = reply.address;
@@ -291,7 +290,6 @@ function upkeepReplied(context: AgentContext, reply: Reply<AgentOperations>): vo
       assert(false, `an answer came for an unknown address: ${machine}`);
   }
 }
-
 function woken(context: AgentContext, { address }: Wake): void {
   switch (address.machine) {
     case 'sync':
@@ -352,7 +350,6 @@ function woken(context: AgentContext, { address }: Wake): void {
       if (!wokenForAll(context, address.machine)) assert(takePluginWake(context, address), `an unknown address was woken: ${address.machine}`);
   }
 }
-
 /** What concerns all pods at once. False: it is none of these. */
 function wokenForAll(context: AgentContext, machine: string): boolean {
   switch (machine) {

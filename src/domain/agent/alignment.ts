@@ -26,8 +26,8 @@ import { type CpuSet, equalCpuSets, formatCpuSet } from '../values/cpu-set.js';
 import { isActive } from './active-pods.js';
 import type { AgentState } from './agent-state.js';
 import { type AlignmentState, unsavedProblem } from './alignment-state.js';
+import { isAside } from './aside-pods.js';
 import { uidOf } from './pod-index.js';
-import { isAside } from './set-aside.js';
 
 /** A pod that comes gets what it is entitled to, container by container. What it has from before, it keeps. */
 export function alignPod(state: AgentState, pod: Pod): Admission {

@@ -10,8 +10,9 @@ import { updatePod } from '../pod-workers/update-pod.js';
 import { isStaticPod } from '../values/pod-kind.js';
 import { podFullName, podFullNameOf } from '../values/pod-references.js';
 import type { AgentContext } from './agent-context.js';
+import { isAside } from './aside-pods.js';
 import { uidOf } from './pod-index.js';
-import { bringBackFor, isAside } from './set-aside.js';
+import { bringBackFor } from './set-aside.js';
 
 /** Takes in what the first look at the runtime found. */
 export function inheritPods(context: AgentContext, pods: readonly ListedPod[]): void {

@@ -26,12 +26,12 @@ import { activePods } from './active-pods.js';
 import type { AgentContext } from './agent-context.js';
 import { alignPod } from './alignment.js';
 import { ownNode } from './api-state.js';
+import { asideUids } from './aside-pods.js';
 import { noteAlignmentChange } from './cpu-reconcile.js';
 import { noteNodeCgroups } from './node-cgroups.js';
 import { expectEnd } from './overdue-kills.js';
 import { uidOf } from './pod-index.js';
 import { setStatus } from './pod-statuses.js';
-import { asideUids } from './set-aside.js';
 import type { AgentSettings } from './settings.js';
 import { dispatchUpdate } from './worker-effects.js';
 

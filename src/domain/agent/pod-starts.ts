@@ -7,11 +7,6 @@ import { type Clocks, momentOf } from '../values/instant.js';
 import { parseRfc3339 } from '../values/time.js';
 import type { AgentContext } from './agent-context.js';
 
-export interface PodStart {
-  readonly startTime: string;
-  readonly at: Micros;
-}
-
 /** null: it has no start time yet. */
 export function podStart({ state, turn }: AgentContext, uid: string, { startTime }: PodStatus): Micros | null {
   const known = state.podStarts.get(uid);

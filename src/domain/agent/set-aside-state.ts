@@ -5,7 +5,8 @@
 //   a second one within ten minutes -> aside -> [its pause is over | its object changes | its object goes] -> returning -> trial -> [ten minutes] -> forgiven
 //   a further end in `trial` or `aside` -> aside, with twice the pause
 //
-// Invariants: a pod that is aside is in no worker, run or write, and looked at for the images of its containers alone; only a start sets a pod aside, since a step that failed leaves no state to go on with.
+// Invariants: a pod that is aside is in no worker, run or write, and inspected for the images of its containers alone; only a start sets a pod
+// aside, since a failed step leaves no state to continue with.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';

@@ -12,16 +12,16 @@ import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { canonicalJson, hashText } from '../kernel/canonical.js';
 import type { Address, Reply } from '../kernel/machine.js';
 import { areAllSourcesReady, type DeliveryOp, type PodConfigState, type PodSource } from '../pod-sources/pod-config.js';
-import { epochMicros, instantAfter, momentAhead } from '../values/instant.js';
+import { instantAfter, momentAhead } from '../values/instant.js';
 import { podUidOfLogDirectory } from '../values/log-paths.js';
 import { podFullName } from '../values/pod-references.js';
 import { formatRfc3339, microsPerSecond } from '../values/time.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
+import { isAside } from './aside-pods.js';
 import { requestPodRelist } from './looks.js';
 import { putPod, removePod, uidOf } from './pod-index.js';
 import { changePauseOf, endsWithin, type PodEnd, pauseOf, type SetAsidePod, writeForgiven } from './set-aside-state.js';
-import { isUnreadable, unreadableUids } from './unusable-objects.js';
 
 export const setAsideMachine = 'set-aside';
 export const setAsideFileName = 'set_aside_pods';
@@ -32,17 +32,6 @@ const retryPause: Micros = 60 * microsPerSecond;
 const imagesKey = 'images/';
 
 const addressOf = (uid: string): Address => ({ machine: setAsideMachine, key: uid });
-
-/** Nothing is done about the pod: it is set aside, or what it is to be can't be read. */
-export function isAside(state: Pick<AgentState, 'setAside' | 'api'>, uid: string): boolean {
-  const { setAside } = state;
-  const phase = setAside.pods.size === 0 ? undefined : setAside.pods.get(uid)?.phase;
-  return phase === 'aside' || phase === 'returning' || isUnreadable(state, uid);
-}
-
-export function asideUids(state: AgentState): string[] {
-  return [...state.setAside.pods.keys(), ...unreadableUids(state)].filter((uid) => isAside(state, uid));
-}
 
 /** The agent starts: pods whose pause is over are tried again at once, the others are aside from here on. */
 export function beginSetAside(context: AgentContext): void {

@@ -20,6 +20,7 @@ import { volumeDataArrived } from '../volume-manager/volume-operations.js';
 import type { AgentContext } from './agent-context.js';
 import type { WaitingDelivery } from './agent-state.js';
 import { desiredPod, putAllocated, recordAdmitted } from './allocation.js';
+import { isAside } from './aside-pods.js';
 import { noteDelivered } from './clean-up-needs.js';
 import { removeDeadContainers } from './dead-containers.js';
 import { noteNodeCgroups } from './node-cgroups.js';
@@ -29,7 +30,7 @@ import { operationWoken } from './pod-operations.js';
 import { mayWorkOn, workOnNoMore } from './pod-pace.js';
 import { noteStatus, noteUpdate, restoreResize, retryResizes } from './resizes.js';
 import { runtimeProblems } from './runtime-readiness.js';
-import { isAside, keepAside, takeReturned } from './set-aside.js';
+import { keepAside, takeReturned } from './set-aside.js';
 import { dispatchUpdate, resumeAwaiting, withEffects } from './worker-effects.js';
 
 /** To take in a list of more, compare it and bring it in order is enough for one step. */

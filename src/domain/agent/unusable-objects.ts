@@ -2,21 +2,6 @@
 import type { UnusableObject } from '../../ports/model/api-object.js';
 import { objectKey, type ReflectorState } from '../api-cache/reflector.js';
 import type { AgentContext } from './agent-context.js';
-import type { AgentState } from './agent-state.js';
-
-/**
- * Pods of this node whose object can't be read, and of which no earlier version is known: that they are there is all that is known. What runs of them
- * runs on untouched, as if an earlier version were known.
- */
-export function unreadableUids({ api }: Pick<AgentState, 'api'>): string[] {
-  const pods = api?.reflectors.get('pods');
-  if (pods === undefined || pods.unusable.size === 0) return [];
-  return [...pods.unusable].flatMap(([key, { uid }]) => (uid === null || pods.objects.has(key) ? [] : [uid]));
-}
-
-export function isUnreadable(state: Pick<AgentState, 'api'>, uid: string): boolean {
-  return (state.api?.reflectors.get('pods')?.unusable.size ?? 0) > 0 && unreadableUids(state).includes(uid);
-}
 
 /** Where the list or watch didn't name it: `pods` -> `Pod`. */
 const kinds: Readonly<Record<string, string>> = { nodes: 'Node', pods: 'Pod', services: 'Service', secrets: 'Secret', configmaps: 'ConfigMap' };

@@ -7,10 +7,10 @@ import type { PodUpdate } from '../pod-workers/pod-worker-record.js';
 import { resyncInterval, runStatusRead } from '../pod-workers/run-pod.js';
 import { updatePod } from '../pod-workers/update-pod.js';
 import type { AgentContext } from './agent-context.js';
+import { isAside } from './aside-pods.js';
 import { requestPodRelist } from './looks.js';
 import { beginOperation, cancelOperation } from './pod-operations.js';
 import { mayWorkOn } from './pod-pace.js';
-import { isAside } from './set-aside.js';
 
 /** The address whose wake-ups are the work queue: one time a pod, a new one replaces the old. */
 export function syncAddress(uid: string): { readonly machine: 'sync'; readonly key: string } {

@@ -6,7 +6,7 @@ import type { KubeletReading } from '../../../adapters/metrics/index.js';
 import { activePods } from '../../../domain/agent/active-pods.js';
 import type { AgentState } from '../../../domain/agent/agent-state.js';
 import type { KubeletState } from '../../../domain/agent/kubelet.js';
-import { asideUids } from '../../../domain/agent/set-aside.js';
+import { asideUids } from '../../../domain/agent/aside-pods.js';
 import { podCertificateStates } from '../../../domain/pod-certificates/pod-certificates.js';
 import type { PodWorkerRecord } from '../../../domain/pod-workers/pod-worker-record.js';
 import { stateOf } from '../../../domain/pod-workers/pod-worker-record.js';
