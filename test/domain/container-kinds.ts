@@ -49,6 +49,7 @@ export const specKinds: readonly Kinds[] = [
   ['cpu-manager/init-cpus.ts endingInits', 'init', 'only init containers end before their pod does'],
   ['cpu-manager/init-cpus.ts cpusOfLater', 'regular init', 'ephemeral containers have no CPUs of their own'],
   ['status/stranded-sidecars.ts withStrandedSidecarsEnded', 'init', 'sidecars are init containers'],
+  ['status/stranded-sidecars.ts hasEndedForGood', 'regular', 'the ends of regular containers are those that keep a pod from starting anything'],
   ['values/api-schema/pod-structs.ts podListKeys', 'init ephemeral', 'the schema of the spec; `containers` is in it'],
   ['cpu-manager/cpu-manager.ts cpuPodHints', 'regular init', withResources],
   ['cpu-manager/cpu-manager.ts noteReuse', 'init', beforeRegular],
