@@ -41,8 +41,7 @@ export function readPodCache(cache: PodCache, uid: string): CachedPodStatus {
 /** What is known if that is newer than `time`; null when the reader has to wait for the next write or relist. */
 export function readPodCacheIfNewer(cache: PodCache, uid: string, time: Micros): CachedPodStatus | null {
   const entry = cache.entries.get(uid);
-  const globalTime = cache.behind.get(uid);
-  const newer = isAfter(globalTime === undefined ? cache.globalTime : globalTime, time) || (entry !== undefined && (entry.modified > time || isAfter(entry.observed, time)));
+  const newer = isAfter(fullRelistOf(cache, uid), time) || (entry !== undefined && (entry.modified > time || isAfter(entry.observed, time)));
   return newer ? readPodCache(cache, uid) : null;
 }
 
@@ -59,7 +58,7 @@ export function deleteFromPodCache(cache: PodCache, uid: string): void {
 export function noteMoments(cache: PodCache, status: PodRuntimeStatus, clocks: Clocks): void {
   const { uid } = status;
   const entry = cache.entries.get(uid);
-  const looks = [entry?.modified ?? null, entry?.observed ?? null, cache.globalTime].filter((time) => time !== null);
+  const looks = [entry?.modified ?? null, entry?.observed ?? null, fullRelistOf(cache, uid)].filter((time) => time !== null);
   cache.moments.set(uid, podMoments(cache.moments.get(uid) ?? null, status, looks.length === 0 ? null : Math.max(...looks), clocks));
 }
 
@@ -90,6 +89,12 @@ export function isPodBehind(cache: PodCache, uid: string): boolean {
 /** Its status, or why there is none, is cached. */
 export function markPodCaughtUp(cache: PodCache, uid: string): void {
   cache.behind.delete(uid);
+}
+
+/** The last full relist in which what is cached of the pod was still true: of one that it found changed, the one before. */
+function fullRelistOf(cache: PodCache, uid: string): Micros | null {
+  const before = cache.behind.get(uid);
+  return before === undefined ? cache.globalTime : before;
 }
 
 export function emptyPodStatus(uid: string): PodRuntimeStatus {
