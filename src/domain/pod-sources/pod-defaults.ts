@@ -47,7 +47,7 @@ function defaultContainer(container: ContainerDraft, hostNetwork: boolean): void
   if (container.resources !== undefined) defaultRequirements(container.resources);
   for (const port of container.ports ?? []) {
     port.protocol ??= 'TCP';
-    if (hostNetwork && port.hostPort === undefined && port.containerPort !== undefined) port.hostPort = port.containerPort;
+    if (hostNetwork && (port.hostPort ?? 0) === 0 && (port.containerPort ?? 0) !== 0) port.hostPort = port.containerPort;
   }
   for (const variable of container.env ?? []) {
     const { fieldRef, resourceFieldRef } = variable.valueFrom ?? {};

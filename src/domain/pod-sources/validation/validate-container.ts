@@ -47,7 +47,8 @@ function validateRegular(problems: Problems, field: string, container: Container
   validateLifetime(problems, field, container, scope);
   if (scope.pod.spec.hostNetwork !== true) return;
   for (const [i, port] of (container.ports ?? []).entries()) {
-    if (port.hostPort !== port.containerPort) {
+    // Absent is 0: what is wrong with that is said of the field itself.
+    if ((port.hostPort ?? 0) !== (port.containerPort ?? 0)) {
       invalid(problems, `${field}.ports[${i}].hostPort`, port.hostPort ?? 0, 'must match `containerPort` when `hostNetwork` is true');
     }
   }
@@ -120,7 +121,7 @@ function validatePorts(problems: Problems, field: string, ports: readonly Contai
     }
     if ((port.containerPort ?? 0) === 0) required(problems, `${at}.containerPort`);
     else invalidFor(problems, `${at}.containerPort`, port.containerPort, portRangeProblems(port.containerPort));
-    if (port.hostPort !== undefined) invalidFor(problems, `${at}.hostPort`, port.hostPort, portRangeProblems(port.hostPort));
+    if (port.hostPort !== undefined && port.hostPort !== 0) invalidFor(problems, `${at}.hostPort`, port.hostPort, portRangeProblems(port.hostPort));
     oneOf(problems, `${at}.protocol`, port.protocol, protocols);
     if (port.hostIP !== undefined && parseIp(port.hostIP) === null) invalid(problems, `${at}.hostIP`, port.hostIP, 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)');
   }
@@ -131,7 +132,7 @@ function validateHostPorts(problems: Problems, field: string, containers: readon
   const taken = new Set<string>();
   for (const [i, container] of containers.entries()) {
     for (const [j, port] of (container.ports ?? []).entries()) {
-      if (port.hostPort === undefined) continue;
+      if ((port.hostPort ?? 0) === 0) continue;
       const key = `${port.protocol}/${port.hostIP ?? ''}/${port.hostPort}`;
       if (taken.has(key)) duplicate(problems, `${field}[${i + offset}].ports[${j}].hostPort`, key);
       taken.add(key);
