@@ -5,6 +5,8 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
+import { instantOf } from '../../src/domain/values/instant.js';
+import type { Instant } from '../../src/ports/instant.js';
 import { ApiPeer, answer, base64, calling, failureOf, nodes, type Pair, pods, speaksHttp2, TestAuthority } from './api-peer.js';
 
 const node = { resource: nodes, namespace: null, name: 'n1', client: 'main', resourceVersion: null } as const;
@@ -14,10 +16,11 @@ function embedded({ certificate, key }: Pair): object {
   return { 'client-certificate-data': base64(certificate), 'client-key-data': base64(key) };
 }
 
-/** A clock that a test moves on. */
+/** Both clocks, which a test moves on together. */
 class Hands {
   ahead = 0;
   readonly now = (): number => Date.now() * 1000 + this.ahead;
+  readonly wall = (): Instant => instantOf(this.now());
 }
 
 t.test('a client certificate, embedded and in files beside the kubeconfig', async (t) => {
@@ -87,7 +90,7 @@ t.test('a certificate that has expired is not shown', async (t) => {
   t.equal(peer.requests[0]?.commonName, null);
 
   const hands = new Hands();
-  const { reader: later } = peer.clients(t, peer.kubeconfig(embedded(peer.authority.client('system:node:n1', -1, 1))), { now: hands.now });
+  const { reader: later } = peer.clients(t, peer.kubeconfig(embedded(peer.authority.client('system:node:n1', -1, 1))), { now: hands.now, wall: hands.wall });
   await later.get(node, calling());
   hands.ahead = 86_400_000_000 + 1_000_000;
   t.match(await failureOf(later.get(node, calling())), { kind: 'unauthenticated' }, 'also when it expires meanwhile');
@@ -110,7 +113,7 @@ t.test('a certificate is replaced: what goes on ends on the old one, watches are
   const dated = peer.write('dated-1.pem', first.certificate + first.key);
   const link = join(peer.directory, 'current.pem');
   symlinkSync(dated, link);
-  const { reader, problems } = peer.clients(t, peer.kubeconfig({ 'client-certificate': 'current.pem', 'client-key': 'current.pem' }), { now: hands.now });
+  const { reader, problems } = peer.clients(t, peer.kubeconfig({ 'client-certificate': 'current.pem', 'client-key': 'current.pem' }), { now: hands.now, wall: hands.wall });
   const watch = reader.watch({ resource: pods, namespace: null, fieldSelector: null, labelSelector: null, watch: 'w', resourceVersion: '1', timeoutSeconds: 300 }, calling(null));
   const slow = reader.get({ ...node, name: 'slow' }, calling());
   await until(() => peer.requests.length === 2);
@@ -157,7 +160,7 @@ t.test('tokens: of a file that changes, that is renewed after a refusal, with a 
   const peer = await ApiPeer.open(t, (request, response) => answer(response, request.headers.authorization === wanted ? 200 : 401, { kind: 'Status', metadata: {}, code: 401 }));
   const hands = new Hands();
   const file = peer.write('token', 'one\n');
-  const { reader, problems } = peer.clients(t, peer.kubeconfig({ tokenFile: 'token', token: 'value' }), { now: hands.now });
+  const { reader, problems } = peer.clients(t, peer.kubeconfig({ tokenFile: 'token', token: 'value' }), { now: hands.now, wall: hands.wall });
   await reader.get(node, calling());
   peer.write('token', 'two-is-longer\n');
   wanted = 'Bearer two-is-longer';
@@ -187,7 +190,7 @@ printf '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1",
   );
   chmodSync(script, 0o755);
   const exec = { command: './plugin.sh', apiVersion: 'client.authentication.k8s.io/v1', interactiveMode: 'Never', env: [{ name: 'PREFIX', value: 't' }], provideClusterInfo: true };
-  const { reader, problems } = peer.clients(t, peer.kubeconfig({ exec }), { now: hands.now });
+  const { reader, problems } = peer.clients(t, peer.kubeconfig({ exec }), { now: hands.now, wall: hands.wall });
   await reader.get(node, calling());
   await reader.get(node, calling());
   const info = JSON.parse(readFileSync(join(peer.directory, 'info'), 'utf8'));
