@@ -3,6 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const boundMillis = 90_000;
+/** An agent with a kubeconfig is the node's kubelet unless its own settings say otherwise, and this machine isn't a test's to set up. */
+const sharedNode = fileURLToPath(new URL('../../../test/app/shared-node.yaml', import.meta.url));
 
 export class Program {
   out = '';
@@ -14,7 +16,7 @@ export class Program {
     const file = fileURLToPath(new URL(`../../src/app/cli/${name}.js`, import.meta.url));
     this.child = spawn(process.execPath, [file, ...words], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...environment },
+      env: { ...process.env, KUBELET_TS_CONFIG: sharedNode, ...environment },
       timeout,
       killSignal: 'SIGKILL',
     });
