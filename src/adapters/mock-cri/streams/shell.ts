@@ -314,9 +314,20 @@ function redirectionsOf(tokens: readonly Token[], lookUp: (name: string) => stri
   return { words, redirections };
 }
 
+/** Writes end with the pipe: Node leaves the one that is under way unanswered when its reader destroys it. */
 function writing(pipe: PassThrough): ProgramScene['out'] {
+  const unanswered = new Set<() => void>();
+  pipe.once('close', () => {
+    for (const broken of unanswered) broken();
+  });
   return (bytes) =>
     new Promise((resolve, reject) => {
-      pipe.write(bytes, (error) => (error === null || error === undefined ? resolve() : reject(new BrokenPipe())));
+      const broken = (): void => reject(new BrokenPipe());
+      unanswered.add(broken);
+      pipe.write(bytes, (error) => {
+        unanswered.delete(broken);
+        if (error === null || error === undefined) resolve();
+        else broken();
+      });
     });
 }
