@@ -68,6 +68,8 @@ async function daemonSet(t: Test, stand: PeerStand): Promise<void> {
   const set = (version: string) => ({ selector: selector('agent'), template: template('agent', [shell(`echo ${version}; ${waiting}`)], { hostNetwork: true }) });
   await stand.create({ apiVersion: 'apps/v1', kind: 'DaemonSet', metadata: { name: 'agent' }, spec: set('one') });
   await stand.ok(['rollout', 'status', 'daemonset/agent', '--timeout=120s']);
+  // Before the controller has counted the node the roll-out of nothing is complete.
+  await stand.until('its pod has an address', async () => (await stand.pods('app=agent'))[0]?.status.podIP !== undefined);
   const [pod] = await stand.pods('app=agent');
   t.match(pod.status, { podIP: '10.90.0.1', hostIP: '10.90.0.1', podIPs: [{ ip: '10.90.0.1' }] });
   await stand.ok(['patch', 'daemonset', 'agent', '--patch', JSON.stringify({ spec: set('two') })]);

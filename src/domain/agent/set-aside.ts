@@ -147,7 +147,7 @@ function isAlive({ containers, sandboxes }: ListedPod): boolean {
 
 /** A source has said something about a pod that is aside. It keeps its place on the node; a change of it brings it back. */
 export function keepAside(context: AgentContext, op: DeliveryOp, source: PodSource, pod: Pod): void {
-  const { state, turn } = context;
+  const { state } = context;
   const aside = state.setAside.pods.get(uidOf(pod));
   if (aside === undefined) return;
   if (op === 'REMOVE') {
@@ -163,9 +163,14 @@ export function keepAside(context: AgentContext, op: DeliveryOp, source: PodSour
   const version = objectVersion(state.config, aside.uid) ?? '';
   aside.version ??= version;
   if (aside.phase !== 'aside' || version === aside.version) return;
-  const at = untilAfterEnd(context, aside, changePauseOf(aside.ends));
-  if (at <= turn.now) bringBack(context, aside, 'its object has changed');
-  else if (at < aside.until) wait(context, aside, at);
+  bringBackChanged(context, aside, 'its object has changed');
+}
+
+/** What the pod is to be is another thing now: it comes back at once, and after further ends once a pause of its own is over. */
+function bringBackChanged(context: AgentContext, pod: SetAsidePod, why: string): void {
+  const at = untilAfterEnd(context, pod, changePauseOf(pod.ends));
+  if (at <= context.turn.now) bringBack(context, pod, why);
+  else if (at < pod.until) wait(context, pod, at);
 }
 
 /** What a source says of a pod, as a text that is another one when the object has changed; null: none has it. */
@@ -201,13 +206,13 @@ export function endedPodOf(agent: AgentState): Omit<PodEnd, 'at' | 'file'> | nul
 export function bringBackGone(context: AgentContext): void {
   const { setAside, config } = context.state;
   for (const pod of setAside.pods.values())
-    if (pod.phase === 'aside' && pod.version !== '' && objectVersion(config, pod.uid) === null) bringBack(context, pod, 'its object has gone');
+    if (pod.phase === 'aside' && pod.version !== '' && objectVersion(config, pod.uid) === null) bringBackChanged(context, pod, 'its object has gone');
 }
 
 /** A successor under its name waits for the end of a pod that is aside. */
 export function bringBackFor(context: AgentContext, uid: string): void {
   const pod = context.state.setAside.pods.get(uid);
-  if (pod?.phase === 'aside') bringBack(context, pod, 'another pod takes its place');
+  if (pod?.phase === 'aside') bringBackChanged(context, pod, 'another pod takes its place');
 }
 
 function bringBack(context: AgentContext, pod: SetAsidePod, why: string): void {
