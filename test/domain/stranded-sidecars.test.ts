@@ -1,6 +1,6 @@
 // A sidecar that was created and can't start any more: what its pod still has to do decides whether it counts as ended.
 import t from 'tap';
-import { withStrandedSidecarsEnded } from '../../src/domain/status/stranded-sidecars.js';
+import { withLostSidecarsEnded, withStrandedSidecarsEnded } from '../../src/domain/status/stranded-sidecars.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { PodStatus } from '../../src/ports/model/pod-status.js';
 import type { ContainerRuntimeState, PodRuntimeStatus } from '../../src/ports/model/runtime-status.js';
@@ -41,5 +41,29 @@ for (const [sentence, policy, seen, previous, isStranded] of rows) {
     const got = withStrandedSidecarsEnded(pod(policy), seen, previous);
     if (!isStranded) t.equal(got, seen, 'the same object');
     else t.match(got.containers[0], { name: 's', state: 'exited', exitCode: 137, reason: 'ContainerStatusUnknown' });
+  });
+}
+
+const lost: readonly (readonly [sentence: string, policy: string, runtime: PodRuntimeStatus, previous: PodStatus, isLost: boolean])[] = [
+  ['it was never created', 'OnFailure', runtime(false, ['c', 'exited']), {}, true],
+  ['and the end of the other was only reported', 'OnFailure', runtime(false), reported(0), true],
+  ['the runtime has it', 'OnFailure', runtime(false, ['s', 'created'], ['c', 'exited']), {}, false],
+  [
+    'its end is known',
+    'OnFailure',
+    runtime(false, ['c', 'exited']),
+    { initContainerStatuses: [{ name: 's', state: { terminated: { exitCode: 0 } } }] } as unknown as PodStatus,
+    false,
+  ],
+  ['the sandbox is ready', 'OnFailure', runtime(true, ['c', 'exited']), {}, false],
+  ['the other runs again', 'OnFailure', runtime(false, ['c', 'exited', 1]), {}, false],
+  ['nothing ran yet', 'Never', runtime(false), {}, false],
+];
+for (const [sentence, policy, seen, previous, isLost] of lost) {
+  t.test(`a sidecar that the runtime has nothing of: ${sentence}`, async (t) => {
+    const got = withLostSidecarsEnded(pod(policy), seen, previous);
+    if (!isLost) t.equal(got, previous, 'the same object');
+    else t.match(got.initContainerStatuses, [{ name: 's', state: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } } }]);
+    t.equal(got.containerStatuses, previous.containerStatuses);
   });
 }

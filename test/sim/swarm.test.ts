@@ -16,6 +16,9 @@ const pastFailures: readonly (readonly [seed: number, bug: string])[] = [
   [286, 'the same, on the second of two nodes'],
   [56, 'a pod that came again under its UID was said to wait for what an earlier life of it had failed at, and never to end'],
   [141, 'a volume that grew while its pod was at rest was never grown'],
+  [52, 'a sidecar that was created when its sandbox ended kept a pod Pending that had nothing left to run'],
+  [229, 'the same, with a sidecar that the runtime had nothing of'],
+  [44, 'a pod that ended the agent came back at each start, since a successor waited for its end'],
   [910861, 'a start that failed twice took the place of the last termination, and a running pod was said to be Pending'],
 ];
 const seeds = Array.from({ length: 40 }, (_, i) => i + 1);

@@ -22,7 +22,7 @@ import type { PodCgroupReading } from '../status/pod-level-resources.js';
 import { apiPodStatus } from '../status/pod-status.js';
 import { withoutStaleStarted } from '../status/stale-started.js';
 import { applyStatusChange, illegalTransition, type StatusChange } from '../status/status-manager.js';
-import { withStrandedSidecarsEnded } from '../status/stranded-sidecars.js';
+import { withLostSidecarsEnded, withStrandedSidecarsEnded } from '../status/stranded-sidecars.js';
 import type { AgentContext } from './agent-context.js';
 import type { AgentState } from './agent-state.js';
 import { actuatedOf, actuatedPod } from './allocation.js';
@@ -56,7 +56,7 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
   const previous = cached ?? pod.status ?? {};
   const computed = apiPodStatus({
     pod,
-    cachedStatus: previousStatus(context, uid, previous, runtime),
+    cachedStatus: previousStatus(context, pod, previous, runtime),
     runtime: withActuatedMemory(withKnownAddresses(withKnownEnds(withStrandedSidecarsEnded(pod, runtime, previous), previous), previous), actuatedOf(state, uid)),
     runtimeType: state.readiness.name,
     runtimeSupportsRecursiveReadOnly: state.readiness.handlers.some(({ name, recursiveReadOnlyMounts }) => name === '' && recursiveReadOnlyMounts),
@@ -75,9 +75,10 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
 }
 
 /** What the new status is computed from, or null: the pod's own status. */
-function previousStatus({ state }: AgentContext, uid: string, previous: PodStatus, runtime: PodRuntimeStatus): PodStatus | null {
+function previousStatus({ state }: AgentContext, pod: Pod, previous: PodStatus, runtime: PodRuntimeStatus): PodStatus | null {
+  const uid = uidOf(pod);
   const cached = state.statuses.get(uid)?.status ?? null;
-  const known = withoutStaleStarted(previous, runtime);
+  const known = withLostSidecarsEnded(pod, runtime, withoutStaleStarted(previous, runtime));
   if (cached === null) return known === previous ? null : known;
   return state.allocation.resized.has(uid) ? withoutMemoryRequest(known) : known;
 }
