@@ -2,7 +2,7 @@
 export type { AgentQueries, HealthCheck, PodList } from './inbound/agent-queries.js';
 export type { Instant } from './instant.js';
 export type { Micros } from './micros.js';
-export type { ApiName, ApiObject, ApiResource, ApiSelection, PatchKind } from './model/api-object.js';
+export type { ApiName, ApiObject, ApiResource, ApiSelection, PatchKind, UnusableObject } from './model/api-object.js';
 export type { CgroupValues } from './model/cgroup-values.js';
 export type { ConfigMap, Secret } from './model/config-objects.js';
 export type {
