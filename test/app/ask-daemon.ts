@@ -10,7 +10,7 @@ export interface Answer {
   readonly body: string;
 }
 
-export function ask(daemon: Daemon, path: string, method = 'GET', headers: Readonly<Record<string, string>> = {}, tls = true): Promise<Answer> {
+export function ask(daemon: Daemon, path: string, method = 'GET', headers: Readonly<Record<string, string>> = {}, tls = true, body = ''): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port: daemon.apiPort, path, method, headers, rejectUnauthorized: false, agent: false };
     const sent = (tls ? requestTls : request)(options, (response) => {
@@ -23,6 +23,6 @@ export function ask(daemon: Daemon, path: string, method = 'GET', headers: Reado
       });
     });
     sent.once('error', reject);
-    sent.end();
+    sent.end(body);
   });
 }

@@ -17,7 +17,7 @@ export interface FlagType {
   /** The value of a flag that is given without one; null when it needs one. */
   readonly bare: string | null;
   parse(word: string, previous: unknown): GoParse<unknown>;
-  /** How a default is printed. */
+  /** How a value is printed: a default in the help, the one in force by /flagz. */
   show(value: unknown): string;
 }
 
@@ -117,8 +117,20 @@ function parseQuantityWord(word: string): GoParse<string> {
   return parsed.ok ? good(quantityText(parsed.quantity)) : bad(parsed.error);
 }
 
-/** Maps are printed empty: their defaults are. */
-const showNothing = (): string => '';
+/** `k=v,k=v`, sorted. */
+function showPairs(separator: string): FlagType['show'] {
+  const listed = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value]);
+  return (value) =>
+    Object.entries(value as Record<string, unknown>)
+      .flatMap(([key, of]) => listed(of).map((one) => `${key}${separator}${String(one)}`))
+      .sort()
+      .join(',');
+}
+
+function showVmodule(value: unknown): string {
+  return (value as readonly VModuleItem[]).map(({ filePattern, verbosity }) => `${filePattern}=${verbosity}`).join(',');
+}
+
 const keep = (_: string, value: string): GoParse<unknown> => good(value);
 
 export const flagTypes = {
@@ -131,7 +143,7 @@ export const flagTypes = {
   quantity: type('quantity', parseQuantityWord),
   ip: type('ip', parseIpWord),
   level: type('Level', (word) => number(parseGoUint(word, 31))),
-  vmodule: type('pattern=N,...', parseVmodule, showNothing),
+  vmodule: type('pattern=N,...', parseVmodule, showVmodule),
   stringSlice: type(
     'stringSlice',
     (word, previous) => {
@@ -140,13 +152,13 @@ export const flagTypes = {
     },
     (value) => `[${(value as readonly string[]).join(',')}]`,
   ),
-  mapStringString: type('mapStringString', (word, previous) => pairs(word, previous, '=', 'string=string', keep), showNothing),
+  mapStringString: type('mapStringString', (word, previous) => pairs(word, previous, '=', 'string=string', keep), showPairs('=')),
   /** The same, one pair a word: the value may hold commas. */
-  onePair: type('mapStringString', parseOnePair, showNothing),
-  langle: type('mapStringString', (word, previous) => pairs(word, previous, '<', 'string<string', keep), showNothing),
-  labels: type('mapStringString', parseLabels, showNothing),
-  mapStringBool: type('mapStringBool', (word, previous) => pairs(word, previous, '=', 'string=bool', readGate), showNothing),
-  multimap: type('colonSeparatedMultimapStringString', parseMultimap, showNothing),
+  onePair: type('mapStringString', parseOnePair, showPairs('=')),
+  langle: type('mapStringString', (word, previous) => pairs(word, previous, '<', 'string<string', keep), showPairs('<')),
+  labels: type('mapStringString', parseLabels, showPairs('=')),
+  mapStringBool: type('mapStringBool', (word, previous) => pairs(word, previous, '=', 'string=bool', readGate), showPairs('=')),
+  multimap: type('colonSeparatedMultimapStringString', parseMultimap, showPairs(':')),
   /** Flags of the standard library's flag package. */
   plainInt: type('int', (word) => terse(number(parseGoInt(word, 0, 64)))),
   plainBool: type('bool', (word) => terse(parseGoBool(word)), asText, 'true'),

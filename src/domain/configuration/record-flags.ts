@@ -18,7 +18,11 @@ export function describeTaint(taint: RegisteredTaint): string {
 }
 
 /** `key[=value]:Effect,...`; each word starts anew, the empty one clears. */
-export const taintsFlag: FlagType = { name: '[]v1.Taint', bare: null, parse: parseTaints, show: () => '' };
+export const taintsFlag: FlagType = { name: '[]v1.Taint', bare: null, parse: parseTaints, show: showTaints };
+
+function showTaints(value: unknown): string {
+  return (value as readonly RegisteredTaint[]).map(({ key, value: text, effect }) => `${key}=${text}:${effect}`).join(',');
+}
 
 function parseTaints(word: string): GoParse<readonly RegisteredTaint[]> {
   if (word === '') return { ok: true, value: [] };
@@ -60,7 +64,12 @@ function parseTaint(spec: string): GoParse<RegisteredTaint> {
 }
 
 /** `N:type=quantity[,type=quantity][;N:...]`; words add up. */
-export const reservedMemoryFlag: FlagType = { name: 'reserved-memory', bare: null, parse: parseReservedMemory, show: () => '' };
+export const reservedMemoryFlag: FlagType = { name: 'reserved-memory', bare: null, parse: parseReservedMemory, show: showReservedMemory };
+
+function showReservedMemory(value: unknown): string {
+  const limitsOf = (limits: MemoryReservation['limits']): string[] => Object.entries(limits).map(([type, quantity]) => `${type}=${quantity}`);
+  return (value as readonly MemoryReservation[]).map(({ numaNode, limits }) => `${numaNode}:${limitsOf(limits).sort().join(',')}`).join(';');
+}
 
 function parseReservedMemory(word: string, previous: unknown): GoParse<unknown> {
   if (word === '') return { ok: true, value: previous ?? unchanged };

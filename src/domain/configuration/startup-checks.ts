@@ -80,7 +80,7 @@ function reservedCpus(text: string, online: CpuSet): GoParse<CpuSet> {
 }
 
 /** Whole reserved CPUs replace the cpu amounts of both reservations. */
-function reservationsWithCpus(
+export function reservationsWithCpus(
   { kubeReserved, systemReserved }: Pick<KubeletConfiguration, 'kubeReserved' | 'systemReserved'>,
   cpus: CpuSet,
 ): Pick<KubeletConfiguration, 'kubeReserved' | 'systemReserved'> {

@@ -21,6 +21,7 @@ import {
 } from '../../../adapters/http-server/index.js';
 import { SystemJournal } from '../../../adapters/linux/index.js';
 import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
+import { type FactsOfStart, settingsInEffect } from '../../../domain/configuration/settings-in-effect.js';
 import { shownConfiguration, shownFlags } from '../../../domain/configuration/shown-settings.js';
 import { nodeLogQueries } from '../../../domain/logs/node-log-query.js';
 import { instantOf } from '../../../domain/values/instant.js';
@@ -57,26 +58,31 @@ export function readOnlyRoutes(resolver: Resolver): readonly KubeletRoute[] {
   return [...healthKubeletRoutes(queries), ...podRoutes(queries), ...debugPatterns.map((pattern) => disabledRoute(pattern, 'Debug endpoints are disabled.\n'))];
 }
 
-export function allRoutes(context: DaemonContext, resolver: Resolver, startedMillis: number): readonly KubeletRoute[] {
+export function allRoutes(context: DaemonContext, resolver: Resolver, startedMillis: number, factsOfStart: () => Omit<FactsOfStart, 'verbosity'>): readonly KubeletRoute[] {
   const { configuration, gates } = context.loaded;
+  let { verbosity } = configuration.logging;
+  const setVerbosity = (level: number): void => {
+    context.setVerbosity(level);
+    verbosity = level;
+  };
+  const inEffect = () => settingsInEffect(context.loaded, { ...factsOfStart(), verbosity });
   const queries = resolver.get(tokens.queries);
   const containers = resolver.get(tokens.nodeContainers);
   return [
     ...healthKubeletRoutes(queries),
     ...podRoutes(queries),
     runningPodsRoute((signal) => runningPods(resolver.get(tokens.runtime), signal)),
-    configzRoute(() => shownConfiguration(configuration)),
+    configzRoute(() => shownConfiguration(inEffect().configuration)),
     ...logRoutes(context, resolver, containers),
     ...streamRoutes(containers, featureEnabled(gates, 'ExtendWebSocketsToKubelet')),
     ...(featureEnabled(gates, 'ContainerCheckpoint') ? [checkpointRoute(resolver.get(tokens.checkpoints))] : []),
     nodeLogs(context),
     configuration.enableProfilingHandler ? profileRoute(profileSources) : disabledRoute('/debug/pprof/', 'profiling endpoint is disabled.\n'),
-    configuration.enableDebugFlagsHandler ? verbosityRoute((level) => context.setVerbosity(level)) : disabledRoute('/debug/flags/v', 'flags endpoint is disabled.\n'),
-    ...zPages(context, startedMillis),
+    configuration.enableDebugFlagsHandler ? verbosityRoute(setVerbosity) : disabledRoute('/debug/flags/v', 'flags endpoint is disabled.\n'),
+    ...zPages(context, startedMillis, () => shownFlags(inEffect())),
   ];
 }
 
-/** Of containers' logs. */
 /** The inspector is loaded with the first profile. */
 const profileSources: ProfileSources = {
   cpu: async (seconds, signal) => (await import('../../../adapters/profiling/index.js')).takeCpuProfile(seconds, signal),
@@ -105,15 +111,16 @@ export function logRoutes({ loaded, native, clock }: DaemonContext, resolver: Re
   });
 }
 
-function zPages({ loaded }: DaemonContext, startedMillis: number): readonly KubeletRoute[] {
+function zPages({ loaded }: DaemonContext, startedMillis: number, flags: () => ReturnType<typeof shownFlags>): readonly KubeletRoute[] {
   const { gates } = loaded;
+  const hasFlags = featureEnabled(gates, 'ComponentFlagz');
   const statusz = statuszRoute(() => ({
     startTime: formatRfc3339(instantOf(startedMillis * 1000)),
     uptimeSeconds: Math.floor((Date.now() - startedMillis) / 1000),
     runtimeVersion: process.version,
     binaryVersion: reportedVersion(),
     emulationVersion: reportedVersion(),
-    paths: ['/configz', '/debug', '/flagz', '/healthz', '/metrics'],
+    paths: ['/configz', '/debug', ...(hasFlags ? ['/flagz'] : []), '/healthz', '/metrics'],
   }));
-  return [...(featureEnabled(gates, 'ComponentFlagz') ? [flagzRoute(() => shownFlags(loaded))] : []), ...(featureEnabled(gates, 'ComponentStatusz') ? [statusz] : [])];
+  return [...(hasFlags ? [flagzRoute(flags)] : []), ...(featureEnabled(gates, 'ComponentStatusz') ? [statusz] : [])];
 }

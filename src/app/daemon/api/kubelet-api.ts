@@ -33,7 +33,7 @@ import type { Teardown } from '../teardown.js';
 import { allRoutes, readOnlyRoutes } from './api-routes.js';
 import { isIssued, issuedPair, keepIssued } from './issued-serving.js';
 import { watchReplaced } from './replaced-files.js';
-import { ownServingPair, readServingPair } from './serving-files.js';
+import { ownServingPair, readServingPair, type ServingFiles, servingFilesIn } from './serving-files.js';
 
 /** Requests under way get this long when the daemon stops. */
 const closeMillis = 400;
@@ -73,8 +73,12 @@ export async function openKubeletApi(
   const { tracing } = resolver.get(tokens.tracing);
   const traced = (serverType: 'readwrite' | 'readonly') => (tracing === null ? {} : { trace: tracing.request(serverType) });
   const readable = [...readOnlyRoutes(resolver), ...numbers];
-  const routes = configuration.enableDebuggingHandlers ? [...allRoutes(context, resolver, startedMillis), ...numbers] : readable;
+  let boundPort: number | null = null;
+  const { driver: cgroupDriver } = resolver.get(tokens.cgroupDriving);
+  const factsOfStart = () => ({ cgroupDriver, reservedSystemCpus: startup.reservedSystemCpus, ownServingFiles: ownServingFiles(context), port: boundPort });
+  const routes = configuration.enableDebuggingHandlers ? [...allRoutes(context, resolver, startedMillis, factsOfStart), ...numbers] : readable;
   const server = await listening({ ...common, port, tls, access, routes, ...own.watching('readwrite'), ...traced('readwrite') }, teardown);
+  boundPort = server.port;
   watchCredentials(context, resolver, teardown, nodeName, server, tls);
   if (configuration.readOnlyPort !== 0)
     await listening({ ...common, port: configuration.readOnlyPort, tls: null, access: null, routes: readable, ...own.watching('readonly'), ...traced('readonly') }, teardown);
@@ -124,9 +128,16 @@ function servingTls(context: DaemonContext, certificates: ClientCertificates | n
 function servingPair(context: DaemonContext, nodeName: string): ServingPair | null {
   const { loaded } = context;
   if (isIssued(context)) return issuedPair(context);
+  const own = ownServingFiles(context);
+  if (own !== null) return ownServingPair(own, nodeName, Date.now());
   const { tlsCertFile, tlsPrivateKeyFile } = loaded.configuration;
-  if (tlsCertFile !== '' && tlsPrivateKeyFile !== '') return readServingPair(tlsCertFile, tlsPrivateKeyFile);
-  return ownServingPair(certificateDirectory(loaded.options), nodeName, Date.now());
+  return readServingPair(tlsCertFile, tlsPrivateKeyFile);
+}
+
+/** Of the pair that the agent makes for itself; null: it serves one that it was given, or that the apiserver issues. */
+function ownServingFiles(context: DaemonContext): ServingFiles | null {
+  const { tlsCertFile, tlsPrivateKeyFile } = context.loaded.configuration;
+  return isIssued(context) || (tlsCertFile !== '' && tlsPrivateKeyFile !== '') ? null : servingFilesIn(certificateDirectory(context.loaded.options));
 }
 
 function accessRules(

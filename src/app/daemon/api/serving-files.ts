@@ -3,7 +3,7 @@
 // Invariants: a pair that doesn't fit together never replaces one that does; a key is written for its owner alone, before its certificate.
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { issueCertificate, pairProblem } from '../../../adapters/certificates/index.js';
 import { systemError } from '../../../adapters/config-files/index.js';
 import type { ServingPair } from '../../../adapters/http-server/index.js';
@@ -22,10 +22,18 @@ export function readServingPair(certificateFile: string, keyFile: string): Servi
   return pair;
 }
 
-/** The pair of the certificate directory, made now if there is none. */
-export function ownServingPair(certificateDirectory: string, host: string, nowMillis: number): ServingPair {
-  const certificateFile = join(certificateDirectory, 'kubelet.crt');
-  const keyFile = join(certificateDirectory, 'kubelet.key');
+export interface ServingFiles {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** Where the agent keeps the pair that it makes for itself. */
+export function servingFilesIn(certificateDirectory: string): ServingFiles {
+  return { certificate: join(certificateDirectory, 'kubelet.crt'), key: join(certificateDirectory, 'kubelet.key') };
+}
+
+/** The pair in these files, made now if there is none. */
+export function ownServingPair({ certificate: certificateFile, key: keyFile }: ServingFiles, host: string, nowMillis: number): ServingPair {
   // A key alone is what a kill between the two writes leaves.
   if (existsSync(certificateFile)) {
     if (!existsSync(keyFile)) throw new StartRefusal(`failed to run Kubelet: error reading ${keyFile}, certificate and key must be supplied as a pair`);
@@ -33,7 +41,7 @@ export function ownServingPair(certificateDirectory: string, host: string, nowMi
   }
   const pair = makePair(host, nowMillis);
   try {
-    mkdirSync(certificateDirectory, { recursive: true, mode: 0o755 });
+    mkdirSync(dirname(certificateFile), { recursive: true, mode: 0o755 });
     writeWhole(keyFile, pair.keyPem, 0o600);
     writeWhole(certificateFile, pair.certificatePem, 0o644);
   } catch (error) {
