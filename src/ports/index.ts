@@ -1,4 +1,4 @@
-// Package entry `kubelet-ts/ports`: what the domain asks of the outside and answers to it, as types. An adapter implements these.
+// Package entry `kubelet-ts/ports`: the types of what the domain requests from the outside and answers to it. An adapter implements these.
 export type { AgentQueries, HealthCheck, PodList } from './inbound/agent-queries.js';
 export type { Instant } from './instant.js';
 export type { Micros } from './micros.js';

@@ -1,4 +1,4 @@
-// What an operation of an outbound port is, in both of its forms: a command of the domain (data), and a method of an adapter.
+// An operation of an outbound port, in both forms: a command of the domain (data), and a method of an adapter.
 // Invariant: the request, the reply and the failure are plain data; nothing else crosses.
 import type { Micros } from './micros.js';
 

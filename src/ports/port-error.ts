@@ -1,4 +1,4 @@
-// The one error that crosses a port. Adapters map what their technology throws to it, once, at their edge;
+// The one error that crosses a port. Adapters map their technology's errors to it at their edge;
 // the domain branches on `kind`, never on text.
 
 /** Closed list, named as gRPC's status codes are. */
@@ -27,7 +27,7 @@ export interface PortFailure {
   readonly message: string;
   /** The operation that failed, `port.operation`. */
   readonly operation: string;
-  /** What it was about (a container id, a path); empty when there is nothing to name. */
+  /** The subject (a container id, a path); empty if there is no name for it. */
   readonly subject: string;
   /** Not before this many microseconds from now, when the outside said so; null otherwise. */
   readonly retryAfterMicros: number | null;

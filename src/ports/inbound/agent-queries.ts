@@ -1,4 +1,4 @@
-// What the agent answers to those who ask it: HTTP handlers, command lines, tests. Answers are of one moment and cost no I/O.
+// Queries that HTTP handlers, command lines and tests ask of the agent. Answers describe one moment and cost no I/O.
 import type { Pod } from '../model/pod.js';
 
 export interface PodList {
@@ -17,11 +17,11 @@ export interface HealthCheck {
 }
 
 export interface AgentQueries {
-  /** The pods that the agent was told to run, each with the status the agent gives it, in the agent's order. */
+  /** The pods assigned to the agent, each with the status that the agent reports, in the agent's order. */
   pods(): PodList;
-  /** The one of that name, with its status; null: there is none. */
+  /** The pod of that name, with its status; null if unknown. */
   pod(namespace: string, name: string): Pod | null;
-  /** Whether a container of the pod runs as far as the agent has seen: what is appended to its log is worth waiting for. */
+  /** Whether a container of the pod runs, as far as the agent knows. Decides whether a follower of its log keeps waiting for new lines. */
   isContainerRunning(podUid: string, containerId: string): boolean;
   /** In the order in which they are shown. */
   health(): readonly HealthCheck[];

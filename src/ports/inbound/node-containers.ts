@@ -1,4 +1,4 @@
-// The containers of a node for those who want to see into them: logs, commands, terminals, ports. Names come from outside and may be anything.
+// The containers of a node for clients that use logs, exec, attach and port-forward. Names come from outside and may hold any text.
 import type { Operation } from '../operation.js';
 import type { ExecResult } from '../outbound/container-runtime.js';
 import type { StreamingSession } from '../outbound/runtime-streaming.js';
@@ -6,7 +6,7 @@ import type { StreamingSession } from '../outbound/runtime-streaming.js';
 export interface ContainerAddress {
   readonly namespace: string;
   readonly podName: string;
-  /** null: whichever pod has the name now. */
+  /** null: the pod that has the name now. */
   readonly podUid: string | null;
   readonly containerName: string;
 }
@@ -18,7 +18,7 @@ export interface StreamWishes {
   readonly tty: boolean;
 }
 
-/** An answer, or why there is none: `status` and `message` are for the client as they are. */
+/** An answer or a refusal. `status` and `message` of a refusal go to the client unchanged. */
 export type Found<Value> = { readonly kind: 'found'; readonly value: Value } | { readonly kind: 'refused'; readonly status: number; readonly message: string };
 
 export interface LogFile {

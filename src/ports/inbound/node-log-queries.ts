@@ -1,4 +1,4 @@
-// What queries of the node's logs mean: the rules are the domain's, whoever answers them is an adapter.
+// Node log queries. The domain defines the rules; an adapter answers the queries.
 import type { Instant } from '../instant.js';
 
 export interface NodeLogQuery {

@@ -1,4 +1,4 @@
-// What the agent answers to those who watch what containers have for themselves. Answers are of one moment and cost no I/O.
+// Queries of clients that watch which resources containers hold exclusively. Answers describe one moment and cost no I/O.
 
 export interface HeldMemory {
   /** `memory` or `hugepages-<size>`. */
@@ -25,8 +25,8 @@ export interface PodHoldings {
 export interface PodResourceQueries {
   /** Of pods that are not over. */
   list(): readonly PodHoldings[];
-  /** null: there is none, or it is over. */
+  /** null if the pod is unknown or finished. */
   get(namespace: string, name: string): PodHoldings | null;
-  /** What containers may get, whether somebody has it or not. */
+  /** What containers may get, allocated or not. */
   allocatable(): { readonly cpus: readonly number[]; readonly memory: readonly HeldMemory[] };
 }

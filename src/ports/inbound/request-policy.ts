@@ -1,4 +1,4 @@
-// What a server asks the agent about each request to the kubelet's port: what it reaches, and what it takes to be let through.
+// Questions that a server asks the agent about each request to the kubelet's port: what the request reaches, and which permission it requires.
 
 export interface AccessAttributes {
   /** '' where the method has no verb: then only a rule for all verbs matches. */
@@ -11,7 +11,7 @@ export interface AccessAttributes {
   readonly name: string;
 }
 
-/** What the authorizer says of one check. `no-opinion` and `deny` both lead to the next check. */
+/** The authorizer's verdict on one check. `no-opinion` and `deny` both lead to the next check. */
 export type AccessOpinion = 'allow' | 'deny' | 'no-opinion' | 'error';
 
 export type AccessStep =

@@ -1,5 +1,5 @@
-// What a cgroup of the kubelet's own (pod, QoS class, node) is set to.
-// Invariant: null is "leave as it is"; a memory limit or quota of 0 is never written, since 0 means "not set" to the kubelet.
+// Values of a cgroup that the kubelet manages (pod, QoS class, node).
+// Invariant: null means "leave as it is"; a memory limit or quota of 0 is never written, since 0 means "not set" to the kubelet.
 
 export interface CgroupValues {
   readonly cpuShares: number | null;

@@ -1,4 +1,4 @@
-// What the runtime is told about a container. See sandbox-config for the conventions.
+// The configuration of a container for the runtime. See sandbox-config for the conventions.
 import type { IdMapping, LinuxContainerResources, NamespaceOptions, RuntimeSELinuxOptions, SecurityProfile } from './sandbox-config.js';
 
 export type MountPropagation = 'PROPAGATION_PRIVATE' | 'PROPAGATION_HOST_TO_CONTAINER' | 'PROPAGATION_BIDIRECTIONAL';

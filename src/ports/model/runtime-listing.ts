@@ -1,4 +1,4 @@
-// What one cheap look at the runtime gives: every pod with the ids and states of its sandboxes and containers, nothing decoded further.
+// One cheap listing of the runtime: every pod with the ids and states of its sandboxes and containers, nothing decoded further.
 // Relist compares listings; only pods that changed are inspected.
 import type { Instant } from '../instant.js';
 import type { Micros } from '../micros.js';
@@ -38,8 +38,8 @@ export interface RuntimeListing {
   readonly observedAt: Micros;
   /** Ordered by uid. */
   readonly pods: readonly ListedPod[];
-  /** Sandboxes and containers that carry no pod labels: somebody else's, never touched. */
+  /** The number of sandboxes and containers without pod labels. They belong to other clients of the runtime and are never touched. */
   readonly foreign: number;
-  /** What those containers are made of, in any state: images by reference, name and id, without order. Empty in a listing of one pod. */
+  /** Images of those containers in any state, by reference, name and id, unordered. Empty in a listing of one pod. */
   readonly foreignImages: readonly string[];
 }

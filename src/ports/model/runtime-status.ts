@@ -1,6 +1,6 @@
-// What the container runtime reports about one pod, in the domain's own words: read by pod actions, status
-// computation, relist and garbage collection, written by the CRI adapter and the simulated runtime.
-// Invariant: sandboxes and containers stand newest first (attempt, then creation time, then id), so "the status of container X" is the first match by name.
+// What the container runtime reports about one pod, in the domain's terms. Pod actions, status computation, relist and garbage
+// collection read it; the CRI adapter and the simulated runtime write it.
+// Invariant: sandboxes and containers are sorted newest first (attempt, then creation time, then id), so "the status of container X" is the first match by name.
 import type { Instant } from '../instant.js';
 import type { Micros } from '../micros.js';
 import type { Quantity } from './object-meta.js';
@@ -66,7 +66,7 @@ export interface RuntimeContainerStatus {
   readonly imageId: string;
   readonly resources: RuntimeContainerResources | null;
   readonly user: RuntimeContainerUser | null;
-  /** The signal that the runtime ends it with, as pods name them (`SIGRTMIN+3`). Left out where the runtime doesn't tell. */
+  /** The signal with which the runtime stops it, as in pod specs (`SIGRTMIN+3`). Absent if the runtime doesn't report it. */
   readonly stopSignal?: string;
   /** Left out for a container without a preStop hook. */
   readonly preStop?: AnnotatedPreStop;

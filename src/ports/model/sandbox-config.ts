@@ -1,5 +1,5 @@
-// What the runtime is told about a sandbox and about a container. The domain's own model, in the CRI's words, so that the adapter
-// maps names and number types and decides nothing. Absent fields take the runtime's default.
+// The configuration of a sandbox and of a container for the runtime. The domain's own model in the CRI's terms, so that the adapter
+// only maps names and number types. Absent fields take the runtime's default.
 
 export type NamespaceMode = 'POD' | 'CONTAINER' | 'NODE' | 'TARGET';
 

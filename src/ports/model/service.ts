@@ -1,4 +1,4 @@
-// core/v1 Service, as far as pods are told of services in their environment.
+// core/v1 Service, as far as the environment of containers describes services.
 import type { ObjectMeta } from './object-meta.js';
 
 export interface ServicePort {

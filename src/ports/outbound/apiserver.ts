@@ -1,11 +1,11 @@
 // The kube-apiserver as the agent uses it: reads, watches, writes. Requests and answers are the API's own JSON.
 //
-// What an apiserver answers becomes a PortFailure once, in the adapter: 400 and 422 invalid-argument, 401 unauthenticated, 403 permission-denied,
+// The adapter maps an apiserver's answer to a PortFailure: 400 and 422 invalid-argument, 401 unauthenticated, 403 permission-denied,
 // 404 not-found, 409 aborted (AlreadyExists: already-exists), 410 out-of-range, 429 resource-exhausted, 5xx and no connection unavailable, 504
 // and a passed deadline deadline-exceeded. `message` is the Status' message; `retryAfterMicros` is its Retry-After or retryAfterSeconds.
 //
-// The adapter reads objects by the schema of the API (domain/values/api-schema): null is absent, what the models say is always there is there, and
-// each known field has its type. An object that doesn't is unusable: a list or watch reports it beside the others, and a request for it alone fails
+// The adapter reads objects by the schema of the API (domain/values/api-schema): null is absent, required fields are present, and each known
+// field has its type. Any other object is unusable: a list or watch reports it beside the others, and a request for it alone fails
 // with data-loss, whose message names the field.
 
 import type { Micros } from '../micros.js';
@@ -63,7 +63,7 @@ export interface ApiWriterOperations {
 
 export type ApiWatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: ApiObject }
-  /** An event of an object that can't be used. `isDeleted`: it is gone, whatever it held. */
+  /** An event of an unusable object. `isDeleted`: the object is gone, whether usable or not. */
   | { readonly type: 'UNUSABLE'; readonly isDeleted: boolean; readonly object: UnusableObject }
   /** Nothing happened up to this version. */
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string };

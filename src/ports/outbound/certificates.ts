@@ -1,4 +1,4 @@
-// The certificates that a kubelet has for itself: the one it shows to the apiserver, and the one of its own server. Keys never cross this port.
+// The kubelet's own certificates: the client certificate for the apiserver, and its serving certificate. Keys never cross this port.
 import type { Instant } from '../instant.js';
 import type { Operation } from '../operation.js';
 
@@ -29,7 +29,7 @@ export interface CertificateRequest {
 }
 
 export interface CertificateOperations {
-  /** The pair in use; null: there is none, or none that can be used (told in the log by the adapter). */
+  /** The pair in use; null if none exists or none is usable (the adapter logs why). */
   readonly current: Operation<{ readonly purpose: CertificatePurpose }, CertificateFacts | null>;
   /**
    * A request for a certificate, with a new key; with `keepsKey` that key is written down and used by every request until a certificate is stored
@@ -46,6 +46,6 @@ export interface CertificateOperations {
    * Errors: failed-precondition (it isn't the key's), unavailable (it can't be written).
    */
   readonly store: Operation<{ readonly purpose: CertificatePurpose; readonly request: string; readonly certificate: string }, CertificateFacts>;
-  /** The agent can't go on: the process is to end, with this line. */
+  /** The agent can't continue: the process ends with this line. */
   readonly giveUp: Operation<{ readonly reason: string }, null>;
 }

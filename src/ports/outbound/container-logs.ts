@@ -1,14 +1,14 @@
-// Rotating the logs that running containers write: what the agent asks of the files. The runtime writes them, and opens a new one when
-// it is told to (`containers.reopenLog`); the agent moves, compresses and removes.
+// Rotation of the logs that running containers write. The runtime writes them, and opens a new file on request
+// (`containers.reopenLog`); the agent moves, compresses and removes files.
 //
-// A log is named by its path, `<podLogsDir>/<pod>/<container>/<N>.log`. Its rotated files are in the same directory and begin with its
-// name and a dot; names given here are such names, and the adapter refuses every other.
+// A log is named by its path, `<podLogsDir>/<pod>/<container>/<N>.log`. Its rotated files are in the same directory; their names begin with
+// its name and a dot. The adapter refuses any other name.
 import type { Operation } from '../operation.js';
 
 export interface ContainerLogOperations {
   /** The size of each log in bytes, in the order of `paths`; null for one that isn't there. Idempotent. */
   readonly measure: Operation<{ readonly paths: readonly string[] }, { readonly sizeBytes: readonly (number | null)[] }>;
-  /** What rotation has left of a log, and how far the host's local time is ahead of UTC, which the names of rotated files are in. Absent: no names. */
+  /** The rotated files of a log, and the host's offset from UTC, since rotated files are named in local time. Absent: no names. */
   readonly listRotated: Operation<{ readonly path: string }, { readonly names: readonly string[]; readonly utcOffsetSeconds: number }>;
   /** Removes rotated files. All are tried; absent is removed. */
   readonly discard: Operation<{ readonly path: string; readonly names: readonly string[] }, null>;

@@ -1,7 +1,7 @@
-// What the agent asks of a container runtime, in five roles. Consumer-owned: the CRI is one technology that can answer.
+// The operations of a container runtime that the agent uses, in five roles. Consumer-owned: the CRI is one possible implementation.
 //
-// For every operation: failure kinds are PortFailure's; `unavailable` means that the runtime can't be reached (it says nothing about
-// what became of the request); `deadline-exceeded` that the answer is unknown. Calls may be cancelled: the runtime may still have done it.
+// For every operation: failure kinds are PortFailure's; `unavailable` means that the runtime can't be reached (the outcome of the
+// request is unknown); `deadline-exceeded` that the answer is unknown. Calls may be cancelled: the runtime may still have completed them.
 import type { ContainerConfig, ImageSpec } from '../model/container-config.js';
 import type { RuntimeListing } from '../model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../model/runtime-status.js';
@@ -35,7 +35,7 @@ export interface RuntimeHealth {
   readonly supplementalGroupsPolicy: boolean | null;
 }
 
-/** Looking at the runtime, and telling it of the node. Idempotent. */
+/** Reads the runtime's state and configures the node's settings. Idempotent. */
 export interface RuntimeStateOperations {
   readonly version: Operation<null, RuntimeVersion>;
   readonly status: Operation<null, RuntimeHealth>;
@@ -53,7 +53,7 @@ export interface SandboxOperations {
   readonly run: Operation<{ readonly config: SandboxConfig; readonly runtimeHandler: string }, { readonly sandboxId: string }>;
   readonly stop: Operation<{ readonly sandboxId: string }, null>;
   readonly remove: Operation<{ readonly sandboxId: string }, null>;
-  /** Tells of other resources of the pod as a whole, and of what the sandbox itself costs. Idempotent; `unimplemented` where a runtime has no use for it. */
+  /** Updates the resources of the pod as a whole and the sandbox's overhead. Idempotent; `unimplemented` if a runtime doesn't support it. */
   readonly updateResources: Operation<{ readonly sandboxId: string; readonly resources: LinuxContainerResources; readonly overhead: LinuxContainerResources }, null>;
 }
 
@@ -64,11 +64,11 @@ export interface ContainerOperations {
   /** Asks with the stop signal, and after `gracePeriodSeconds` kills. Answers when the container is down. */
   readonly stop: Operation<{ readonly containerId: string; readonly gracePeriodSeconds: number }, null>;
   readonly remove: Operation<{ readonly containerId: string }, null>;
-  /** Changes what is named of the resources of a container that is created or runs, and leaves the rest. Idempotent; an absent container is `not-found`. */
+  /** Updates the named resources of a created or running container; others stay unchanged. Idempotent; an absent container is `not-found`. */
   readonly updateResources: Operation<{ readonly containerId: string; readonly resources: LinuxContainerResources }, null>;
-  /** Runs a command in a running container until it ends. `timeoutSeconds` 0: no limit, neither the runtime's nor ours; `deadline-exceeded`: it took longer. */
+  /** Runs a command in a running container until it ends. `timeoutSeconds` 0: no limit in the runtime or the agent; `deadline-exceeded`: it took longer. */
   readonly execSync: Operation<{ readonly containerId: string; readonly command: readonly string[]; readonly timeoutSeconds: number }, ExecResult>;
-  /** Opens the log of a running container by its path again, anew where it was moved away. Idempotent; a container that doesn't run is refused. */
+  /** Reopens the log of a running container by its path; creates it if it was moved away. Idempotent; refused for a container that doesn't run. */
   readonly reopenLog: Operation<{ readonly containerId: string }, null>;
   /**
    * Writes the state of a running container into an archive at an absolute path, and lets it run on. `timeoutSeconds` 0 or less than the usual

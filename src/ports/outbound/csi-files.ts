@@ -1,6 +1,6 @@
-// What the kubelet keeps on disk of a CSI volume: the directory around what the driver mounts, and in it `vol_data.json`, by which a restarted
-// kubelet knows the volume again. The place is that of the mount; the file is beside it.
-// Invariants: nothing is removed but an empty directory and the file, and nothing at all while something is mounted at the place.
+// Files on disk for a CSI volume: the directory around the driver's mount, and in it `vol_data.json`, by which a restarted
+// kubelet recognizes the volume. The place is the mount; the file is beside it.
+// Invariants: removes only an empty directory and the file, and nothing while something is mounted at the place.
 import type { Operation } from '../operation.js';
 import type { VolumePlace } from './volume-mounts.js';
 

@@ -1,7 +1,7 @@
-// The node service of a CSI driver (csi.v1.Node), by the socket it listens at. Each call has a connection of its own, since drivers are restarted.
+// The node service of a CSI driver (csi.v1.Node), by its listening socket. Each call has a connection of its own, since drivers are restarted.
 //
 // All but `info`, `capabilities` and `stats` change something, and each is idempotent by the CSI specification. A driver's error has its status code as
-// kind and the text `rpc error: code = <Code> desc = <text>`; what isn't an answer of the driver's is unavailable or deadline-exceeded. Secrets of a
+// kind and the text `rpc error: code = <Code> desc = <text>`; any failure that the driver didn't answer is unavailable or deadline-exceeded. Secrets of a
 // request are in no error, log or metric.
 import type { Operation } from '../operation.js';
 
@@ -15,7 +15,7 @@ export interface CsiCapability {
   readonly mountFlags: readonly string[];
   /** '': the driver isn't to care. */
   readonly volumeMountGroup: string;
-  /** As a raw device; what is above of file systems counts for nothing then. */
+  /** As a raw device; the file system fields above are ignored then. */
   readonly isBlock: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface CsiNodeInfo {
 }
 
 export interface CsiVolumeStats {
-  /** `BYTES` and `INODES`, as far as the driver tells. */
+  /** `BYTES` and `INODES`, as far as the driver reports them. */
   readonly usage: readonly { readonly unit: string; readonly available: bigint; readonly total: bigint; readonly used: bigint }[];
   /** Whether the volume is well; null: the driver doesn't say. */
   readonly condition: { readonly abnormal: boolean; readonly message: string } | null;

@@ -1,8 +1,8 @@
-// DRA drivers (`k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin`), by the socket they listen at: a driver gets the devices of a claim ready on this node
-// before a container of the claim's pods starts, and takes them down after the last one.
+// DRA drivers (`k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin`), by their listening sockets: a driver prepares the devices of a claim on this node
+// before a container of the claim's pods starts, and unprepares them after the last one.
 //
-// Both are idempotent by the interface: an agent that was killed asks again. Each call has a connection of its own, since drivers are restarted. A
-// driver's error has its status code as kind and the text `rpc error: code = <Code> desc = <text>`; what isn't an answer of the driver's is
+// Both calls are idempotent by the interface: a restarted agent repeats them. Each call has a connection of its own, since drivers are restarted. A
+// driver's error has its status code as kind and the text `rpc error: code = <Code> desc = <text>`; any failure that the driver didn't answer is
 // unavailable or deadline-exceeded.
 import type { Operation } from '../operation.js';
 

@@ -1,4 +1,4 @@
-// Kubernetes events, as the agent says them. Where they go (the log, the apiserver, a test's list) is the adapter's matter.
+// Kubernetes events that the agent records. The adapter decides where they go (the log, the apiserver, a test's list).
 import type { ObjectReference } from '../model/object-meta.js';
 import type { Operation } from '../operation.js';
 
@@ -12,6 +12,6 @@ export interface EventRecord {
 }
 
 export interface EventSinkOperations {
-  /** Nobody waits for it; loss is allowed under pressure and counted. */
+  /** The caller doesn't wait; under pressure events may be dropped, which is counted. */
   readonly record: Operation<EventRecord, null>;
 }

@@ -1,9 +1,9 @@
-// Changes of files and directories, as hints: whoever watches a directory lists it when told so, and lists it anyway at long intervals.
+// Changes of files and directories, as hints: a watcher lists its directory after a change, and anyway at long intervals.
 // Invariant: an entry that changed is reported, or `lost` is. Nothing is dropped silently.
 
 /**
- * `created` also stands for moved here, `deleted` for moved away, `modified` for data and attributes alike.
- * `opened`: the watched file itself was opened by someone (only with the interest `opened`).
+ * `created` includes moved here, `deleted` includes moved away, `modified` covers data and attributes.
+ * `opened`: a process opened the watched file itself (only with the interest `opened`).
  */
 export type FileChange = 'created' | 'modified' | 'deleted' | 'opened';
 
@@ -25,7 +25,7 @@ export type FileWatchInterest = 'changes' | 'opened';
 
 export interface FileWatch {
   /**
-   * Watches a path. Idempotent, and asked of the system anew each time: the path may lead to another object by now. Changes after it returns are reported.
+   * Watches a path. Idempotent; each call resolves the path again, since it may lead to another object by now. Reports changes after it returns.
    * Errors: not-found, permission-denied, resource-exhausted (too many watches), unimplemented (`opened` without the addon), failed-precondition after close.
    */
   add(path: string, interest: FileWatchInterest): void;

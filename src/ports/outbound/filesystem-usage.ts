@@ -1,4 +1,4 @@
-// How full the file system under a path is.
+// Usage of the file system that holds a path.
 import type { Operation } from '../operation.js';
 
 export interface FilesystemUsage {
@@ -11,7 +11,7 @@ export interface FilesystemUsage {
   /** 0 where the file system has no fixed number of them. */
   readonly inodes: bigint;
   readonly inodesFree: bigint;
-  /** Options of this mount, mount(8)'s words in the order ro, nosuid, nodev, noexec, noatime, nodiratime, relatime; null where they can't be told. */
+  /** Options of this mount, mount(8)'s words in the order ro, nosuid, nodev, noexec, noatime, nodiratime, relatime; null if unknown. */
   readonly mountOptions: readonly string[] | null;
 }
 

@@ -1,4 +1,4 @@
-// The machine that the node is, as its Node object tells of it. Looking changes nothing; every operation may be asked at any time.
+// Facts about the machine for the Node object. Reads change nothing; every operation may be requested at any time.
 import type { Operation } from '../operation.js';
 
 /** What stays as it is for as long as the agent runs: neither CPUs nor memory are plugged in later. */
@@ -21,7 +21,7 @@ export interface MachineReading {
   readonly kernelVersion: string | null;
   /** The text of os-release(5); null: no such file can be read. */
   readonly osRelease: string | null;
-  /** Device plugins have been here before: what of the node's extended resources is known is not of an earlier machine. */
+  /** A device manager checkpoint exists: the extended resources in the Node object don't stem from an earlier machine. */
   readonly hasDeviceCheckpoint: boolean;
 }
 
@@ -58,14 +58,14 @@ export interface AddressReading {
   readonly interfaceIps: readonly string[];
   /** What the name resolves to; empty where that was not asked for, or failed. */
   readonly dnsAddresses: readonly string[];
-  /** Of the interfaces behind the default routes; null: there is none. */
+  /** Addresses of the interfaces behind the default routes; null if no such route exists. */
   readonly defaultRoute: { readonly ipv4: string | null; readonly ipv6: string | null };
 }
 
 export interface MachineOperations {
-  /** Errors: internal (a host that doesn't tell its memory). */
+  /** Errors: internal (the host doesn't report its memory). */
   readonly read: Operation<null, MachineReading>;
-  /** Errors: internal (a host that doesn't tell its memory). */
+  /** Errors: internal (the host doesn't report its memory). */
   readonly topology: Operation<null, MachineTopology>;
   /** @property resolve a name to look up; null: none. A look-up that fails gives no addresses, never an error. */
   readonly addresses: Operation<{ readonly resolve: string | null }, AddressReading>;

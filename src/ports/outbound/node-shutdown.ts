@@ -1,5 +1,5 @@
-// The shutdown of the whole node, as its init says of it: a lock by which init waits for us, and what is kept of the last one.
-// Signals come as events, `shutdown-signal`; that some may have been missed is `shutdown-signals-lost`: the lock is gone then, and has to be taken anew.
+// Node shutdown as init reports it: an inhibitor lock that delays init, and the record of the last shutdown.
+// Signals arrive as events, `shutdown-signal`. `shutdown-signals-lost` means that some may have been missed: the lock is gone and must be taken again.
 import type { Operation } from '../operation.js';
 
 /** The node is about to go down, or stays up after all. */
@@ -14,14 +14,14 @@ export interface ShutdownSignalsLost {
 
 export interface NodeShutdownOperations {
   /**
-   * Takes the lock, in place of one that is held, and listens for signals from before it is asked for. Init is told to wait for as long as is needed, where
-   * it would wait for less. Answers with whether the node is going down already, in which case there may be no lock. Idempotent.
-   * Errors: unavailable (no init that speaks of shutdowns), permission-denied, failed-precondition (init will not wait for so long).
+   * Takes the lock, in place of a held one, after it starts to listen for signals. Raises init's maximum delay if that is shorter than needed.
+   * Answers whether the node is shutting down already, in which case there may be no lock. Idempotent.
+   * Errors: unavailable (init doesn't support inhibitor locks), permission-denied, failed-precondition (init refuses so long a delay).
    */
   readonly inhibit: Operation<{ readonly neededSeconds: number }, { readonly shuttingDown: boolean }>;
-  /** Lets the lock go: init goes on. None is held: succeeds. */
+  /** Releases the lock, so that init continues. Succeeds without a lock, too. */
   readonly release: Operation<null, null>;
-  /** The text of what is kept of the last shutdown; null: nothing is. */
+  /** The text of the last shutdown's record; null if none was kept. */
   readonly readRecord: Operation<null, string | null>;
   /** Keeps the text in place of the one before; on the disk when it answers. */
   readonly writeRecord: Operation<{ readonly text: string }, null>;

@@ -1,11 +1,11 @@
-// What the node and its pods use, measured for the agent's own decisions.
+// Resource usage of the node and its pods, measured for the agent's own decisions.
 import type { StatsSummary } from '../model/stats-summary.js';
 import type { Operation } from '../operation.js';
 
 export interface NodeStatsReading {
   /** Of what can't be measured it has nothing. */
   readonly summary: StatsSummary;
-  /** Images lie on another file system than the kubelet's root directory; null: that can't be told now. */
+  /** Images are on another file system than the kubelet's root directory; null if unknown at the moment. */
   readonly dedicatedImageFs: boolean | null;
 }
 

@@ -1,4 +1,4 @@
-// What the agent keeps on the node's disks and in its cgroups for a pod.
+// Files and cgroups that the agent keeps on the node for a pod.
 import type { CgroupValues } from '../model/cgroup-values.js';
 import type { Operation } from '../operation.js';
 
@@ -39,7 +39,7 @@ export interface ContainerFiles {
 
 /** Container logs on disk. */
 export interface PodLogOperations {
-  /** The restart count that follows from the highest `N.log*` of a container's log directory; 0 when there is none. */
+  /** The restart count after the highest `N.log*` in a container's log directory; 0 without such a file. */
   readonly nextRestartCount: Operation<{ readonly podLogDirectory: string; readonly containerName: string }, number>;
   /** Makes the symlink that log collectors follow. Idempotent; a missing log file is `not-found`. */
   readonly link: Operation<{ readonly link: string; readonly target: string }, null>;
@@ -53,8 +53,8 @@ export interface PodLogOperations {
 }
 
 /**
- * The cgroups of the node's pods, and what they and the node's own are set to. Names are the domain's, one element a level from the root of the tree; the
- * adapter makes, empties and removes only what is below the cgroup of all pods, and sets only that, what is below it, and what it was told is reserved.
+ * The cgroups of pods and of the node, and their values. Names are the domain's, one element a level from the root of the tree. The
+ * adapter creates, empties and removes cgroups only below the cgroup of all pods; it sets values there, on that cgroup, and on the reserved cgroups.
  */
 export interface PodCgroupOperations {
   /**
@@ -63,8 +63,8 @@ export interface PodCgroupOperations {
    */
   readonly ensure: Operation<EnsuredCgroup, { readonly created: boolean; readonly problem: string }>;
   /**
-   * Sets a cgroup that is there, in the order of the values' fields, all of them whichever fails. Idempotent. `failed-precondition` when it isn't there
-   * whole; another failure is that of the first value that couldn't be written.
+   * Sets the values of an existing cgroup in the order of the fields; a failure doesn't stop the others. Idempotent. `failed-precondition` if the cgroup is
+   * missing or incomplete; otherwise the failure of the first value that couldn't be written.
    */
   readonly set: Operation<{ readonly name: readonly string[]; readonly values: CgroupValues }, null>;
   /** Kills what is left inside and removes the cgroup with its children. Absent: succeeds. */

@@ -1,5 +1,5 @@
-// Volumes that the node itself has: directories of a pod with their tmpfs, payloads written into them, places of the host, and what is left
-// of volumes. What is done, and in which order, is the domain's; an adapter carries out single steps.
+// Volumes on the node itself: directories of a pod with their tmpfs, payloads written into them, host paths, and leftovers of volumes.
+// The domain decides the steps and their order; an adapter performs single steps.
 import type { Operation } from '../operation.js';
 
 /** `pods/<uid>/volumes/<plugin>/<volume>` below the kubelet's root. Each is one file name. */
@@ -13,7 +13,7 @@ export interface VolumeAddress {
 }
 
 export interface VolumeSetUp extends VolumeAddress {
-  /** Exactly this mode, whatever the process's umask is. */
+  /** Exactly this mode, independent of the process's umask. */
   readonly mode: number;
   /** The directory's group; null: as it is made. */
   readonly gid: number | null;
@@ -32,7 +32,7 @@ export type PayloadReading = { readonly kind: 'file'; readonly bytes: Uint8Array
 export interface VolumeContent {
   /** By name, in no order. */
   readonly entries: readonly (readonly [name: string, entry: VolumeEntry])[];
-  /** Every path below the directory that `..data` names; null when there is none. */
+  /** Every path below the directory that `..data` names; null without such a directory. */
   readonly generationPaths: readonly string[] | null;
   /** Of the paths asked for, in their order. */
   readonly readings: readonly (readonly [path: string, reading: PayloadReading])[];
@@ -66,7 +66,7 @@ export interface LeftVolume {
   readonly isDevice: boolean;
   readonly plugin: string;
   readonly volume: string;
-  /** What is in the `vol_data.json` of a CSI volume, 64 KiB at most; null: there is none, or it is another plugin's. */
+  /** The content of a CSI volume's `vol_data.json`, at most 64 KiB; null if the file is absent or another plugin's. */
   readonly data: string | null;
 }
 
@@ -88,7 +88,7 @@ export type PathEntry = { readonly kind: 'directory' | 'file' | 'other' | 'absen
 export type SubPathStep =
   /** A new directory of exactly this mode. `root` and everything down to the parent is opened without following links; an existing entry is an error. */
   | { readonly operation: 'make-directory'; readonly root: string; readonly path: string; readonly mode: number }
-  /** Parents are made too; existing directories stay as they are, and so does whatever is at `path`. */
+  /** Also creates parents; leaves existing directories and any other entry at `path` unchanged. */
   | { readonly operation: 'ensure-directory'; readonly path: string; readonly mode: number }
   /** An empty file unless there is one; a directory there is an error. */
   | { readonly operation: 'ensure-file'; readonly path: string; readonly mode: number }
@@ -127,7 +127,7 @@ export interface PodVolumeOperations {
    * something else is mounted in it. Absent: succeeds.
    */
   readonly tearDown: Operation<VolumeAddress, null>;
-  /** What there is of a pod's volumes, whoever made it. A pod without a directory has none. */
+  /** The volumes on disk of a pod, whether this agent or an earlier one made them. Empty for a pod without a directory. */
   readonly list: Operation<{ readonly uid: string }, VolumeLeftovers>;
 }
 

@@ -1,5 +1,5 @@
-// Asking a workload how it is over the network, for probes and lifecycle hooks. What comes of it is a value: that nobody answers is an
-// expected outcome here, told in the words that users know from the reference.
+// Network probes of a workload, for probes and lifecycle hooks. The outcome is a value: a missing answer is
+// an expected outcome here, in the words of the Go kubelet.
 import type { Micros } from '../micros.js';
 import type { Operation } from '../operation.js';
 

@@ -1,5 +1,5 @@
-// Project quotas: the file system itself counts what is in a volume's directory, so that nobody has to walk it. They count, and limit nothing.
-// Invariants: a project belongs to one volume, its number is no other's on the host while it does, and what others have recorded stays as it is.
+// Project quotas: the file system counts the usage of a volume's directory, so that no walk is needed. They count, and limit nothing.
+// Invariants: a project belongs to one volume; meanwhile nothing else on the host uses its number; records of other programs stay unchanged.
 import type { Operation } from '../operation.js';
 
 /** `pods/<uid>/volumes/<plugin>/<volume>` below the kubelet's root. Each is one file name. */
@@ -21,7 +21,7 @@ export interface ProjectQuotaOperations {
   readonly assign: Operation<QuotaPlace, QuotaAssignment>;
   /** Frees the project. Runs every step. No project, or no directory any more: succeeds. */
   readonly clear: Operation<QuotaPlace, null>;
-  /** What is counted of the directory, itself included; null: it has no project of ours, or nobody counts. May wait as long as the file system does. */
+  /** Usage of the directory, itself included; null without a project of this agent or without accounting. May block as long as the file system does. */
   readonly usage: Operation<QuotaPlace, { readonly usedBytes: number; readonly inodesUsed: number } | null>;
 }
 

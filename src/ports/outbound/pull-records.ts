@@ -1,7 +1,7 @@
-// What is kept on disk of image pulls (KEP-2535): intents while pulls are under way, records of the credentials that images were pulled with.
-// Below `<root>/image_manager`, one small file each; the names and texts are the domain's.
+// Records on disk of image pulls (KEP-2535): intents of pulls in progress, and records of the credentials that images were pulled with.
+// Below `<root>/image_manager`, one small file each; the domain defines the names and texts.
 //
-// Writes and removals are carried out one after the other in the order they were asked for, and what a write answered is on the disk.
+// Writes and removals run one after the other in request order; an answered write is on the disk.
 import type { Operation } from '../operation.js';
 
 /** The two directories. */
@@ -15,7 +15,7 @@ export interface PullRecordFile {
 export interface PullRecordOperations {
   /** Every file of the kind, in order of name; temporary files and names that no record has are left out. Idempotent. */
   readonly list: Operation<{ readonly kind: PullRecordKind }, readonly PullRecordFile[]>;
-  /** null: there is none. */
+  /** null if absent. */
   readonly read: Operation<{ readonly kind: PullRecordKind; readonly name: string }, string | null>;
   /** Whole or not at all, also after a power loss. */
   readonly write: Operation<{ readonly kind: PullRecordKind } & PullRecordFile, null>;

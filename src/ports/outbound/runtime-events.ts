@@ -1,5 +1,5 @@
-// The container runtime's own notice that something changed. A hint and never the truth: what is said is only which pod to look at,
-// so a lost, late or doubled notice costs latency and nothing else.
+// Change notifications of the container runtime. A hint, never the truth: it says only which pod to inspect,
+// so a lost, late or repeated one costs only latency.
 import type { Instant } from '../instant.js';
 
 export type RuntimeEvent =

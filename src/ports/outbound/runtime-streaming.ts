@@ -1,8 +1,8 @@
-// Terminals and ports of containers: the runtime opens a session and says where; the bytes go there without the agent looking at them.
+// Streaming sessions with containers: the runtime opens a session and returns its URL; the bytes pass the agent unread.
 import type { Operation } from '../operation.js';
 
 export interface StreamingSession {
-  /** Lets whoever knows it in, once, for about a minute: never to be logged. */
+  /** Grants access to its holder, once, for about a minute: never log it. */
   readonly url: string;
 }
 

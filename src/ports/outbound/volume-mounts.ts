@@ -1,7 +1,7 @@
-// What is mounted into pods' volumes and onto the node's own places for volumes, and who owns the files in them. A file system that no longer
-// answers makes only the calls about it wait: none of them touches another volume, and what is mounted is read from the kernel's table.
-// Invariants: nothing outside of `<root>/pods/<uid>/volumes` and `<root>/plugins` is made, mounted or removed; a directory is only ever removed
-// when nothing is mounted on it and nothing is in it.
+// Mounts in pods' volumes and in the node's own places for volumes, and the ownership of the files in them. A file system that no longer
+// answers blocks only the calls about it: no call touches another volume, and mounts are read from the kernel's table.
+// Invariants: nothing outside of `<root>/pods/<uid>/volumes` and `<root>/plugins` is made, mounted or removed; a directory is removed
+// only if it is empty and nothing is mounted on it.
 import type { Micros } from '../micros.js';
 import type { Operation } from '../operation.js';
 import type { LeftVolume } from './pod-volumes.js';
@@ -14,7 +14,7 @@ export type VolumePlace =
   | { readonly kind: 'node'; readonly elements: readonly string[] };
 
 export type VolumeMountSource =
-  /** A directory or file of the host. Links in the path are followed: whoever names it is trusted with the host. */
+  /** A directory or file of the host. Follows links in the path: a user who may name it is trusted with the host. */
   | { readonly kind: 'bind'; readonly path: string; readonly options: readonly string[] }
   | { readonly kind: 'fileSystem'; readonly fsType: string; readonly source: string; readonly options: readonly string[] }
   /** By the program `mount.<fsType>`, which is given its arguments one by one and never a shell's line. */
@@ -52,9 +52,9 @@ export interface VolumeMountOperations {
     { readonly place: VolumePlace; readonly ownership: VolumeOwnership },
     { readonly walked: boolean; readonly gid: number; readonly failures: number }
   >;
-  /** How many files a `setOwnership` of the place has dealt with that is under way; null: none is. Answers at once, whatever the file system does. */
+  /** The number of files that a running `setOwnership` of the place has processed; null if none runs. Answers at once, even while the file system blocks. */
   readonly ownershipProgress: Operation<{ readonly place: VolumePlace }, number | null>;
-  /** Other mount points of pods that show the same as what is mounted at the place, sorted; and the group of what is mounted, null when it can't be told. */
+  /** Other mount points of pods that show the same mount, sorted; and the group of the mount, null if unknown. */
   readonly references: Operation<{ readonly place: VolumePlace }, { readonly mountPoints: readonly string[]; readonly gid: number | null }>;
   /** Whether files of what is mounted at the place have SELinux labels of their own that can be changed (`seclabel`). Errors: not-found. */
   readonly hasLabels: Operation<{ readonly place: VolumePlace }, boolean>;
