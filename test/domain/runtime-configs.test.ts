@@ -40,6 +40,7 @@ const facts: NodeFacts = {
   projectQuotas: false,
   memoryVolumesMaySwap: false,
   containerStopSignals: false,
+  changesStatusOnRestart: false,
   thermalThrottlePaths: ['/sys/devices/system/cpu/cpu0/thermal_throttle'],
   runtimeClasses: { gvisor: 'runsc' },
   runtimeHandlers: [{ name: '', recursiveReadOnlyMounts: false, userNamespaces: true }],

@@ -62,6 +62,7 @@ export function nodeFacts(node: NodeInput): NodeFacts {
     projectQuotas: false,
     memoryVolumesMaySwap: false,
     containerStopSignals: false,
+    changesStatusOnRestart: false,
     thermalThrottlePaths: [],
     runtimeClasses: node.runtimeClasses,
     runtimeHandlers: node.runtimeHandlers,

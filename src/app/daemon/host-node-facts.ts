@@ -72,6 +72,7 @@ export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFac
     memoryVolumesMaySwap: host.swapOn && !keepsTmpfsFromSwap(),
     projectQuotas: featureEnabled(gates, 'LocalStorageCapacityIsolationFSQuotaMonitoring'),
     containerStopSignals: featureEnabled(gates, 'ContainerStopSignals'),
+    changesStatusOnRestart: featureEnabled(gates, 'ChangeContainerStatusOnKubeletRestart'),
     thermalThrottlePaths: host.thermalThrottlePaths,
     runtimeClasses: {},
     runtimeHandlers: [],

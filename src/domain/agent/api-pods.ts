@@ -5,6 +5,7 @@ import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
 import { mergeChanges } from '../pod-sources/pod-config.js';
 import type { AgentContext } from './agent-context.js';
 import { mirrorShown, mirrorsListed, reconcileAllMirrors } from './mirror-pods.js';
+import { takeReported } from './reported-readiness.js';
 import { apiPodShown } from './status-writes.js';
 import { deliver, podUidOf } from './sync-loop.js';
 
@@ -20,7 +21,10 @@ export function apiPodsChanged(context: AgentContext, _reflector: ReflectorState
   if (replaced) mirrorsListed(context);
   for (const { type, object } of changes) {
     context.forPod(podUidOf(context, object as Pod), () => {
-      if (type === 'upsert') apiPodShown(context, object as Pod);
+      if (type === 'upsert') {
+        takeReported(context, object as Pod);
+        apiPodShown(context, object as Pod);
+      }
       mirrorShown(context, object as Pod, type === 'delete');
     });
   }

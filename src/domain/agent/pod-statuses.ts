@@ -20,7 +20,9 @@ import { withKnownEnds } from '../status/known-ends.js';
 import { isTerminalPhase } from '../status/phase.js';
 import type { PodCgroupReading } from '../status/pod-level-resources.js';
 import { apiPodStatus } from '../status/pod-status.js';
-import { withoutStaleStarted } from '../status/stale-started.js';
+import type { ProbeView } from '../status/probe-state.js';
+import { asProbed, asReported } from '../status/reported-probes.js';
+import { withoutStaleStarted, withoutStarted } from '../status/stale-started.js';
 import { applyStatusChange, illegalTransition, type StatusChange } from '../status/status-manager.js';
 import { withLostSidecarsEnded, withStrandedSidecarsEnded } from '../status/stranded-sidecars.js';
 import type { AgentContext } from './agent-context.js';
@@ -63,7 +65,7 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
     containerStopSignals: state.nodeFacts.containerStopSignals,
     podIsTerminal,
     startFailures,
-    probes: probeViewOf(state.probes, uid, state.startedWall),
+    probes: probesOf(context, pod, runtime),
     node: { addresses: state.nodeFacts.nodeAddresses, configuredIps: state.settings.nodeIps },
     resizeConditions: (state.allocation.conditions.get(uid) ?? noResize).list,
     podCgroup: cached?.phase === 'Running' && !state.allocation.resized.has(uid) ? noReading : asSpecified(actuatedPod(state, pod), state.nodeFacts),
@@ -74,11 +76,20 @@ function statusFrom(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus, 
   return status;
 }
 
+/** Results of this agent's probes, and what was reported of containers that it has not probed yet: of a static pod by its mirror. */
+function probesOf({ state }: AgentContext, pod: Pod, runtime: PodRuntimeStatus): ProbeView {
+  const uid = uidOf(pod);
+  const view = probeViewOf(state.probes, uid, state.startedWall);
+  if (state.nodeFacts.changesStatusOnRestart) return asProbed(view);
+  return asReported(view, pod, runtime, state.statuses.get(uid)?.status ?? podAndMirror(state.pods, pod).mirror?.status ?? pod.status ?? {});
+}
+
 /** What the new status is computed from, or null: the pod's own status. */
 function previousStatus({ state }: AgentContext, pod: Pod, previous: PodStatus, runtime: PodRuntimeStatus): PodStatus | null {
   const uid = uidOf(pod);
   const cached = state.statuses.get(uid)?.status ?? null;
-  const known = withLostSidecarsEnded(pod, runtime, withoutStaleStarted(previous, runtime));
+  const started = state.nodeFacts.changesStatusOnRestart ? withoutStarted(previous) : withoutStaleStarted(previous, runtime);
+  const known = withLostSidecarsEnded(pod, runtime, started);
   if (cached === null) return known === previous ? null : known;
   return state.allocation.resized.has(uid) ? withoutMemoryRequest(known) : known;
 }

@@ -7,6 +7,7 @@ import { type ProbeChange, type ProbeStep, type ProbeWorker, probeAnswered, prob
 import type { AgentContext } from './agent-context.js';
 import { setProbed } from './pod-statuses.js';
 import { forgetWorker, planProbe, probeAddress, probedStatus, probesChanged, startOf } from './probe-workers.js';
+import { takenOver } from './reported-readiness.js';
 import { syncPods } from './sync-loop.js';
 
 export function probeWoken(context: AgentContext, key: string): void {
@@ -14,7 +15,7 @@ export function probeWoken(context: AgentContext, key: string): void {
   if (found === null || found.registered.worker.state !== 'idle') return;
   const { worker } = found.registered;
   const before = worker.containerId;
-  const step = probeDue(worker, probedStatus(context, found.uid), context.turn.now, startOf(context, found.uid));
+  const step = probeDue(worker, probedStatus(context, found.uid), context.turn.now, startOf(context, found.uid), takenOver(context));
   if (before !== null && before !== worker.containerId) context.state.probes.results[worker.kind].delete(before);
   take(context, found, step);
 }

@@ -31,6 +31,7 @@ export function nodeFacts(given: Partial<NodeFacts> = {}): NodeFacts {
     projectQuotas: false,
     memoryVolumesMaySwap: false,
     containerStopSignals: false,
+    changesStatusOnRestart: false,
     thermalThrottlePaths: [],
     runtimeClasses: {},
     runtimeHandlers: [],

@@ -38,6 +38,8 @@ export interface NodeFacts extends ResourceFacts, DnsFacts {
   readonly memoryVolumesMaySwap: boolean;
   /** The gate ContainerStopSignals: containers say which signal ends them. */
   readonly containerStopSignals: boolean;
+  /** The gate ChangeContainerStatusOnKubeletRestart: what an earlier kubelet reported of containers' `started` and `ready` doesn't count. */
+  readonly changesStatusOnRestart: boolean;
   /** `/sys/devices/system/cpu/cpu<N>/thermal_throttle` of each CPU that has it: hidden from containers. */
   readonly thermalThrottlePaths: readonly string[];
   /** RuntimeClass objects: name to handler. */

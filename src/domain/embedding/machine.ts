@@ -86,6 +86,7 @@ const factsFields: Readonly<Record<Exclude<keyof NodeFacts, 'memoryQos' | 'swap'
     projectQuotas: flag,
     memoryVolumesMaySwap: flag,
     containerStopSignals: flag,
+    changesStatusOnRestart: flag,
   },
   ...{ thermalThrottlePaths: listOf(text), runtimeClasses: dictionaryOf(text) },
   runtimeHandlers: listOf(recordOf({ name: text, recursiveReadOnlyMounts: flag, userNamespaces: flag })),

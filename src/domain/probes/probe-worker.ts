@@ -57,7 +57,7 @@ export interface ProbeStep {
 
 /** Attempts of one probe while the handler errs. */
 export const probeAttemptsMax = 3;
-/** A container that ran this long before the kubelet did was probed by the kubelet before: its results are not reset. */
+/** A container that ran this long before the kubelet did counts as probed by the kubelet before. */
 const takenOverAfter: Micros = 10 * microsPerSecond;
 /** Long enough for the probes of a hundred containers, short enough for nobody to notice. */
 const laterSpreadMax: Micros = 100_000;
@@ -100,13 +100,26 @@ export function startByStamp({ state }: ContainerStatus): Micros | null {
   return stamp === null ? null : epochMicros(stamp);
 }
 
+/** Whether a container that the worker sees for the first time was probed by the kubelet before this one: its results are not reset. */
+export type IsTakenOver = (worker: ProbeWorker, container: ContainerStatus, startedAt: Micros | null) => boolean;
+
+/** As the reference: by the container's age. */
+function isOlderThanKubelet({ kubeletStartedAt }: ProbeWorker, _container: ContainerStatus, startedAt: Micros | null): boolean {
+  return startedAt !== null && startedAt + takenOverAfter < kubeletStartedAt;
+}
+
+/** By what was reported of it: a result of that container is there already. */
+export function isReportedReady({ kind }: ProbeWorker, { ready, started }: ContainerStatus): boolean {
+  return kind === 'readiness' ? ready : started === true;
+}
+
 /** The time of a tick has come. @param status the pod's status as it was last computed; null: not yet */
-export function probeDue(worker: ProbeWorker, status: PodStatus | null, now: Micros, startOf: StartOf): ProbeStep {
+export function probeDue(worker: ProbeWorker, status: PodStatus | null, now: Micros, startOf: StartOf, isTakenOver: IsTakenOver = isOlderThanKubelet): ProbeStep {
   if (worker.state === 'ended') return { ...nothing, next: 'end' };
   assert(worker.state === 'idle', 'a probe is already under way');
   worker.nextTickAt = tickAfter(worker, now);
   const published: ProbeChange[] = [];
-  const next = status === null ? 'wait' : prepare(worker, status, { now, startOf }, published);
+  const next = status === null ? 'wait' : prepare(worker, status, { now, startOf, isTakenOver }, published);
   if (next === 'end') worker.state = 'ended';
   if (next === 'probe') {
     worker.state = 'probing';
@@ -115,13 +128,19 @@ export function probeDue(worker: ProbeWorker, status: PodStatus | null, now: Mic
   return { published, event: null, next };
 }
 
+interface Situation {
+  readonly now: Micros;
+  readonly startOf: StartOf;
+  readonly isTakenOver: IsTakenOver;
+}
+
 /** The order of these tests is what users see: a hold outlasts the container, a dead container is a failure, a young one is left alone. */
-function prepare(worker: ProbeWorker, status: PodStatus, { now, startOf }: { readonly now: Micros; readonly startOf: StartOf }, published: ProbeChange[]): ProbeStep['next'] {
+function prepare(worker: ProbeWorker, status: PodStatus, { now, startOf, isTakenOver }: Situation, published: ProbeChange[]): ProbeStep['next'] {
   if (isTerminalPhase(status)) return 'end';
   const container = statusOf(worker, status);
   const id = container === null ? null : runtimeId(container);
   if (container === null || id === null) return 'wait';
-  if (id !== worker.containerId) adoptContainer(worker, id, container, startOf(container), published);
+  if (id !== worker.containerId) adoptContainer(worker, id, container, isTakenOver(worker, container, startOf(container)), published);
   if (worker.onHold) return 'wait';
   if (container.state?.running === undefined) {
     publish(worker, 'failure', published);
@@ -135,12 +154,12 @@ function prepare(worker: ProbeWorker, status: PodStatus, { now, startOf }: { rea
 }
 
 /** A container id that was not seen before; counts of equal results go on, only a hold clears them. */
-function adoptContainer(worker: ProbeWorker, id: string, status: ContainerStatus, startedAt: Micros | null, published: ProbeChange[]): void {
+function adoptContainer(worker: ProbeWorker, id: string, status: ContainerStatus, isTakenOver: boolean, published: ProbeChange[]): void {
   worker.containerId = id;
   worker.result = null;
   worker.onHold = false;
   if (worker.kind === 'startup' && isRestartableInit(worker.container) && status.started === true) publish(worker, 'success', published);
-  if (startedAt === null || startedAt + takenOverAfter >= worker.kubeletStartedAt) publish(worker, initialResults[worker.kind], published);
+  if (!isTakenOver) publish(worker, initialResults[worker.kind], published);
 }
 
 function publish(worker: ProbeWorker, result: ProbeResult, published: ProbeChange[]): void {

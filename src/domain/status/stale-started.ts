@@ -25,3 +25,14 @@ function isStale({ name, started, containerID = '' }: ContainerStatus, runtime: 
   const newest = runtime.containers.find((container) => container.name === name);
   return newest !== undefined && !containerID.endsWith(`//${newest.id}`);
 }
+
+/** The status without `started` of any container: what was reported of it doesn't count. */
+export function withoutStarted(status: PodStatus): PodStatus {
+  const without = (statuses: readonly ContainerStatus[]): readonly ContainerStatus[] => statuses.map(({ started: _, ...rest }) => rest);
+  const { containerStatuses, initContainerStatuses } = status;
+  return {
+    ...status,
+    ...(containerStatuses === undefined ? {} : { containerStatuses: without(containerStatuses) }),
+    ...(initContainerStatuses === undefined ? {} : { initContainerStatuses: without(initContainerStatuses) }),
+  };
+}

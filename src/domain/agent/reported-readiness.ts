@@ -1,0 +1,47 @@
+// A static pod is synced before the API's pods are known, and only its mirror says what was reported of its containers. So the mirror's
+// `started` and `ready` are taken over when it is first seen, and until then its probes publish no results that nothing was asked for.
+import type { Pod } from '../../ports/model/pod.js';
+import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
+import { probedContainers } from '../probes/probe-registry.js';
+import { type IsTakenOver, isReportedReady } from '../probes/probe-worker.js';
+import { isMirrorPod, isStaticPod } from '../values/pod-kind.js';
+import { podFullNameOf } from '../values/pod-references.js';
+import type { AgentContext } from './agent-context.js';
+import { uidOf } from './pod-index.js';
+import { setProbed } from './pod-statuses.js';
+
+/** Which containers keep what was reported of them until a probe of this agent has a result. */
+export function takenOver({ state }: AgentContext): IsTakenOver {
+  if (state.nodeFacts.changesStatusOnRestart) return () => false;
+  const { api } = state;
+  const awaitsMirrors = api !== null && api.reflectors.get('pods')?.synced !== true;
+  return (worker, container) => (awaitsMirrors && worker.kind !== 'liveness' && isStaticPod(worker.pod)) || isReportedReady(worker, container);
+}
+
+/** A mirror that no status was written to yet: containers that this agent has no results of are what it says. */
+export function takeReported(context: AgentContext, mirror: Pod): void {
+  const { state } = context;
+  if (state.api === null || state.nodeFacts.changesStatusOnRestart || !isMirrorPod(mirror)) return;
+  const pod = state.pods.podsByFullName.get(podFullNameOf(mirror));
+  const uid = pod === undefined ? '' : uidOf(pod);
+  const record = state.statuses.get(uid);
+  if (pod === undefined || record === undefined || state.api.statusWrites.pods.get(uid)?.target === uidOf(mirror)) return;
+  const { readiness, startup } = state.probes.results;
+  for (const container of probedContainers(pod)) {
+    const reported = statusOf(mirror.status ?? {}, container.name);
+    const id = runningId(reported);
+    if (reported === null || id === null || id !== runningId(statusOf(record.status, container.name))) continue;
+    if (container.startupProbe !== undefined && !startup.has(id) && reported.started === true) setProbed(context, pod, 'startup', container.name, true);
+    if (container.readinessProbe !== undefined && !readiness.has(id)) setProbed(context, pod, 'readiness', container.name, reported.ready);
+  }
+}
+
+function statusOf({ containerStatuses = [], initContainerStatuses = [] }: PodStatus, name: string): ContainerStatus | null {
+  return [...containerStatuses, ...initContainerStatuses].find((status) => status.name === name) ?? null;
+}
+
+/** As the runtime names it; null: it isn't shown as running. */
+function runningId(status: ContainerStatus | null): string | null {
+  if (status?.state?.running === undefined) return null;
+  return (status.containerID ?? '').replace(/^[^:]*:\/\//, '');
+}
