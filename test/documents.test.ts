@@ -7,7 +7,9 @@ import t from 'tap';
 const root = join(import.meta.dirname, '..', '..');
 const pages = [
   ...readdirSync(root).filter((name) => name.endsWith('.md')),
-  ...['docs', 'docs/coverage', 'native', 'bench'].flatMap((directory) => readdirSync(join(root, directory)).flatMap((name) => (name.endsWith('.md') ? [join(directory, name)] : []))),
+  ...['docs', 'docs/coverage', 'native', 'bench'].flatMap((directory) =>
+    readdirSync(join(root, directory)).flatMap((name) => (name.endsWith('.md') ? [join(directory, name)] : [])),
+  ),
 ];
 const textOf = (page: string): string => readFileSync(join(root, page), 'utf8');
 const { scripts } = JSON.parse(textOf('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
