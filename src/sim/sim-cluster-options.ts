@@ -4,7 +4,7 @@ import type { AlignmentPolicies } from '../domain/agent/alignment-state.js';
 import type { KubeletEvent, KubeletOperations, KubeletState } from '../domain/agent/kubelet.js';
 import type { AgentSettings } from '../domain/agent/settings.js';
 import type { NodeFacts } from '../domain/containers/node-facts.js';
-import type { LogLevel, Machine } from '../domain/kernel/machine.js';
+import type { LogFields, LogLevel, Machine } from '../domain/kernel/machine.js';
 import type { NodeSettings } from '../domain/node-status/node-settings.js';
 import type { Micros } from '../ports/micros.js';
 import type { ApiserverSettings } from './apiserver/apiserver-settings.js';
@@ -52,7 +52,7 @@ export interface SimClusterOptions {
   readonly agent?: (state: KubeletState) => KubeletMachine;
   /** Whether an error that an agent's machine throws ends that agent alone, and a fresh one follows at once. Absent, or false: the world throws it. */
   readonly survives?: (error: unknown) => boolean;
-  readonly log?: (node: string, now: Micros, level: LogLevel, message: string) => void;
+  readonly log?: (node: string, now: Micros, level: LogLevel, message: string, fields: LogFields) => void;
   /** Called with what each node's agent was given, after the step: coverage, traces. Null: a wake-up. */
   readonly observe?: (node: string, input: unknown, state: KubeletState) => void;
 }

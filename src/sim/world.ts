@@ -6,7 +6,7 @@
 import { assert } from '../domain/kernel/assert.js';
 import { canonicalJson, hashText } from '../domain/kernel/canonical.js';
 import type { Kernel, KernelData, Output } from '../domain/kernel/kernel.js';
-import type { Command, LogLevel, Reply } from '../domain/kernel/machine.js';
+import type { Command, LogFields, LogLevel, Reply } from '../domain/kernel/machine.js';
 import { TimeHeap } from '../domain/kernel/time-heap.js';
 import { type Clocks, instantOf } from '../domain/values/instant.js';
 import type { Instant } from '../ports/instant.js';
@@ -66,7 +66,7 @@ export interface WorldOptions {
   readonly hash?: boolean;
   /** The first moment of the world, microseconds since the epoch. */
   readonly start?: Micros;
-  readonly log?: (node: string, now: Micros, level: LogLevel, message: string) => void;
+  readonly log?: (node: string, now: Micros, level: LogLevel, message: string, fields: LogFields) => void;
   /** A node's machine has thrown. True: it was seen to, and the world goes on. Absent, or false: the world throws it. */
   readonly failed?: (node: string, error: unknown) => boolean;
 }
@@ -299,7 +299,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
 
   private carryOut(node: WorldNode<State, Event, Ops>, input: Event | Reply<Ops> | null, output: Output<Ops>): void {
     this.options.observe?.(node.name, { now: this.now, wall: this.wall(node) }, input, output as Output<unknown>);
-    if (this.options.log !== undefined) for (const line of output.log) this.options.log(node.name, this.now, line.level, line.message);
+    if (this.options.log !== undefined) for (const line of output.log) this.options.log(node.name, this.now, line.level, line.message, line.fields);
     if (this.options.hash === true && (output.commands.length > 0 || output.cancelled.length > 0)) {
       this.digest = hashText(`${this.digest}${this.now}${node.name}${canonicalJson(output.commands)}${canonicalJson(output.cancelled)}`);
     }

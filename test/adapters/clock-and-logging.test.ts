@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fc from 'fast-check';
 import t from 'tap';
-import { type LoggerOptions, LoggingEventSink, PinoLogger, redactedFields, redactedText } from '../../src/adapters/logging/index.js';
+import { type LoggerOptions, LoggingEventSink, PinoLogger, RepeatLimitingLogger, redactedFields, redactedText } from '../../src/adapters/logging/index.js';
 import { type ClockStep, WallAnchoredClock } from '../../src/adapters/time/index.js';
 import { epochMicros } from '../../src/domain/values/instant.js';
 import type { EventRecord } from '../../src/ports/outbound/event-sink.js';
@@ -216,4 +216,25 @@ t.test('events go to the log, and the latest are kept', async (t) => {
   const none = new LoggingEventSink(logger, () => now, 0);
   await none.record(event('Pulled'));
   t.strictSame([none.latest(), none.dropped], [[], 1]);
+});
+
+t.test('warnings and errors that repeat are shown once in five minutes, of each source', async (t) => {
+  const { lines, logger } = logging();
+  let at = 0;
+  const limited = RepeatLimitingLogger.around(logger, () => at);
+  const event = limited.named('event.ts');
+  const fields = { object: 'default/web', reason: 'FailedMount', err: 'x' };
+  for (at = 0; at < 1800 * 1_000_000; at += 10_000_000) {
+    event.log('warn', 'Event occurred', { ...fields, err: `try ${at}` });
+    limited.named('other.ts').log('warn', 'Event occurred', fields);
+    if (at < 30_000_000) limited.log('info', 'news');
+  }
+  t.equal(lines.filter((line) => line.includes('event.ts')).length, 6);
+  t.equal(lines.filter((line) => line.includes('other.ts')).length, 6);
+  t.equal(lines.filter((line) => line.includes('news')).length, 3);
+  t.match(
+    lines.findLast((line) => line.includes('event.ts')),
+    /repeated=29/,
+  );
+  t.equal(limited.shows('debug'), false);
 });

@@ -1,6 +1,6 @@
 // Runs one machine on its own: commands are answered by a function, time moves when the test says so.
 import { Kernel, type Output } from '../../src/domain/kernel/kernel.js';
-import type { Command, Machine, Reply } from '../../src/domain/kernel/machine.js';
+import type { Command, LogFields, Machine, Reply } from '../../src/domain/kernel/machine.js';
 import { instantOf } from '../../src/domain/values/instant.js';
 import type { Micros } from '../../src/ports/micros.js';
 import type { Outcome, PortErrorKind } from '../../src/ports/port-error.js';
@@ -22,6 +22,7 @@ export class MachineRun<State, Event extends { readonly type: string }, Ops> {
   now: Micros = 1_800_000_000_000_000;
   readonly commands: { readonly at: Micros; readonly command: Command<Ops> }[] = [];
   readonly log: string[] = [];
+  readonly logFields: LogFields[] = [];
   readonly kernel: Kernel<State, Event, Ops>;
   private steps = 0;
 
@@ -71,7 +72,10 @@ export class MachineRun<State, Event extends { readonly type: string }, Ops> {
 
   private perform(output: Output<Ops>): void {
     if (++this.steps > maxSteps) throw new Error('the machine does not come to rest');
-    for (const { level, message } of output.log) this.log.push(`${level} ${message}`);
+    for (const { level, message, fields } of output.log) {
+      this.log.push(`${level} ${message}`);
+      this.logFields.push(fields);
+    }
     for (const command of output.commands) {
       this.commands.push({ at: this.now, command });
       const outcome = this.answer(command, this.now);

@@ -38,9 +38,10 @@ t.test('what fails is told, and tried after 0.5 s, 1 s, ... up to 122 s; then no
   manager.failing.set('volumeMounts.mount', 'no route to host');
   manager.want('a', share);
   t.strictSame(manager.told, ['a Warning FailedMount MountVolume.SetUp failed for volume "share" : no route to host']);
+  t.equal(manager.run.log[0], 'error MountVolume.SetUp failed for volume "share"');
   t.match(
-    manager.run.log[0],
-    /^error Operation for "kubernetes\.io\/nfs\/a-share" failed\. No retries permitted until \S+Z \(durationBeforeRetry 500ms\)\. Error: no route to host$/,
+    manager.run.logFields[0]?.err,
+    /^Operation for "kubernetes\.io\/nfs\/a-share" failed\. No retries permitted until \S+Z \(durationBeforeRetry 500ms\)\. Error: no route to host$/,
   );
   manager.run.pass(600 * second);
   t.strictSame(manager.times('volumeMounts.mount'), [0.5, 1, 2, 4, 8, 16, 32, 64, 122, 122, 122]);

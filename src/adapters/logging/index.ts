@@ -4,4 +4,5 @@ export { type LogDestinations, type SplitOptions, standardDestinations, standard
 export { type KeptEvent, LoggingEventSink } from './logging-event-sink.js';
 export { debugVerbosity, type LoggerOptions, PinoLogger } from './pino-logger.js';
 export { redactedFields, redactedText } from './redaction.js';
+export { RepeatLimitingLogger } from './repeat-limiting-logger.js';
 export type { SourcePattern } from './source-verbosity.js';

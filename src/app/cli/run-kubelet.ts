@@ -9,7 +9,7 @@
 
 import { FileConfigurationSource } from '../../adapters/config-files/index.js';
 import { readHost } from '../../adapters/linux/index.js';
-import { PinoLogger, standardDestinations, standardErrorDestination } from '../../adapters/logging/index.js';
+import { PinoLogger, RepeatLimitingLogger, standardDestinations, standardErrorDestination } from '../../adapters/logging/index.js';
 import { type NativeLinux, openNativeLinux, serviceEnvironmentOf } from '../../adapters/native-linux/index.js';
 import { WallAnchoredClock } from '../../adapters/time/index.js';
 import { type LoadedConfiguration, loadConfiguration } from '../../domain/configuration/load-configuration.js';
@@ -79,7 +79,8 @@ async function started(loaded: LoadedConfiguration, logger: PinoLogger, clock: W
   const profile = kubeletProfile({ rootDirectory: rootDir, joinsCluster: kubeconfig !== '' || bootstrapKubeconfig !== '' }, own);
   const setVerbosity = (level: number): void => logger.setVerbosity(level);
   const logFailure = (): string | null => logger.failure;
-  const starting = startDaemon({ loaded, profile, logger, setVerbosity, logFailure, clock, native, environment: process.env });
+  const limited = RepeatLimitingLogger.around(logger, () => clock.now());
+  const starting = startDaemon({ loaded, profile, logger: limited, setVerbosity, logFailure, clock, native, environment: process.env });
   const outcome = await Promise.race([starting, signalled.then(() => null)]);
   if (outcome === null) starting.then((daemon) => daemon.stop()).catch(() => {});
   return outcome;

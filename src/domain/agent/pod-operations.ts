@@ -25,6 +25,7 @@ import { noteRunEnded } from './clean-up-needs.js';
 import { endPredecessors } from './inherited-pods.js';
 import { planPodRelist } from './looks.js';
 import { reconcileMirror } from './mirror-pods.js';
+import { uidOf } from './pod-index.js';
 import { podStart } from './pod-starts.js';
 import { computeStatus, refreshStatus, setStatus, showEnded, showStartFailures, terminateStatus, withTermination } from './pod-statuses.js';
 import { isPrepared, setUnprepared } from './prepared-pods.js';
@@ -170,7 +171,9 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   state.runs.delete(run.uid);
   context.claims?.leave(run.uid);
   turn.wakeAt({ machine: 'pod', key: run.uid }, null);
-  runFinished(state.workers, run.uid, conclude(context, run), turn.now, effects);
+  const result = conclude(context, run);
+  if (result.error !== null && !result.error.cancelled) logFailedSync(context, run.pod, result.error.message);
+  runFinished(state.workers, run.uid, result, turn.now, effects);
   // Of what a failed call has left, a container that never ran, no runtime need tell. One that is polled shows it within a second.
   if (state.settings.runtimeTellsChanges && run.results.some(hasFailed)) planPodRelist(context, run.uid);
   if (run.operation.op !== 'syncPod') noteRunEnded(context, run.uid);
@@ -187,6 +190,12 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   state.startFailures.delete(run.uid);
   // The name is free: who waits for it need not wait for its next look.
   for (const uid of state.workers.waitingStaticPods.get(record.fullName) ?? []) effects.push({ kind: 'enqueue', uid, baseDelayMicros: 0, rest: null });
+}
+
+/** Of runs that end because there is something else to do, nothing is logged. */
+export function logFailedSync({ turn }: AgentContext, pod: Pod, err: string): void {
+  const { name, namespace = '' } = pod.metadata;
+  turn.log('error', 'Error syncing pod, skipping', { pod: `${namespace}/${name}`, podUID: uidOf(pod), err });
 }
 
 function conclude(context: AgentContext, run: SyncRun): RunResult {

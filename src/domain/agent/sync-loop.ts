@@ -67,7 +67,7 @@ export function drain(context: AgentContext): void {
   if (!isAllocationKnown(context.state.allocation)) return;
   const problem = loopProblem(context);
   if (problem !== null) {
-    context.turn.log('info', 'Skipping pod synchronization', { err: problem });
+    context.turn.log('error', 'Skipping pod synchronization', { err: problem });
     return;
   }
   context.state.loopEnteredAt = context.turn.now;

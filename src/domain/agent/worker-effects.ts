@@ -9,7 +9,7 @@ import { updatePod } from '../pod-workers/update-pod.js';
 import type { AgentContext } from './agent-context.js';
 import { isAside } from './aside-pods.js';
 import { requestPodRelist } from './looks.js';
-import { beginOperation, cancelOperation } from './pod-operations.js';
+import { beginOperation, cancelOperation, logFailedSync } from './pod-operations.js';
 import { mayWorkOn } from './pod-pace.js';
 
 /** The address whose wake-ups are the work queue: one time a pod, a new one replaces the old. */
@@ -66,6 +66,7 @@ function carryOutOne(context: AgentContext, effect: PodWorkerEffect, effects: Po
       return;
     case 'failedSync':
       context.event(effect.pod, null, 'Warning', 'FailedSync', effect.message);
+      logFailedSync(context, effect.pod, effect.message);
       return;
     case 'complete':
       state.housekeeping.dirty = true;

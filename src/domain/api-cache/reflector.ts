@@ -335,7 +335,7 @@ function waitFor(state: ReflectorState, atLeast: Micros | null, why: string, { t
   const { phase } = state;
   state.phase = 'waiting';
   const delay = Math.max(nextReflectorDelay(state.backoff, turn.now, turn.random('backoff', addressOf(state).key)), atLeast ?? 0);
-  turn.log('info', phase === 'watching' ? 'Watch ended' : 'Failed to list', { reflector: state.name, err: why, again: delay / 1_000_000 });
+  turn.log('warn', phase === 'watching' ? 'Watch ended' : 'Failed to list', { reflector: state.name, err: why, again: delay / 1_000_000 });
   turn.wakeAt(addressOf(state), turn.now + delay);
 }
 

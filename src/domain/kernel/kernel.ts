@@ -10,6 +10,7 @@ import { instantOf } from '../values/instant.js';
 import { assert } from './assert.js';
 import type { Address, Command, CommandFor, LogFields, LogLevel, Machine, Reply, Turn, Wake } from './machine.js';
 import { draw, streamOf } from './random.js';
+import { countLine, type RepeatedLine, withRepeats } from './repeated-lines.js';
 import { WakeQueue } from './wake-queue.js';
 
 /** What a shell feeds to the kernel, as plain data: this, with its two times, is what the flight recorder writes. */
@@ -36,6 +37,8 @@ export interface KernelData<Ops> {
   readonly draws: ReadonlyMap<string, ReadonlyMap<string, number>>;
   /** Addresses and times, in the order in which they are due. */
   readonly wakes: readonly (readonly [string, Micros])[];
+  /** Kinds of warnings and errors that were logged. */
+  readonly lines: ReadonlyMap<string, RepeatedLine>;
   readonly nextId: number;
   readonly lastNow: Micros;
   readonly steps: number;
@@ -117,6 +120,7 @@ class KernelTurn<Ops> implements Turn<Ops> {
   private output: OutputDraft<Ops> = { commands: none, cancelled: none, log: none };
   private readonly slots = new Map<string, number>();
   private readonly draws = new Map<string, Map<string, number>>();
+  private readonly lines = new Map<string, RepeatedLine>();
   private nextId = 1;
 
   constructor(
@@ -125,14 +129,15 @@ class KernelTurn<Ops> implements Turn<Ops> {
     private readonly wakes: WakeQueue,
   ) {}
 
-  goOn({ draws, nextId }: KernelData<Ops>): void {
+  goOn({ draws, lines, nextId }: KernelData<Ops>): void {
     for (const [id, command] of this.pending) this.slots.set(slotText(command.address, command.slot), id);
     for (const [key, purposes] of draws) this.draws.set(key, new Map(purposes));
+    for (const [kind, line] of lines) this.lines.set(kind, line);
     this.nextId = nextId;
   }
 
-  data(): Pick<KernelData<Ops>, 'seed' | 'draws' | 'nextId'> {
-    return { seed: this.seed, draws: this.draws, nextId: this.nextId };
+  data(): Pick<KernelData<Ops>, 'seed' | 'draws' | 'lines' | 'nextId'> {
+    return { seed: this.seed, draws: this.draws, lines: this.lines, nextId: this.nextId };
   }
 
   begin(now: Micros, wall: Instant): Output<Ops> {
@@ -197,7 +202,9 @@ class KernelTurn<Ops> implements Turn<Ops> {
   }
 
   log(level: LogLevel, message: string, fields: LogFields = {}): void {
-    const line = { level, message, fields };
+    const leftOut = countLine(this.lines, this.now, level, message, fields);
+    if (leftOut === null) return;
+    const line = { level, message, fields: withRepeats(fields, leftOut) };
     if (this.output.log === none) this.output.log = [line];
     else this.output.log.push(line);
   }

@@ -315,9 +315,9 @@ function spoiled(actual: ActualVolume, { kind, uid, spec, stages, isRemount, has
 /** Pods are told of what keeps them from running; of all else the log is. */
 function tell(manager: VolumeManager, operation: VolumeOperation, { message, prefix }: VolumeFailure, text: string, context: VolumeContext): void {
   const pod = operation.kind === 'mount' || operation.kind === 'expand' ? (manager.pods.get(operation.uid)?.pod ?? null) : null;
-  const what = `${prefix} for volume ${goQuote(specName(operation.spec))} : ${message}`;
-  if (pod !== null) context.event(pod, null, 'Warning', reasonOf(operation), what);
-  context.turn.log('error', text, { podUID: operation.uid, what });
+  const what = `${prefix} for volume ${goQuote(specName(operation.spec))}`;
+  if (pod !== null) context.event(pod, null, 'Warning', reasonOf(operation), `${what} : ${message}`);
+  context.turn.log('error', what, { podUID: operation.uid, err: text });
 }
 
 function reasonOf({ kind, spec }: VolumeOperation): string {
