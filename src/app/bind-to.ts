@@ -1,10 +1,10 @@
-// Wiring with types: a token stands for one type, and what is bound to it must be made from exactly what its dependencies' tokens stand for.
+// Type-safe wiring: a token represents one type, and its binding must be constructed from exactly the types of its dependencies' tokens.
 // Invariant: dependencies that are swapped, missing, or of another type don't compile.
 import type { ContainerModuleLoadOptions, ServiceIdentifier } from 'inversify';
 
 declare const tokenOf: unique symbol;
 
-/** Names a dependency of type `T`. `T` stands in both directions, so that neither a wider nor a narrower type passes. */
+/** Names a dependency of type `T`. `T` is invariant, so that neither a wider nor a narrower type passes. */
 export type Token<T> = symbol & { readonly [tokenOf]: (value: T) => T };
 
 export function token<T>(name: string): Token<T> {

@@ -59,7 +59,7 @@ export interface Seed {
   readonly seed: number;
 }
 export interface Ending {
-  /** A programmer error: the daemon is over. */
+  /** A programmer error: the daemon ends. */
   fatal(error: unknown): void;
 }
 

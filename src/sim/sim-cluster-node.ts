@@ -1,5 +1,5 @@
-// One simulated node of a world: its agent and everything around it, what can be done to it and what can be seen of it.
-// Invariant: a fresh agent knows only what is on disk and in the runtime; all that lives longer than an agent is in the models' states.
+// One simulated node of a world: its agent with its surroundings, and the actions and queries of a scenario.
+// Invariant: a fresh agent knows only the disk and the runtime; all state that outlives an agent is in the models.
 import type { AgentState } from '../domain/agent/agent-state.js';
 import { type AlignmentSettings, noAlignmentPolicies } from '../domain/agent/alignment-state.js';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine, newKubeletState } from '../domain/agent/kubelet.js';
@@ -71,7 +71,7 @@ function setShape({ machine }: SimHostState, shape: SimMachineShape): void {
   machine.reading = { ...machine.reading, cpus, memoryBytes, hugePages };
 }
 
-/** As a daemon does it at its start: the machine and the state files are read, and the managers go on from there. */
+/** As at a daemon's start: reads the machine and the state files, from which the managers resume. */
 function alignmentOf(options: SimClusterOptions, { machine, stateFiles }: SimHostState): AlignmentSettings | null {
   if (options.alignment === undefined) return null;
   const files = { cpu: stateFiles.get(cpuCheckpointName) ?? null, memory: stateFiles.get(memoryCheckpointName) ?? null };
@@ -194,18 +194,18 @@ export class SimClusterNode {
     this.world().send(this.name, event);
   }
 
-  /** The runtime refuses everything for this long; containers go on. */
+  /** The runtime refuses everything for this long; containers keep running. */
   runtimeDown(micros: Micros): void {
     this.model.downUntil = this.world().now + micros;
     this.world().refresh(this.name);
   }
 
-  /** Init says that the node is about to go down, or stays up after all; what becomes of it then is the scenario's. */
+  /** Init announces that the node will shut down, or cancels it; the scenario decides what follows. */
   announceShutdown(active: boolean): void {
     const { shutdown } = this.host.state;
     if (!shutdown.isPresent || shutdown.shuttingDown === active) return;
     shutdown.shuttingDown = active;
-    // Nobody hears it who doesn't listen; the next agent asks.
+    // Only an agent that listens gets the signal; the next agent asks init.
     if (this.agent.shutdown.manager.phase !== 'off' && this.agent.shutdown.manager.phase !== 'failed') this.world().send(this.name, { type: 'shutdown-signal', active });
   }
 
@@ -224,7 +224,7 @@ export class SimClusterNode {
     this.model.faults = worldFaults(this.faultPlan);
   }
 
-  // What can be seen of it.
+  // Queries of the node's state.
 
   get agent(): AgentState {
     return this.state.agent;
@@ -236,7 +236,7 @@ export class SimClusterNode {
     return null;
   }
 
-  /** What the agent says of the pod; null while it has said nothing. */
+  /** The status that the agent reports for the pod; null before the first report. */
   status(name: string): PodStatus | null {
     return this.agent.statuses.get(this.pod(name)?.metadata.uid ?? '')?.status ?? null;
   }

@@ -1,4 +1,4 @@
-// What a world of simulated nodes is made of. Everything is drawn from the seed; everything else has a default that suits a small node.
+// Settings of a world of simulated nodes. All randomness is drawn from the seed; every other setting has a default for a small node.
 
 import type { AlignmentPolicies } from '../domain/agent/alignment-state.js';
 import type { KubeletEvent, KubeletOperations, KubeletState } from '../domain/agent/kubelet.js';
@@ -22,7 +22,7 @@ export interface SimClusterOptions {
   /** The first moment, microseconds since the epoch. */
   readonly start?: Micros;
   readonly runtime?: Omit<SimRuntimeOptions, 'seed'>;
-  /** The runtime tells of changes; else the agent looks once a second. */
+  /** The runtime sends events; otherwise the agent relists once a second. */
   readonly runtimeTellsChanges?: boolean;
   readonly settings?: Partial<Omit<AgentSettings, 'nodeName' | 'sources' | 'runtimeTellsChanges'>>;
   /** The nodes have an apiserver in common, with these settings. */
@@ -40,7 +40,7 @@ export interface SimClusterOptions {
   readonly claims?: boolean;
   /** In force from the start, on every node. */
   readonly faults?: readonly FaultRule[];
-  /** How often the manifest directory is listed, whatever its watch says. */
+  /** How often the manifest directory is listed, independent of its watch. */
   readonly fileCheckPeriod?: Micros;
   /** All by default. */
   readonly checkers?: readonly AnyChecker[];

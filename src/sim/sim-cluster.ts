@@ -1,13 +1,13 @@
-// The public face of the world: simulated nodes, each with the project's own agent, on virtual time. A scenario gives manifests, lets time
-// pass, breaks things and looks at what became of it; the same seed and the same calls give the same run.
+// The public API of the world: simulated nodes, each with the project's own agent, on virtual time. A scenario supplies manifests, advances
+// time, injects faults and inspects the result; the same seed and the same calls give the same run.
 //
 //   const cluster = new SimCluster({ seed: 1 });
 //   cluster.node().put('web.yaml', pod);
 //   cluster.run(30_000_000);
 //   cluster.node().status('web')?.phase                       // 'Running'
-//   const other = cluster.fork();                             // goes on by itself, from the same moment
+//   const other = cluster.fork();                             // continues independently from the same moment
 //
-// Invariants: what checkers find is kept in `violations`, never thrown; everything a fork needs is plain data and copied in one piece.
+// Invariants: violations that checkers find are kept in `violations`, never thrown; everything a fork needs is plain data and copied in one piece.
 
 import type { KubeletEvent, KubeletOperations, KubeletState } from '../domain/agent/kubelet.js';
 import { canonicalJson, hashText } from '../domain/kernel/canonical.js';
@@ -34,7 +34,7 @@ interface ClusterData {
   readonly violations: readonly Violation[];
 }
 
-/** A moment of a world, to be gone on from as often as one likes. */
+/** A moment of a world, from which any number of worlds can continue. */
 export interface SimSnapshot {
   readonly options: SimClusterOptions;
   readonly data: ClusterData;
@@ -49,7 +49,7 @@ export class SimCluster {
   private readonly checkers: readonly AnyChecker[];
 
   constructor(options: SimClusterOptions);
-  /** Goes on from a snapshot, of which it takes a copy. */
+  /** Continues from a snapshot, of which it takes a copy. */
   constructor(options: SimClusterOptions, from: SimSnapshot);
   constructor(
     readonly options: SimClusterOptions,
@@ -136,7 +136,7 @@ export class SimCluster {
     return { options: this.options, data: clonePlain(this.data()) };
   }
 
-  /** Another world that goes on from this moment, independently. */
+  /** Another world that continues from this moment, independently. */
   fork(): SimCluster {
     return new SimCluster(this.options, { options: this.options, data: this.data() });
   }

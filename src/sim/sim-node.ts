@@ -1,8 +1,8 @@
-// The outside of one simulated node: a container runtime, the host's files and cgroups, manifests, a list of events; all of them models
-// that answer at once and say how long it takes. Faults come between the command and its model.
+// The surroundings of one simulated node: a container runtime, the host's files and cgroups, manifests, a list of events; all of them models
+// that answer at once with a latency. Faults apply between the command and its model.
 //
-// Invariants: a cancelled stop, pull, command or probe is answered at once, anything else when it is done; what happens in the runtime by itself is told to
-// the agent, unless the node's runtime tells nothing; a runtime that is down refuses everything and tells nothing, its containers go on.
+// Invariants: a cancelled stop, pull, command or probe is answered at once, anything else when it is done; the agent gets an event for each change that the
+// runtime makes by itself, unless the node's runtime sends none; a runtime that is down refuses everything and sends none, its containers keep running.
 
 import type { KubeletEvent, KubeletOperations } from '../domain/agent/kubelet.js';
 import { assert } from '../domain/kernel/assert.js';
@@ -35,11 +35,11 @@ export interface PortModel {
 export interface SimNodeParts {
   readonly runtime: SimContainerRuntime;
   readonly host: PortModel & { wallOffset: Micros };
-  /** Where the agent has no source of static pods inside, there are none. */
+  /** Absent if the agent has no source of static pods. */
   readonly manifests?: SimManifests;
-  /** The node's way to an apiserver, which nodes may share; without it whatever is asked of one fails with `failed-precondition`. */
+  /** The node's client of an apiserver, which nodes may share; without it every request to one fails with `failed-precondition`. */
   readonly apiserver?: SimApiClient;
-  /** The runtime tells the agent of changes; else the agent has to look. */
+  /** The runtime sends events to the agent; otherwise the agent relists. */
   readonly runtimeTellsChanges: boolean;
   readonly faults?: FaultDecision;
   /** Sees each command before it is performed. */
@@ -47,7 +47,7 @@ export interface SimNodeParts {
 }
 
 const runtimePorts: ReadonlySet<string> = new Set(['runtime', 'sandboxes', 'containers', 'images']);
-/** What a runtime lets go of when its caller hangs up. */
+/** Operations that a runtime abandons when its caller disconnects. */
 const givenUpAtOnce: ReadonlySet<string> = new Set(['containers.stop', 'containers.execSync', 'images.pull', 'probing.http', 'probing.tcp', 'probing.grpc']);
 const refusalLatency: Micros = 1_000;
 

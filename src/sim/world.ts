@@ -1,8 +1,8 @@
-// The synchronous shell: virtual time for any number of nodes. Each node is a kernel and a model of its outside; the world is a heap
-// of what is due, by (time, sequence). The same machines run here and in the daemon.
+// The synchronous shell: virtual time for any number of nodes. Each node is a kernel and a model of its surroundings; the world is a heap
+// of due steps, by (time, sequence). The same machines run here and in the daemon.
 //
-// Invariants: time never goes back; the same seed, nodes and inputs give the same order of steps; nothing is due in the past; an empty
-// heap with commands in flight is a failure that says who waits for what.
+// Invariants: time never runs backwards; the same seed, nodes and inputs give the same order of steps; nothing is due in the past; an empty
+// heap with commands in flight is a failure whose message names the waiting commands.
 import { assert } from '../domain/kernel/assert.js';
 import { canonicalJson, hashText } from '../domain/kernel/canonical.js';
 import type { Kernel, KernelData, Output } from '../domain/kernel/kernel.js';
@@ -13,7 +13,7 @@ import type { Instant } from '../ports/instant.js';
 import type { Micros } from '../ports/micros.js';
 import type { Outcome } from '../ports/port-error.js';
 
-/** What a model of the outside may do: answer later, and make things happen. */
+/** Operations of a model of the surroundings: answer later, and emit events. */
 export interface Outside<Event, Ops> {
   readonly now: Micros;
   /** The node's wall clock. */
@@ -35,7 +35,7 @@ export interface NodeModel<Event, Ops> {
   advance(outside: Outside<Event, Ops>): void;
 }
 
-/** More wake-ups of one node at one moment than anything can want: it wakes itself for ever, and time would never go on. */
+/** More wake-ups of one node at one moment than any machine needs: it wakes itself endlessly, and time would never advance. */
 const maxWakesAtOnce = 100_000;
 
 interface WorldNode<State, Event extends { readonly type: string }, Ops> {
@@ -46,11 +46,11 @@ interface WorldNode<State, Event extends { readonly type: string }, Ops> {
   life: number;
   /** How far its wall clock is ahead of the world's time. */
   wallOffset: Micros;
-  /** False: the agent was killed and not started again; its surroundings go on. */
+  /** False: the agent was killed and not started again; its surroundings keep running. */
   running: boolean;
   wakeScheduled: Micros;
   modelScheduled: Micros;
-  /** Wake-ups since time went on last. */
+  /** Wake-ups since time last advanced. */
   wakes: { at: Micros; count: number };
 }
 
@@ -67,7 +67,7 @@ export interface WorldOptions {
   /** The first moment of the world, microseconds since the epoch. */
   readonly start?: Micros;
   readonly log?: (node: string, now: Micros, level: LogLevel, message: string, fields: LogFields) => void;
-  /** A node's machine has thrown. True: it was seen to, and the world goes on. Absent, or false: the world throws it. */
+  /** Called when a node's machine throws. True: handled, and the world continues. Absent, or false: the world throws it. */
   readonly failed?: (node: string, error: unknown) => boolean;
 }
 
@@ -80,7 +80,7 @@ export interface DueData<Event, Ops> {
   readonly input: Event | Reply<Ops> | null;
 }
 
-/** A world without its nodes' states and models, as data. It belongs to the world still: whoever keeps it makes a copy. */
+/** A world without its nodes' states and models, as data. The world still owns it: copy it to keep it. */
 export interface WorldData<Event, Ops> {
   readonly now: Micros;
   readonly digest: string;
@@ -108,7 +108,7 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     this.now = options.start ?? 0;
   }
 
-  /** Goes on from a copy of another world's data; `revive` makes a node's kernel and model from copies of its state. */
+  /** Continues from a copy of another world's data; `revive` makes a node's kernel and model from copies of its state. */
   static from<State, Event extends { readonly type: string }, Ops>(
     data: WorldData<Event, Ops>,
     options: WorldOptions,
@@ -148,12 +148,12 @@ export class World<State, Event extends { readonly type: string }, Ops> {
     this.schedule(node);
   }
 
-  /** kill -9: the agent does nothing any more, and answers to its commands are lost. What is outside goes on. */
+  /** kill -9: the agent stops, and answers to its commands are lost. Its surroundings keep running. */
   stop(name: string): void {
     const node = this.node(name);
     node.running = false;
     node.life++;
-    // The model's own entry in the heap counts whatever the life is; the agent's does not.
+    // The model's own entry in the heap stays valid across lives; the agent's does not.
     node.wakeScheduled = Number.POSITIVE_INFINITY;
   }
 

@@ -1,11 +1,11 @@
-// An answer of the apiserver, whichever protocol brought it: its head is there, its body comes as it is read.
+// An answer of the apiserver over either protocol: its head has arrived, its body streams as it is read.
 import type { IncomingMessage } from 'node:http';
 import { type Http2Request, http2Error, type StreamEnd } from '../http2/index.js';
 
 export interface Answer extends AsyncIterable<Buffer> {
   readonly status: number;
   header(name: string): string | undefined;
-  /** Nobody reads on. */
+  /** Abandons the rest of the body. */
   destroy(): void;
 }
 
@@ -19,7 +19,7 @@ export function answerOf(message: IncomingMessage): Answer {
   };
 }
 
-/** What may wait for its reader before the server is told to hold on. */
+/** Bytes buffered for the reader before flow control stops the server. */
 const waitingBytesMax = 256 * 1024;
 
 /** By HTTP/2. What comes waits for its reader, within the limit and a window of the stream. */
@@ -96,7 +96,7 @@ export class StreamedAnswer implements Answer {
   }
 }
 
-/** The server has not looked at the request, and says so: it may be sent again, whatever it is. */
+/** The server reports that it has not processed the request: any request may be sent again. */
 export class Unseen extends Error {}
 
 const names = new Map<number, string>(Object.entries(http2Error).map(([name, code]) => [code, name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()]));
@@ -105,7 +105,7 @@ const names = new Map<number, string>(Object.entries(http2Error).map(([name, cod
 export function problemOf(end: StreamEnd, problem: Error | null): Error | null {
   if (end.how === 'whole') return null;
   if (end.how === 'connection') return problem ?? broken('socket hang up');
-  // A server that is being closed lets go of what it hasn't answered so.
+  // A closing server ends unanswered requests with this code.
   if (end.code === http2Error.noError) return broken('socket hang up');
   if (end.code === http2Error.refusedStream) return new Unseen('http2: server refused the stream');
   return new Error(`stream error: ${names.get(end.code) ?? end.code}; received from peer`);

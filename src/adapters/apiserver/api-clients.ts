@@ -1,7 +1,7 @@
-// The three clients of a kubelet on the connections of one kubeconfig: the main one, the one for heartbeats that nothing holds up, and the one
+// A kubelet's three clients on the connections of one kubeconfig: the main client, one for heartbeats that other requests don't delay, and one
 // for events that may be late.
-// Invariant: heartbeats that fail twice in a row without an answer cut every connection: over HTTP/1.1 nothing else would notice that the
-// server's end is gone for as long as TCP is patient.
+// Invariant: heartbeats that fail twice in a row without an answer cut every connection: over HTTP/1.1 nothing else detects a dead
+// server until TCP times out.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
@@ -33,7 +33,7 @@ export interface ApiClientOptions {
   now(): Micros;
   wall(): Instant;
   deliver(events: ApiWatchEvents): void;
-  /** Told of credentials that can't be used. Without secrets. */
+  /** Called for unusable credentials. Without secrets. */
   problem(text: string): void;
   /** Where client certificates are rotated. */
   readonly rotated?: (() => ClientPair | null) | null;

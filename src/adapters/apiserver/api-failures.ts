@@ -1,4 +1,4 @@
-// What the apiserver says no with, as PortError: the one place where its status codes are read.
+// Maps refusals of the apiserver to PortError: the only place that interprets its status codes.
 import { goQuote } from '../../domain/values/go-text.js';
 import { microsPerSecond } from '../../domain/values/time.js';
 import { PortError, type PortErrorKind } from '../../ports/port-error.js';
@@ -13,7 +13,7 @@ export interface Asked {
   readonly name: string | null;
 }
 
-/** The API's own error object, as far as it is looked at. */
+/** The fields used of the API's own error object. */
 interface Status {
   readonly kind?: unknown;
   readonly message?: unknown;

@@ -1,4 +1,4 @@
-// Bodies of answers: read within a limit, parsed in slices where they are large, so that nothing else waits for them.
+// Bodies of answers: read up to a limit; large ones are parsed in slices, so that they don't block other work.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Answer } from './answer.js';
 import { ListScanner } from './list-scanner.js';
@@ -52,7 +52,7 @@ export async function textOf(response: Answer, bytesMax: number): Promise<string
   return (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)).toString('utf8');
 }
 
-/** As much as is there of a body that is only told to people. Never throws. */
+/** The beginning of a body, for error messages only. Never throws. */
 export async function excerptOf(response: Answer): Promise<string> {
   try {
     return await textOf(response, atOnceBytes);

@@ -1,5 +1,5 @@
-// What a client of the apiserver tells of its work, for metrics and for who looks after the connections. Without names of objects and without
-// secrets: few values, whatever is asked for.
+// Observations that a client of the apiserver reports for metrics and for the connection monitor. No names of objects, no
+// secrets, and few distinct values.
 
 /** HTTP's word: `GET`. */
 type Method = string;

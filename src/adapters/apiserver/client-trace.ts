@@ -1,4 +1,4 @@
-// How a request to the apiserver can be followed by whoever traces: what it sends along, and its end. The client itself knows nothing of spans.
+// The tracing hook of a request to the apiserver: the headers to send, and its end. The client itself doesn't depend on spans.
 
 export interface ClientRequest {
   readonly method: string;

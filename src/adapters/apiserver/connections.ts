@@ -1,7 +1,7 @@
-// The connections to one apiserver. Another identity (a rotated certificate) gets connections of its own: watches of the old one end at once, its
-// requests within a grace, and nothing new is sent on it. Over TLS it is HTTP/2 where the server has it, else and without TLS HTTP/1.1.
+// The connections to one apiserver. A new identity (a rotated certificate) gets new connections: watches of the old one end at once, its
+// requests within a grace period, and it gets no new requests. Over TLS it is HTTP/2 where the server supports it; otherwise, and without TLS, HTTP/1.1.
 //
-// Invariants: a connection that is being made, or that is silent before the first byte of an answer, costs a bounded time; what is closed is
+// Invariants: a connection in setup, or silent before the first byte of an answer, costs a bounded time; a closed connection is
 // an error of the requests on it, never of the process.
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Answer } from './answer.js';
@@ -61,7 +61,7 @@ export class Connections {
     this.options.credentials.rejected();
   }
 
-  /** Cuts every connection, also those in use: after heartbeats failed, or when nothing else tells that the server's end is gone. */
+  /** Cuts every connection, even those in use: after failed heartbeats, or when the server's end is known to be gone. */
   cutAll(): void {
     for (const lane of this.lanes()) lane.destroy();
   }
@@ -75,7 +75,7 @@ export class Connections {
   }
 
   private laneOf(identity: ClientIdentity): Lane {
-    // Whoever learnt of an identity before another one came goes on with the newer.
+    // A caller with an older identity uses the newer one's connection.
     if (this.current !== null && this.current.connection >= identity.connection) return this.current.lane;
     if (this.current !== null) this.retire(this.current.lane);
     const lane = this.newLane(identity);

@@ -1,7 +1,7 @@
-// Who this client is, as of now: authorities, certificate, token. Files are read again as they change, programs asked again as they expire.
+// The client's current identity: authorities, certificate, token. Rereads files when they change, and reruns credential plugins when their credentials expire.
 //
-// Invariants: what can't be read or fits together no more is told once and what was good before is kept; a certificate that has expired is
-// never shown; the identity's number changes exactly when connections made before belong to another one.
+// Invariants: an unreadable or inconsistent input is reported once, and the last good one stays in use; an expired certificate is
+// never presented; the identity's number changes exactly when connections made before belong to another identity.
 import { instantOf } from '../../domain/values/instant.js';
 import { formatRfc3339 } from '../../domain/values/time.js';
 import type { Instant } from '../../ports/instant.js';
@@ -33,13 +33,13 @@ export interface CredentialOptions {
   readonly config: ClientConfig;
   now(): Micros;
   wall(): Instant;
-  /** Told of what can't be used, once for as long as it stays so. Without secrets. */
+  /** Called for an unusable input, once until it changes. Without secrets. */
   problem(text: string): void;
-  /** A pair that counts more than the file's, where certificates are rotated; null: there is none now. */
+  /** With certificate rotation, the pair that takes precedence over the file's; null: none at present. */
   readonly rotated?: (() => ClientPair | null) | null;
 }
 
-/** How old what is known of the files may be. */
+/** The longest time between two checks of the files. */
 const lookEveryMicros = 10_000_000;
 /** A refused token or plugin credential is not asked for again sooner. */
 const renewEveryMicros = 10_000_000;
@@ -81,7 +81,7 @@ export class Credentials {
     return this.identityNow();
   }
 
-  /** The server knows nobody by these credentials: what can be renewed is, before the next request. */
+  /** The server rejected these credentials: renews what can be renewed, before the next request. */
   rejected(): void {
     this.rejectedSince = true;
     if (this.options.now() - this.executedAt >= renewEveryMicros) this.lookedAt = Number.NEGATIVE_INFINITY;
@@ -168,7 +168,7 @@ export class Credentials {
     if (rotated !== null && (rotated.certificate !== this.shown.pair?.certificate || rotated.key !== this.shown.pair.key)) this.shown = shownOf(rotated);
     const { notAfter } = this.shown;
     const isOver = notAfter !== null && this.options.wall() >= notAfter;
-    // A clear line for whoever reads the log: the server will only say that it knows nobody.
+    // A clear line in the log: the server would only answer 401.
     this.tell('over', isOver ? `the client certificate has expired at ${formatRfc3339(notAfter)}, it is not shown to the server` : null);
     const pair = isOver ? null : this.shown.pair;
     const { basic } = this.options.config.user;

@@ -1,14 +1,14 @@
-// Requests of one client: within its limit of requests a second, tried again as the server asks, within their deadline.
+// Requests of one client: rate-limited, retried as the server asks, within their deadline.
 //
-// | what comes back                                    | then                                                          |
-// |----------------------------------------------------|---------------------------------------------------------------|
-// | 429 or 5xx with a Retry-After                      | waits so long and sends it again, 10 times at most             |
-// | a connection that broke, and the request only reads | the same after 1 s, at once on one that was kept from before  |
-// | the server says that it hasn't looked at it        | the same, whatever the request is                              |
-// | any other failure, or no time left to wait          | the failure, with when to come again where the server said so  |
+// | result                                              | then                                                          |
+// |-----------------------------------------------------|---------------------------------------------------------------|
+// | 429 or 5xx with a Retry-After                       | waits that long and sends it again, 10 times at most          |
+// | a connection that broke, and the request only reads | the same after 1 s, at once on a reused connection            |
+// | the server reports that it hasn't processed it      | the same for any request                                      |
+// | any other failure, or no time left to wait          | the failure, with the server's retry delay if it gave one     |
 //
-// Invariants: every try takes a token of the limit; nothing waits beyond the call's deadline; a write whose answer was lost is never sent again
-// from here: only who asked knows whether that is safe.
+// Invariants: every try takes a token of the limit; no wait exceeds the call's deadline; a write whose answer was lost is never sent again
+// here: only the caller knows whether that is safe.
 import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
 import { type Answer, Unseen } from './answer.js';
@@ -47,7 +47,7 @@ class DeadlineExceeded extends Error {}
 export class Exchanges {
   constructor(private readonly options: ExchangeOptions) {}
 
-  /** One request and what is made of its body. Rejects with PortError. */
+  /** Sends a request and reads its body with `read`. Rejects with PortError. */
   async call<T>(sent: Sent, call: Call, read: (response: Answer) => Promise<T>): Promise<T> {
     const limit = Math.min(call.timeoutMicros ?? Number.POSITIVE_INFINITY, this.options.timeoutMicros) / 1000;
     const scope = new Scope(call, limit);
@@ -105,7 +105,7 @@ export class Exchanges {
     }
   }
 
-  /** null: the connection broke, and it is worth another try. */
+  /** null: the connection broke, and the request may be retried. */
   private async sendOnce(sent: Sent, scope: Scope, isWatch: boolean, retries: number): Promise<Answer | null> {
     const { method, path, contentType, body } = sent;
     const headers: Record<string, string> = { Accept: 'application/json' };
@@ -156,7 +156,7 @@ export class Exchanges {
   }
 }
 
-/** How long one call may go on: its deadline and its cancellation as one signal. */
+/** The time limit of one call: its deadline and its cancellation as one signal. */
 export class Scope {
   private readonly controller = new AbortController();
   private readonly timer: NodeJS.Timeout | null;
@@ -179,7 +179,7 @@ export class Scope {
     return this.controller.signal;
   }
 
-  /** Whoever asked may keep the same time, and be the first to say so. */
+  /** The caller may have the same deadline, and report it first. */
   get isLate(): boolean {
     return this.signal.reason instanceof DeadlineExceeded || this.millisLeft() < 5;
   }
@@ -188,7 +188,7 @@ export class Scope {
     return this.deadline - performance.now();
   }
 
-  /** Ends what still goes on, as if it had been cancelled. */
+  /** Aborts everything in progress, as if it had been cancelled. */
   abort(reason: Error): void {
     this.controller.abort(reason);
   }

@@ -1,5 +1,5 @@
-// Credentials from a program (client.authentication.k8s.io). It runs beside the agent, never in its way.
-// Invariants: one run at a time; what it prints is a secret: neither its output nor its environment is ever in a message.
+// Credentials from a plugin program (client.authentication.k8s.io). It runs in the background and doesn't block the agent.
+// Invariants: one run at a time; its output is a secret: neither its output nor its environment is ever in a message.
 import { spawn } from 'node:child_process';
 import { parseRfc3339 } from '../../domain/values/time.js';
 import type { Instant } from '../../ports/instant.js';
@@ -13,7 +13,7 @@ export interface ExecutedCredential {
   readonly expiresAt: Instant | null;
 }
 
-/** What the plugin is told of the cluster, when it asks for it. */
+/** The cluster's data for the plugin, on its request. */
 export interface ExecClusterInfo {
   readonly server: string;
   readonly 'tls-server-name'?: string;

@@ -1,11 +1,11 @@
-// Reads and watches of the apiserver. What a watch sees is delivered as events, in order, as many at once as came at once.
+// Reads and watches of the apiserver. A watch delivers its events in order, all that arrived together in one batch.
 //
 // | a watch ends because                                     | answer                                       |
 // |----------------------------------------------------------|----------------------------------------------|
 // | the server ended it, the connection broke or fell silent | success, also in the middle of a line        |
 // | it was cancelled                                         | success                                      |
-// | an ERROR event                                           | what the event's Status says                 |
-// | what isn't an event                                      | data-loss: its place must be found by a list |
+// | an ERROR event                                           | the failure in the event's Status            |
+// | a line that isn't an event                               | data-loss: the caller must list again        |
 import { readNamed, structOfAnswer } from '../../domain/values/api-schema/api-kinds.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject, UnusableObject } from '../../ports/model/api-object.js';
@@ -28,9 +28,9 @@ export interface ReaderOptions {
   now(): Micros;
 }
 
-/** How much longer than it asked for a watch may go on: the server ends it, unless it is gone. */
+/** How long a watch may exceed its requested timeout: the server ends it by then, unless it is gone. */
 const overdueMillis = 30_000;
-/** A server sends bookmarks about once a minute; one that is silent for so long is taken for gone, and watched anew from where it was. */
+/** A server sends bookmarks about once a minute; after this much silence the watch is restarted from its last version. */
 export const silentMillis = 180_000;
 /** Items of a list that are read before others get the loop, where their time is up. */
 const itemsAtOnce = 32;

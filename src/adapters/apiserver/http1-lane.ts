@@ -1,7 +1,7 @@
-// Requests over HTTP/1.1: to servers without TLS, and to those that speak nothing newer. Connections are kept alive for requests; each watch has
+// Requests over HTTP/1.1: to servers without TLS or without HTTP/2. Requests reuse connections; each watch has
 // one of its own.
 //
-// Invariants: a connection that is being made costs a bounded time; what is closed is an error of the requests on it, never of the process.
+// Invariants: a connection in setup costs a bounded time; a closed connection is an error of the requests on it, never of the process.
 import { type AgentOptions, type ClientRequest, Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest, type AgentOptions as SecureAgentOptions } from 'node:https';
 import { isIP, type Socket } from 'node:net';
@@ -23,7 +23,7 @@ export class Http1Lane implements Lane {
   private readonly requests: HttpAgent;
   private readonly watches: HttpAgent;
 
-  /** @param made a connection that stands already, for the first request */
+  /** @param made an established connection for the first request */
   constructor(
     private readonly route: Route,
     made: Socket | null = null,
@@ -85,7 +85,7 @@ export class Http1Lane implements Lane {
   }
 }
 
-/** The first connection that any of the agents wants is one that stands already. */
+/** The first connection that any of the agents needs is the established one. */
 function lend(agents: readonly HttpAgent[], made: Socket): void {
   let isLent = false;
   for (const agent of agents) {
@@ -98,7 +98,7 @@ function lend(agents: readonly HttpAgent[], made: Socket): void {
   }
 }
 
-/** How a connection is secured, whatever is spoken on it. */
+/** TLS options of a connection, for both protocols. */
 export function tlsOptions(route: Route) {
   const host = hostOf(route);
   // An IP address is no server name, but is what the certificate is checked against.

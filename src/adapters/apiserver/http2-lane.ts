@@ -1,8 +1,8 @@
-// Requests over HTTP/2: all of them and the watches on one connection, as the reference has it; a further one when the server takes no more at
-// once on it. A silent connection is asked whether it lives.
+// Requests over HTTP/2: all requests and watches share one connection, as in the Go kubelet; another one is opened when the server's stream limit
+// is reached. A silent connection is pinged.
 //
-// Invariants: one connection is being made at a time, within a bounded time, and whoever waits for it may give up; a request that was sent is
-// told of its end once.
+// Invariants: one connection at a time is in setup, within a bounded time, and callers waiting for it may give up; each sent request
+// gets exactly one end.
 import type { Socket } from 'node:net';
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { Http2Connection, headerBlock, type LivenessLimits } from '../http2/index.js';
@@ -17,7 +17,7 @@ import { openTunnel } from './proxy.js';
 const assumedStreams = 100;
 const handshakeMillis = 10_000;
 
-/** The server speaks HTTP/1.1 and nothing newer. The connection that showed it stands. */
+/** The server supports only HTTP/1.1. The connection on which it said so is open. */
 export class OnlyHttp1 extends Error {
   constructor(readonly socket: Socket) {
     super('the server speaks HTTP/1.1');

@@ -1,4 +1,4 @@
-// Lines of a stream as they come in. Invariant: what waits for its end is bounded, and looked at once only.
+// Lines of an incoming stream. Invariant: an incomplete line is bounded, and scanned only once.
 
 const newline = 0x0a;
 

@@ -1,4 +1,4 @@
-// What is sent as one identity to one server: the part that Connections and the two protocols share.
+// Sends requests with one identity to one server: the interface of Connections to the two protocols.
 import type { SecureContext } from 'node:tls';
 import type { Answer } from './answer.js';
 import type { ClientIdentity } from './credentials.js';
@@ -16,7 +16,7 @@ export interface Outgoing {
 export interface Lane {
   /** Resolves with the head of the answer. Rejects with what broke. */
   send(outgoing: Outgoing, identity: ClientIdentity): Promise<Answer>;
-  /** Watches end at once, nothing is kept for later; what is under way goes on. */
+  /** Ends watches at once and keeps no idle connection; requests in progress continue. */
   retire(): void;
   /** Cuts everything. */
   destroy(): void;

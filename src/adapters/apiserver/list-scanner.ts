@@ -1,5 +1,5 @@
-// A large list as it comes in: each element of its `items` is cut out of the bytes and parsed by itself, the rest is parsed at the end.
-// Invariants: work and memory follow the bytes that came; what isn't a JSON object with a list `items` is null, never half a list.
+// A large list as it arrives: cuts each element of its `items` out of the bytes and parses it separately; parses the rest at the end.
+// Invariants: work and memory follow the received bytes; the result for anything but a JSON object with a list `items` is null, never half a list.
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -82,7 +82,7 @@ export class ListScanner {
     this.key = this.depth === 1 ? [] : null;
   }
 
-  /** From within a string to its closing quote, or to the end of the chunk; the index of the byte that was looked at last. */
+  /** Scans a string up to its closing quote or the end of the chunk; returns the index of the last byte scanned. */
   private skipString(chunk: Buffer, from: number): number {
     for (let at = from; at < chunk.length; at++) {
       const byte = chunk[at] as number;

@@ -1,5 +1,5 @@
-// How fast a client may ask: a bucket of tokens, filled at a steady rate. Whoever finds it empty takes a place in the queue at once, so
-// order is kept, and whoever couldn't be served within its time is told so without waiting for it.
+// A client-side rate limit: a token bucket, filled at a steady rate. A request that finds it empty gets its place in the queue at once, which
+// keeps the order; one that couldn't be served before its deadline is rejected without a wait.
 
 /** Throws what `signal` was aborted with. */
 export function sleep(millis: number, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
-// Where objects and collections are, and how their kinds are called in messages.
-// Invariant: a name is one element of the path, whatever characters it holds.
+// The paths of objects and collections, and the names of their kinds in messages.
+// Invariant: a name is one element of the path, with any characters.
 import type { ApiResource, ApiSelection } from '../../ports/model/api-object.js';
 
 export function collectionPath({ group, version, plural }: ApiResource, namespace: string | null): string {

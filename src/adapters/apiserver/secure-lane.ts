@@ -1,4 +1,4 @@
-// A lane over TLS: HTTP/2, until the server shows that it speaks only HTTP/1.1; then that, for as long as the identity lives.
+// A lane over TLS: HTTP/2, until the server supports only HTTP/1.1; then HTTP/1.1 for the lifetime of the identity.
 import type { LivenessLimits } from '../http2/index.js';
 import type { Answer } from './answer.js';
 import type { ClientIdentity } from './credentials.js';
@@ -34,7 +34,7 @@ export class SecureLane implements Lane {
     this.older?.retire();
   }
 
-  /** What is cut may be made anew: by the next request, should there be one. */
+  /** The next request may open a new connection. */
   destroy(): void {
     this.newer.destroy();
     this.newer = new Http2Lane(this.route, this.liveness);

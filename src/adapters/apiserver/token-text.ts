@@ -1,4 +1,4 @@
-// Whether a bearer token can stand in a header.
+// Whether a bearer token is valid in a header.
 
 /** null: it can. The token itself is in no message. */
 export function tokenProblem(token: string, file: string): string | null {

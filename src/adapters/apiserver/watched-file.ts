@@ -1,4 +1,4 @@
-// A file whose content may be replaced at any time: read anew when what the path leads to has changed.
+// A file that may be replaced at any time: reread when the path's target has changed.
 import { stat } from 'node:fs/promises';
 import { readTextFile } from '../text/index.js';
 

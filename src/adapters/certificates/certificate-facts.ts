@@ -1,4 +1,4 @@
-// What is read of certificates: when they are valid, whose they are, whether a key belongs to them.
+// Facts read from certificates: their validity, their subject, whether a key matches them.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { instantOf } from '../../domain/values/instant.js';

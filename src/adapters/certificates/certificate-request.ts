@@ -1,4 +1,4 @@
-// Requests for certificates (PKCS #10) as a kubelet makes them, and as whoever signs them reads them.
+// Certificate requests (PKCS #10), as a kubelet makes them and as a signer reads them.
 import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { bitString, elementsOf, explicit, oid, oidText, sequence, set, smallInteger, tags, within } from './der.js';
 import { type AlternativeNames, alternativeNamesExtension, alternativeNamesOf, type Subject, subjectName, subjectOf } from './names.js';

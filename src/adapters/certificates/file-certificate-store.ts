@@ -1,8 +1,8 @@
-// Certificate and key of one purpose in a directory, as the reference keeps them, so that either kubelet finds what the other has left:
-// `PREFIX-YYYY-MM-DD-HH-MM-SS.pem` with both, and the link `PREFIX-current.pem` that says which one is in use.
+// Certificate and key of one purpose in a directory, in the Go kubelet's layout, so that either kubelet can use the other's files:
+// `PREFIX-YYYY-MM-DD-HH-MM-SS.pem` with both, and the link `PREFIX-current.pem` to the one in use.
 //
-// Invariants: the link is switched last, to a file that is whole, on the disk and read back; what a kill has left between the two steps of the
-// switch is finished when the store is opened, and a draft that it has left, which holds a key, is removed; files that were in use are never deleted.
+// Invariants: the link is switched last, to a complete file that is on the disk and was read back; opening the store completes a switch that
+// a kill interrupted, and removes a leftover draft, which holds a key; files that were in use are never deleted.
 import { closeSync, constants, fsyncSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { readTextFileSync } from '../text/index.js';
@@ -106,7 +106,7 @@ function filesIn(directory: string): readonly string[] {
     const entries = readdirSync(directory, { withFileTypes: true });
     return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
   } catch {
-    // There is none yet, or it says what is wrong when it is used.
+    // Absent, or the error appears when it is used.
     return [];
   }
 }
@@ -130,7 +130,7 @@ function isLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
-/** False: there is nothing. */
+/** False if absent. */
 function requireLink(path: string): boolean {
   const entry = lstatSync(path, { throwIfNoEntry: false });
   if (entry === undefined) return false;

@@ -1,5 +1,5 @@
 // The certificates port on files: pairs in their stores, requests with keys that stay here.
-// Invariant: a key is in memory until a certificate is stored for it, in the store's file, or in the file of the request that is kept; nowhere else.
+// Invariant: a key is in memory until a certificate is stored for it, in the store's file, or in the file of the pending request; nowhere else.
 import { createHash, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -17,7 +17,7 @@ export interface FileCertificatesOptions {
   readonly stores: Readonly<Partial<Record<CertificatePurpose, FileCertificateStore>>>;
   /** Where the key of a request that is kept is written down. */
   readonly keptKeyPath: string;
-  /** Told of a pair in the store that can't be used. */
+  /** Called for an unusable pair in the store. */
   problem(text: string): void;
   /** A pair was put in use. */
   changed(purpose: CertificatePurpose, pair: KeyPair): void;

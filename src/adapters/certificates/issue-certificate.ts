@@ -1,4 +1,4 @@
-// Certificates that are signed here: a kubelet's own for its server when nobody else signs one, and those of the mock apiserver.
+// Certificates signed locally: a kubelet's self-signed serving certificate, and those of the mock apiserver.
 import { createHash, createPublicKey, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { bitString, boolean, element, explicit, octetString, oid, sequence, smallInteger, time, unsigned } from './der.js';
 import { type AlternativeNames, alternativeNamesExtension, type Subject, subjectName } from './names.js';

@@ -1,4 +1,4 @@
-// Whose a certificate is: the subject, and the alternative names that it is for. As Go writes and reads them.
+// Names in a certificate: the subject, and the subject alternative names. As Go writes and reads them.
 import { isIP } from 'node:net';
 import { formatIp, parseIp } from '../../domain/values/ip-address.js';
 import { type Element, element, elementsOf, octetString, oid, oidText, sequence, set, tags, text, within } from './der.js';
@@ -42,7 +42,7 @@ export function alternativeNamesExtension({ dnsNames, ipAddresses }: Alternative
   return sequence(oid(alternativeNamesOid), octetString(sequence(...names)));
 }
 
-/** What a list of extensions says; other ones are passed over. */
+/** The alternative names in a list of extensions; ignores other extensions. */
 export function alternativeNamesOf(extensions: readonly Element[]): AlternativeNames {
   for (const extension of extensions) {
     const parts = within(extension, tags.sequence);

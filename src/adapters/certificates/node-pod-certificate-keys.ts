@@ -1,4 +1,4 @@
-// Keys of pods' certificates, made by OpenSSL on libuv's pool: a key of RSA takes a good part of a second, in which the agent goes on.
+// Keys of pods' certificates, made by OpenSSL on libuv's pool: an RSA key takes a good part of a second, which must not block the agent.
 import { generateKeyPair, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { PortOf } from '../../ports/operation.js';

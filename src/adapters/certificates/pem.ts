@@ -8,7 +8,7 @@ export function pemOf(label: string, bytes: Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }
 
-/** The bytes of the first block with that label. Throws when there is none. */
+/** The bytes of the first block with that label. Throws if it is absent. */
 export function pemBytes(pem: string, label: string): Buffer {
   const match = new RegExp(`-----BEGIN ${label}-----([A-Za-z0-9+/=\\s]*)-----END ${label}-----`).exec(pem);
   if (match === null) throw new Error(`there is no ${label} in the PEM text`);

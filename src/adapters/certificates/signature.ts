@@ -1,4 +1,4 @@
-// How things are signed, by the kind of key: RSA with SHA-256, ECDSA with the digest of its curve's size, Ed25519.
+// Signatures by type of key: RSA with SHA-256, ECDSA with the digest of its curve's size, Ed25519.
 import type { KeyObject } from 'node:crypto';
 import { element, oid, sequence, tags } from './der.js';
 
@@ -19,7 +19,7 @@ export function signatureAlgorithm(key: KeyObject): Buffer {
   throw new Error(`keys of type ${asymmetricKeyType} are not supported: ec, rsa or ed25519`);
 }
 
-/** What `sign` and `verify` of node:crypto take for this key; null: the key's kind has a digest of its own. */
+/** The digest argument of node:crypto's `sign` and `verify` for this key; null: the key type has a digest of its own. */
 export function digestOf(key: KeyObject): string | null {
   if (key.asymmetricKeyType === 'ed25519') return null;
   return key.asymmetricKeyType === 'ec' ? curveOf(key).digest : 'sha256';

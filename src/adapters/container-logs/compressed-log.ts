@@ -1,5 +1,5 @@
-// A rotated log that is compressed: its lines, decompressed as they are read.
-// Invariant: a block or two are in memory, however large the file is; a file that is damaged ends with an error, not with silence.
+// A compressed rotated log: its lines, decompressed as they are read.
+// Invariant: at most two blocks are in memory for any file size; a damaged file ends with an error.
 import { constants, type ReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { createGunzip } from 'node:zlib';
@@ -61,12 +61,12 @@ export async function compressedHead(path: string, length: number): Promise<Buff
       if (size >= length) break;
     }
   } catch {
-    // Damaged: what was read of it is all there is.
+    // Damaged: returns what was read so far.
   }
   return Buffer.concat(parts).subarray(0, length);
 }
 
-/** Ends both streams, whatever way the reading ends. */
+/** Closes both streams, however the reading ends. */
 async function* blocksOf(file: ReadStream): AsyncGenerator<Buffer, void, undefined> {
   const gunzip = createGunzip();
   file.once('error', (error) => gunzip.destroy(error));

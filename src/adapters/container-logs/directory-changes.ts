@@ -1,7 +1,7 @@
-// Tells when something changes in directories, to any number of readers, over one watch: the kernel has few watches for a user, and a thousand
-// followers of logs are not to take them. A watch that fails costs latency and nothing else.
-// Invariants: a change between two waits of a reader ends its second at once; a directory that nobody waits for is not watched; of many readers that
-// a change wakes, some are woken in each turn of the event loop, whoever was told first before the others.
+// Notifies any number of readers of changes in directories, over one watch: the kernel limits watches per user, and a thousand
+// log followers must not use them up. A failed watch costs only latency.
+// Invariants: a change between two waits of a reader ends its second wait at once; a directory without waiting readers is not watched; when a
+// change wakes many readers, each turn of the event loop wakes some of them, first come first served.
 import type { FileWatch, FileWatchEvent, FileWatchListener } from '../../ports/outbound/file-watch.js';
 import { TurnsInOrder } from './turns-in-order.js';
 
@@ -82,7 +82,7 @@ export class DirectoryWatches {
 
 /** One reader's view of a directory. */
 export class DirectoryChanges {
-  /** Whether a change will be told; else one has to look. */
+  /** Whether changes are reported; otherwise the reader must poll. */
   isWatched = false;
   /** Of the watches. */
   isToBeWoken = false;

@@ -1,9 +1,9 @@
 // Reads the log of a container from its file, and follows it while the container runs: across rotations, and from the beginning again when
-// the file is emptied. An asynchronous iterable: nothing is read before the consumer asks for more, so a slow one holds up nobody.
+// the file is truncated. An asynchronous iterable: it reads only on demand, so a slow consumer blocks no other work.
 //
-// Invariants: each line is given once; the files of a rotation are read in the order in which they were written, each to its end, and what is
-// written to the old one late is still read; of what was removed before it was read, the answer says how much it was; whatever way the reading
-// ends, files and watches are closed; one turn of the event loop has a bounded share of the work for all readers.
+// Invariants: each line is given once; the files of a rotation are read in the order in which they were written, each to its end, and late
+// writes to the old file are still read; the answer counts the bytes removed before they were read; files and watches are closed however the reading
+// ends; all readers together do a bounded amount of work in one turn of the event loop.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LogChunk, LogReadOptions } from '../../domain/values/log-read-options.js';
 import { type MissingLog, missingLogText, nothingMissing } from '../../domain/values/log-succession.js';
@@ -26,7 +26,7 @@ import { LogFile } from './log-file.js';
 import type { LogSource } from './log-source.js';
 import { TurnsInOrder } from './turns-in-order.js';
 
-/** Between two questions whether the container may write more; where no watch tells of changes, the file is looked at, too. */
+/** Between two checks whether the container may write more; without a watch the file is checked, too. */
 const waitMillisDefault = 1_000;
 /** Lines of one reader that are worked on in one piece. */
 const linesAtOnce = 128;
@@ -34,7 +34,7 @@ const linesAtOnce = 128;
 const piecesInTurn = 8;
 /** For the runtime to write the last lines to a file that was moved aside. */
 const settleMillis = 100;
-/** How long such a file is looked at after that. */
+/** How long the old file is still checked after that. */
 const lateMillis = 10_000;
 
 export interface LogReadRequest {
@@ -47,7 +47,7 @@ export interface LogReadRequest {
 export interface LogReaderOptions {
   /** Opens a watch; none means that a change is found within a second. */
   readonly openFileWatch: ((listener: FileWatchListener) => FileWatch) | null;
-  /** Between two looks where no watch tells of changes, and while the consumer is busy; 1 s when left out. */
+  /** Between two checks without a watch, and while the consumer is busy; default 1 s. */
   readonly waitMillis?: number;
 }
 
@@ -154,7 +154,7 @@ class LogReading {
     await this.source.close();
   }
 
-  /** What is left of the file before, and what there is of this one. True: nothing more is wanted. */
+  /** The rest of the previous file, then the new lines of this one. True: the consumer wants no more. */
   private async *rest(): AsyncGenerator<LogChunk, boolean, undefined> {
     if (this.late !== null && (yield* this.restOf(this.late))) return true;
     if (this.late !== null && performance.now() > this.lateUntil) yield* this.endOfLate();
@@ -252,7 +252,7 @@ async function begin(file: LogFile, options: LogReadOptions): Promise<WholeLineR
     }
     const block = await file.readAt(step.offset, step.length);
     if (block.length < step.length) {
-      // Emptied while it was looked at.
+      // Truncated while it was read.
       await file.seek(0);
       return startWholeLines(options);
     }

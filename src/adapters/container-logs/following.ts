@@ -1,7 +1,7 @@
-// A reader's view of a log that is rotated while it is followed: which file comes after the one that is read, and when to look again.
+// A reader's view of a log that is rotated while it is followed: which file comes after the current one, and when to check again.
 //
-// Invariants: a listing follows only where the log is another file than before; the directory is looked at while the consumer is busy, too, so
-// that of files which go meanwhile it is known how much they had.
+// Invariants: the directory is listed only after the log became another file; it is checked while the consumer is busy, too, so
+// that the size of files removed meanwhile is known.
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -23,15 +23,15 @@ import { compressedHeadOf, entryOf, HeadlessLog, headBytes, headText, logEntries
 import { LogFile } from './log-file.js';
 import type { LogSource } from './log-source.js';
 
-/** Questions after which the file is looked at, whatever the watch says. */
+/** Checks after which the file is read even without a change from the watch. */
 const quietMax = 10;
 /** Tries to open a log that is being rotated. */
 const opensMax = 10;
 const openAgainMillis = 100;
-/** Listings until the files stay while they are looked at. */
+/** Listings until the files stay the same while they are read. */
 const listingsMax = 10;
 
-/** A log as whoever asks for it knows it. */
+/** A log as its client identifies it. */
 export interface ContainerLogFile {
   readonly path: string;
   /** Whether the container may write more. Asked before each wait when following; many may follow one container, so the answer should be shared. Rejects: the reading ends so. */
@@ -41,7 +41,7 @@ export interface ContainerLogFile {
 /** What there is to do once the file has been read to its end. `other`: there is a next file. */
 export interface Look {
   readonly next: 'over' | 'wait' | 'other';
-  /** The log was moved aside just now: whoever writes may not have noticed yet. */
+  /** The log was just moved aside: the writer may not have noticed yet. */
   readonly isFresh: boolean;
 }
 
@@ -55,7 +55,7 @@ export class Following {
   isAway = false;
   private last: Promise<void> = Promise.resolve();
   private headless: HeadlessLog | null = null;
-  /** A listing is due, whatever the log itself looks like. */
+  /** A listing is due, even if the log itself is unchanged. */
   private isStale = false;
 
   private constructor(
@@ -148,7 +148,7 @@ export class Following {
     return done;
   }
 
-  /** Until there is something to look at. */
+  /** Waits for a change. */
   async change(): Promise<void> {
     for (let quiet = 0; quiet < quietMax; quiet++) {
       const changed = await this.changes.next(this.waitMillis, this.signal);
@@ -186,7 +186,7 @@ export class Following {
     }
   }
 
-  /** The file that is read is open, whatever has become of its name. */
+  /** The file being read is open, even if its name has changed. */
   private async withOwnHead(): Promise<LogSuccession> {
     const { current } = this.succession;
     if (!(this.source instanceof LogFile)) return this.succession;
@@ -212,7 +212,7 @@ export class Following {
   }
 }
 
-/** Between the move of the old file and the making of the new one there is none. */
+/** Between the move of the old file and the creation of the new one the log is absent. */
 export async function openLog(log: ContainerLogFile): Promise<LogFile> {
   for (let tries = 1; ; tries++) {
     try {

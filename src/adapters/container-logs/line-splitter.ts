@@ -1,6 +1,6 @@
-// Cuts the blocks of a log file into its lines.
-// Invariant: at most a block and one line are in memory. A line that is too long is no line of a log and is passed over, but for what follows
-// NUL bytes in it: those stand for what a host that lost power has not written.
+// Splits the blocks of a log file into lines.
+// Invariant: at most a block and one line are in memory. A line that is too long is no log line and is skipped, except for the text after
+// NUL bytes in it: after a power loss these fill the unwritten part of the file.
 
 /** A line that is longer is no line of a log. */
 const lineBytesMax = 1024 * 1024;
@@ -27,7 +27,7 @@ export class LineSplitter {
     return lines;
   }
 
-  /** What is there of a line without its end; empty when there is none. */
+  /** The incomplete last line; may be empty. */
   takeRest(): Buffer {
     const { rest } = this;
     this.forget();

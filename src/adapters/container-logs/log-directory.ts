@@ -1,4 +1,4 @@
-// What lies beside a log: its rotated files, and how each begins.
+// The rotated files beside a log, with the beginning of each.
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,14 +6,14 @@ import { isCompressed, isOfLog, type LogEntry } from '../../domain/values/log-su
 import { compressedHead } from './compressed-log.js';
 import { identityOf } from './log-file.js';
 
-/** So much of a file's beginning is looked at. */
+/** The number of bytes read from a file's beginning. */
 export const headBytes = 8 * 1024;
 /** So much of it sets the file apart: the first record with its time. */
 const headCharacters = 128;
 const trailerBytes = 4;
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
-/** What sets a file apart, one character a byte: what a host that lost power has left is in many. '' where there is nothing else. */
+/** The text that identifies a file, one character a byte; skips NUL bytes of a power loss, which many files have. '' if no other text exists. */
 export function headText(beginning: Buffer): string {
   return /[^\0\s].*/s.exec(beginning.toString('latin1'))?.[0].slice(0, headCharacters) ?? '';
 }
@@ -21,7 +21,7 @@ export function headText(beginning: Buffer): string {
 /** Listings that are tried until two in a row are equal. */
 const listingsMax = 10;
 
-/** The log and its rotated files, of one moment: a rotation between the listing and the looks at the files would put them in a wrong order. */
+/** A consistent listing of the log and its rotated files: a rotation between the listing and the reads would sort them wrongly. */
 export async function logEntries(directory: string, logName: string): Promise<readonly LogEntry[]> {
   let names = await namesOf(directory, logName);
   for (let tries = 1; ; tries++) {
@@ -82,7 +82,7 @@ export class HeadlessLog {
     return null;
   }
 
-  /** '' while there is nothing. */
+  /** '' while the file is empty. */
   async head(): Promise<string> {
     const { buffer, bytesRead } = await this.handle.read(Buffer.alloc(headBytes), 0, headBytes, 0);
     return headText(buffer.subarray(0, bytesRead));

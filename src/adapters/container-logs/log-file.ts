@@ -1,6 +1,6 @@
-// A log file that is read in blocks, line by line, from any place on; it may grow, be emptied or be moved away meanwhile.
-// Invariants: at most a block and one line are in memory, however large the file is; only regular files are opened, and nothing blocks. Each
-// block is read with the last bytes of the one before: a file that was emptied and written again is noticed, however long it is by then.
+// A log file read in blocks, line by line, from any position; it may grow, be truncated or be moved meanwhile.
+// Invariants: at most a block and one line are in memory for any file size; only regular files are opened, and no call blocks. Each
+// read overlaps the previous one by a few bytes, which detects a file that was truncated and rewritten to any length.
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { goQuote } from '../../domain/values/go-text.js';
@@ -53,7 +53,7 @@ export class LogFile implements LogSource {
     return (await this.handle.stat()).size;
   }
 
-  /** Where reading continues. What was begun of a line is forgotten. */
+  /** Sets the position of the next read. Discards an incomplete line. */
   async seek(position: number): Promise<void> {
     const before = Math.min(overlapBytes, position);
     this.overlap = await this.readAt(position - before, before);
@@ -62,7 +62,7 @@ export class LogFile implements LogSource {
     this.hasEnded = false;
   }
 
-  /** A look at the file has shown its size. */
+  /** Records the current size of the file. */
   saw(size: number): void {
     if (size < this.sizeSeen) this.missedBytes += Math.max(0, this.sizeSeen - this.position);
     this.sizeSeen = size;
@@ -115,7 +115,7 @@ export class LogFile implements LogSource {
 
 const emptyBuffer: Buffer = Buffer.alloc(0);
 
-/** The same file, whatever its name is. The number of a file that is removed is soon that of another; the time of its making is not. */
+/** Identifies the file by more than its name. The inode number of a removed file is soon reused; its birth time is not. */
 export function identityOf({ dev, ino, birthtimeMs }: Pick<Stats, 'dev' | 'ino' | 'birthtimeMs'>): string {
   return `${dev}:${ino}:${birthtimeMs}`;
 }

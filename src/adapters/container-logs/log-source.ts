@@ -1,12 +1,12 @@
-// A file of a log as its reader sees it: lines in order, whatever the file is made of.
+// A file of a log as its reader sees it: lines in order, for every kind of file.
 
-/** How a look at the file ends: its lines, its end as it is now, or that its content is another than what was read of it. */
+/** The result of a read: lines, the current end of the file, or content that differs from what was read before. */
 export type LogLines = readonly Buffer[] | 'end' | 'rewritten';
 
 export interface LogSource {
   /** The whole lines of the next block, each with its newline. */
   nextLines(): Promise<LogLines>;
-  /** What is there of a line without its end; empty when there is none. */
+  /** The incomplete last line; may be empty. */
   takeRest(): Buffer;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// Lets some of many go on in each turn of the event loop: a thousand followers of logs that a change wakes together would hold it up.
-// Invariant: whoever came first goes on first; nobody waits while a turn has room.
+// Limits how many of many waiters resume in each turn of the event loop: a thousand log followers woken together would block it.
+// Invariant: first come, first served; a waiter waits only while the turn is full.
 
 export class TurnsInOrder {
   private readonly waiting: (() => void)[] = [];
@@ -9,7 +9,7 @@ export class TurnsInOrder {
 
   constructor(private readonly mostInTurn: number) {}
 
-  /** null: go on at once. */
+  /** null: continue at once. */
   next(): Promise<void> | null {
     if (this.waiting.length === 0 && this.gone < this.mostInTurn) {
       this.gone++;

@@ -1,4 +1,4 @@
-// Whether a plugin can be run at all: looked at when the agent starts, so that a missing one is no surprise of the first pull.
+// Checks at the agent's start whether a plugin can be run, so that a missing one doesn't surface at the first pull.
 import { accessSync, constants, statSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,5 +1,5 @@
-// Registry credentials of the node: Docker's configuration files in the places where kubelets look, and plugins that are run.
-// Invariants: secrets go through pipes, never through arguments or messages; a plugin does not outlive its call, nor does what it started.
+// Registry credentials of the node: Docker's configuration files in the kubelet's search paths, and credential provider plugins.
+// Invariants: secrets go through pipes, never through arguments or messages; neither a plugin nor its child processes outlive the call.
 import { spawn } from 'node:child_process';
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { decodeText } from '../text/index.js';
 /** A configuration is kilobytes. */
 const configBytesMax = 1024 * 1024;
 const stdoutBytesMax = 1024 * 1024;
-/** The end of what a plugin says of its failure. */
+/** How much of a failed plugin's stderr is kept, from its end. */
 const stderrBytesMax = 4 * 1024;
 const operation = 'registryCredentials.runPlugin';
 

@@ -1,5 +1,5 @@
-// The way back: what a runtime's server receives, in the domain's model. The mock server feeds the simulated runtime with it.
-// Invariant: model -> CRI -> model gives an equal configuration, where a protocol zero stands for "absent".
+// Converts CRI configurations back to the domain's model. The mock server feeds the simulated runtime with it.
+// Invariant: model -> CRI -> model gives an equal configuration; a protocol zero means "absent".
 import { isUtf8 } from 'node:buffer';
 import type {
   ContainerConfig as ModelContainer,
@@ -110,7 +110,7 @@ export function containerConfigFromCri(config: ContainerConfig): ModelContainer 
   };
 }
 
-/** The interface writes SIGRTMIN+1 as SIGRTMINPLUS1. A number that it has no name for tells nothing. */
+/** The CRI writes SIGRTMIN+1 as SIGRTMINPLUS1. A number without a name there is dropped. */
 export function stopSignalFromCri(signal: Signal): { readonly stopSignal?: string } {
   const name: string | undefined = Signal[signal];
   if (name === undefined || signal === Signal.RUNTIME_DEFAULT || signal === Signal.UNRECOGNIZED) return {};

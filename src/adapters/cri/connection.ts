@@ -1,7 +1,7 @@
-// One gRPC channel to a runtime's socket, and the one way in which a unary call is made over it.
+// One gRPC channel to a runtime's socket, and its unary calls.
 //
 // Invariants: a call is never retried and never waits for a socket that is down; it ends by its answer, by its deadline or by its
-// signal, whichever is first; it rejects with PortError only.
+// signal, the earliest one; it rejects with PortError only.
 import { setMaxListeners } from 'node:events';
 import type { Micros } from '../../ports/micros.js';
 import type { Call } from '../../ports/operation.js';
@@ -45,9 +45,9 @@ export interface CriConnectionOptions {
   readonly endpoint: string;
   /** The configuration's runtimeRequestTimeout, from which all deadlines follow. */
   readonly requestTimeoutMicros: Micros;
-  /** Told of what is created over this connection; a fresh one unless given. */
+  /** Records pods that get something created over this connection; a fresh one by default. */
   readonly created?: CreatedPods;
-  /** Told of each unary call that has ended; must not throw. */
+  /** Called after each unary call; must not throw. */
   readonly observe?: (call: CriCallObservation) => void;
   /** Follows each call; see the channel. */
   readonly trace?: ((path: string) => CallTrace) | null;
@@ -66,9 +66,9 @@ export interface CriCallObservation {
 export class CriConnection {
   readonly endpoint: string;
   readonly requestTimeoutMicros: Micros;
-  /** Shared by the roles that speak over this connection: who creates tells who lists. */
+  /** Shared by the roles on this connection: creations inform listings. */
   readonly created: CreatedPods;
-  /** Of its own for the runtime and for the image service, also on one socket: a long pull must not stand before a status call. */
+  /** Separate channels for the runtime and the image service, also on one socket: a long pull must not delay a status call. */
   private readonly channel: GrpcChannel;
   private readonly observe: (call: CriCallObservation) => void;
 

@@ -1,5 +1,5 @@
-// In which pods something was created lately: by it a listing knows for which pods it is still complete.
-// Exits and removals need no note, since a look at an id shows them; and nobody else creates anything in our pods.
+// Pods in which something was created lately: a listing uses it to decide for which pods it is still complete.
+// Exits and removals need no record, since an inspection by id shows them; no other client creates anything in the kubelet's pods.
 
 /**
  * For how long a listing may be trusted at most, in milliseconds; older notes are dropped. It also bounds how late a creation is seen

@@ -43,7 +43,7 @@ export class CriContainers implements PortOf<ContainerOperations> {
     return absentIsSuccess(this.connection.unary(RuntimeServiceService.stopContainer, { containerId, timeout: BigInt(gracePeriodSeconds) }, call, target));
   }
 
-  /** Without a limit of the command's own there is none at all: hooks may take as long as they like. */
+  /** Without a timeout of the command the call has no deadline either: hooks may run for any time. */
   async execSync({ containerId, command, timeoutSeconds }: ContainerOperations['execSync']['request'], call: Call): Promise<ExecResult> {
     const deadlineMicros = timeoutSeconds === 0 ? null : this.connection.requestTimeoutMicros + timeoutSeconds * microsPerSecond;
     const target = { operation: 'containers.execSync', subject: containerId, deadlineMicros, messageWithCode: true };
@@ -81,7 +81,7 @@ export class CriContainers implements PortOf<ContainerOperations> {
   }
 }
 
-/** What is kept of an output. */
+/** The maximum length of kept output. */
 const outputMaxBytes = 16 * 1024;
 
 function shown(output: Buffer): string {

@@ -1,4 +1,4 @@
-// The CRI's answers to "what is there": version, status, the cheap list of all pods, and the full look at one.
+// CRI reads of the runtime's state: version, status, the cheap list of all pods, and the full inspection of one.
 
 import { containerLabels } from '../../domain/values/container-labels.js';
 import type { Micros } from '../../ports/micros.js';

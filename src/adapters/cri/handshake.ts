@@ -1,4 +1,4 @@
-// What the agent settles with the runtime before it starts: that both services answer, and whose cgroup driver counts.
+// The handshake with the runtime at the agent's start: both services must answer, and the cgroup driver is chosen.
 
 import { goQuote } from '../../domain/values/go-text.js';
 import type { Micros } from '../../ports/micros.js';
@@ -28,7 +28,7 @@ async function naming<T>(answer: Promise<T>, service: 'runtime' | 'image', endpo
     return await answer;
   } catch (error) {
     if (!(error instanceof PortError)) throw error;
-    // A call that failed is told with its code: that is what people look for when a runtime is down or has its CRI plugin switched off.
+    // The message names a failed call's code: users search for it when a runtime is down or has its CRI plugin disabled.
     const reason = error.cause instanceof GrpcFailure ? goErrorText(error.cause) : error.message;
     const message = `validate service connection: validate CRI v1 ${service} API for endpoint ${goQuote(endpoint)}: ${reason}`;
     throw new PortError({ ...error.toFailure(), message, cause: error });

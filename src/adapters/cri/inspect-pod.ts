@@ -1,5 +1,5 @@
-// The full look at one pod: the status of each of its sandboxes and containers, in the domain's words.
-// Invariant: what the runtime no longer has (NOT_FOUND between the list and the look) is left out; any other failure fails the whole.
+// The full inspection of one pod: the status of each of its sandboxes and containers, in the domain's terms.
+// Invariant: objects that the runtime no longer has (NOT_FOUND between the list and the inspection) are omitted; any other failure fails the call.
 import { isIP } from 'node:net';
 import { annotatedPreStop, containerAnnotations, containerLabels } from '../../domain/values/container-labels.js';
 import { type Attempted, newestAttemptFirst } from '../../domain/values/newest-first.js';

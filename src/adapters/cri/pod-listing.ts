@@ -1,5 +1,5 @@
-// From the two list answers to a RuntimeListing, at the price of what changed since the last pair.
-// Invariant: a sandbox, container, pod or the whole list of pods that did not change is the very object given before, so that a
+// Converts the two list answers to a RuntimeListing, at the cost of the changes since the last pair.
+// Invariant: a sandbox, container, pod or the whole list of pods that did not change is the same object as before, so that a
 // consumer may compare by identity first.
 
 import { containerLabels } from '../../domain/values/container-labels.js';
@@ -20,7 +20,7 @@ interface Entry<Item> {
   readonly pod: PodIdentity | null;
   readonly wireState: number;
   readonly item: Item;
-  /** Of a container without pod labels: what it is made of. */
+  /** The images of a container without pod labels. */
   readonly images: readonly string[];
 }
 
@@ -68,7 +68,7 @@ export class PodListing {
     return this.byUid.get(uid) ?? null;
   }
 
-  /** @param changed uids of the pods that something of has come, changed or gone: the others are neither grouped nor sorted anew */
+  /** @param changed uids of the pods with an added, changed or removed object: only these are grouped and sorted again */
   private regroup(changed: ReadonlySet<string>): void {
     const groups = new Map<string, Group>();
     let foreign = 0;

@@ -1,10 +1,10 @@
-// The image that the runtime makes sandboxes of, which only its own configuration tells.
+// The sandbox image of the runtime, which only its verbose status reports.
 import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
 import type { CriConnection } from './connection.js';
 import { RuntimeServiceService } from './gen/cri-runtime-v1.js';
 
-/** null: the runtime doesn't tell. @param operation for whom it is asked. Rejects with PortError. */
+/** null: the runtime doesn't report it. @param operation the calling operation. Rejects with PortError. */
 export async function sandboxImage(connection: CriConnection, call: Call, operation: string): Promise<string | null> {
   const target = { operation, subject: '', deadlineMicros: connection.requestTimeoutMicros };
   try {

@@ -1,15 +1,15 @@
-// The message of a container that has ended: what it left in its termination file, or with FallbackToLogsOnError the end of its log,
-// behind what the runtime says. Everything is cut in bytes, the end is kept.
+// The message of a terminated container: the runtime's message, then its termination file or, with FallbackToLogsOnError, the end of
+// its log. Truncation is in bytes and keeps the end.
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { readLogTail, systemErrorText } from './log-tail.js';
 
-/** Limits of the Kubernetes API: the file, and the log that stands in for it. */
+/** Limits of the Kubernetes API: the file, and the log that replaces it. */
 export const maxTerminationFileBytes = 4_096;
 export const maxTerminationLogBytes = 2_048;
 export const maxTerminationLogLines = 80;
 
-/** What the message of an exited container depends on. */
+/** The inputs of a terminated container's message. */
 export interface TerminatedContainer {
   readonly exitCode: number;
   readonly reason: string;

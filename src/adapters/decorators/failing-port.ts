@@ -1,4 +1,4 @@
-// A port that always fails: what stands in for an adapter that can't be had, and what tests of degraded agents use.
+// A port that always fails: replaces an unavailable adapter, and serves tests of degraded agents.
 import type { OutboundPorts } from '../../ports/outbound/outbound-ports.js';
 import { PortError, type PortErrorKind } from '../../ports/port-error.js';
 import { ofOperations, type PortName } from './around.js';

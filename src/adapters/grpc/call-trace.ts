@@ -1,4 +1,4 @@
-// How a call can be followed by whoever traces: what it sends along, and its end. The client itself knows nothing of spans.
+// The tracing hook of a call: the metadata to send, and its end. The client itself doesn't depend on spans.
 import type { GrpcFailure } from './status.js';
 
 export interface CallTrace {

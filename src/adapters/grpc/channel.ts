@@ -1,9 +1,9 @@
-// A client of gRPC: one connection, calls with one answer or a stream of them, and nothing else. It is what stands between the agent and its
-// runtime, some fifteen calls a pod start, so what a call costs counts: a fraction of what it costs with @grpc/grpc-js (bench/grpc-calls), whose
-// servers we use. It also lets go of a peer that never speaks, which that library holds on to for a minute.
+// A gRPC client: one connection, unary calls and server streams, and nothing else. The agent makes some fifteen calls to its runtime
+// per pod start, so the cost of a call matters: a fraction of that of @grpc/grpc-js (bench/grpc-calls), whose
+// servers this project uses. It also drops a peer that never speaks HTTP/2, to which that library holds on for a minute.
 //
-// Invariants: a call is never retried, and ends once: by its answer, its deadline, its cancellation or the end of the connection; a connection
-// that has ended is made anew by the next call; an idle channel keeps no process alive.
+// Invariants: a call is never retried, and ends once: by its answer, its deadline, its cancellation or the end of the connection; the next call
+// reconnects a closed connection; an idle channel keeps no process alive.
 import type { Duplex } from 'node:stream';
 import { Http2Connection, Http2ProtocolError, type Http2Request, headerBlock, type StreamEnd } from '../http2/index.js';
 import type { CallTrace } from './call-trace.js';
@@ -15,7 +15,7 @@ export interface GrpcChannelOptions {
   readonly dial: () => Duplex;
   /** What a failed connection is called, such as `dial unix /run/a.sock: connect: no such file or directory`. */
   readonly dialProblem: (error: Error) => string;
-  /** Told when the peer has shown that it speaks HTTP/2. */
+  /** Called when the peer proves to speak HTTP/2. */
   readonly spoke?: () => void;
   /** The `:authority` of requests. */
   readonly authority: string;

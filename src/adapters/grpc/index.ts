@@ -1,4 +1,4 @@
-// The face of the gRPC client, and of what our servers of @grpc/grpc-js share with it; see channel.ts.
+// The public exports of the gRPC client, and the parts that it shares with the @grpc/grpc-js servers; see channel.ts.
 export type { CallTrace } from './call-trace.js';
 export { GrpcChannel, type GrpcChannelOptions, type GrpcStream } from './channel.js';
 export { grpcCodeOf, portErrorKindOf, statusMessage } from './port-errors.js';

@@ -1,4 +1,4 @@
-// The status codes of gRPC (statuscodes.md of its specification), and how a call's end is told from what HTTP/2 says of it.
+// The status codes of gRPC (statuscodes.md of its specification), and the mapping from an HTTP/2 end to a call's status.
 
 export const grpcStatus = {
   OK: 0,

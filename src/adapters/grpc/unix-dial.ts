@@ -1,4 +1,4 @@
-// Connections to a server on a Unix socket, and what is said of one that can't be made: in Go's words, which people search for.
+// Connections to a server on a Unix socket; failures are described in Go's words, which users search for.
 import { connect } from 'node:net';
 import type { GrpcChannelOptions } from './channel.js';
 

@@ -1,4 +1,4 @@
-/** Whether an Accept header names a media type. By name only, as Kubernetes' own servers look at it: qualities and partial wildcards don't count. */
+/** Whether an Accept header names a media type. By name only, as Kubernetes' own servers match it: ignores qualities and partial wildcards. */
 export function accepts(header: string, produced: string): boolean {
   if (header.trim() === '') return true;
   return header.split(',').some((part) => {

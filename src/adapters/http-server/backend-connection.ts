@@ -1,9 +1,9 @@
-// A connection to the runtime's streaming server that reads into one piece of memory of its own. Bytes that go from one socket to another by way of
-// Node's streams cost a new buffer each read, which is a third of all processor time of a proxy (bench/port-forward.ts).
+// A connection to the runtime's streaming server that reads into one buffer of its own. Piping sockets through
+// Node's streams allocates a buffer per read, which is a third of all processor time of a proxy (bench/port-forward.ts).
 //
-// While output is under way the server may have closed already, and a write would make the kernel drop what was not read yet. So writes wait for a gate
+// While output is in flight the server may have closed already, and a write would make the kernel drop the unread output. So writes wait for a gate
 // (streaming/write-gate).
-// Invariants: nothing is read while nobody takes it, and whoever takes a chunk has done with it before the next one is read; writes keep their order.
+// Invariants: reads only while a consumer takes the data, and the consumer is done with a chunk before the next read; writes keep their order.
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { WriteGate } from '../streaming/index.js';
@@ -23,7 +23,7 @@ const readBytes = 64 * 1024;
 export class BackendConnection {
   readonly socket: Socket;
   private take: TakeBytes | null = null;
-  /** What came while nobody took anything. */
+  /** Bytes that arrived without a consumer. */
   private held: Buffer | null = null;
   private readonly gate: WriteGate;
   private readonly waiting: { readonly bytes: Uint8Array; readonly done: () => void }[] = [];
@@ -36,7 +36,7 @@ export class BackendConnection {
     // The server's end is no reason to drop what the client still sends.
     const common = { host, port, allowHalfOpen: true };
     if (secure) {
-      // All records that have come are handed out at once, whatever is said of further ones: each needs memory of its own.
+      // All received records are emitted at once, even after a pause: each needs a buffer of its own.
       const names = isIP(host) === 0 ? { servername: host } : {};
       this.socket = connectTls({ ...tls, ...common, ALPNProtocols: ['http/1.1'], ...names });
       this.socket.on('data', (chunk: Buffer) => {

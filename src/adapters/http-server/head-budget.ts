@@ -1,6 +1,6 @@
-// What all connections together may have sent of requests whose heads aren't whole yet. Nobody is known by then, so whoever reaches the port
-// could otherwise fill the memory: a head may be large, and there may be many connections.
-// Invariant: while more is sent than the budget, the longest heads are cut, so that those of everyday clients are the last; nothing is looked at
+// Limits the total size of incomplete request heads on all connections. These clients aren't authenticated yet, so any client of the port
+// could fill the memory with large heads on many connections.
+// Invariant: beyond the budget, the longest heads are cut, so that ordinary clients come last; nothing is checked
 // while there are too few connections to reach it.
 import type { Socket } from 'node:net';
 

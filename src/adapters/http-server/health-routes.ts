@@ -1,5 +1,5 @@
 // /healthz: all checks in one word, or one line a check; and each check by itself.
-// Invariant: the reason of a failure is told only to who asks for that one check.
+// Invariant: only the page of a single check shows the reason of its failure.
 import type { HealthCheck } from '../../ports/inbound/agent-queries.js';
 import { type HttpAnswer, plainText, strictText } from './http-answer.js';
 import type { HttpQuestion, Route } from './route-table.js';

@@ -1,6 +1,6 @@
-// Ends an upgraded connection on which nothing has moved for as long as `streamingConnectionIdleTimeout` says.
-// Invariants: only its connection's own counters are looked at, eight times in that period, so that a busy stream pays nothing by the byte; what
-// moved within the period is never cut, what didn't is cut an eighth of it late at most. What was not answered yet has limits of its own.
+// Closes an upgraded connection without traffic for `streamingConnectionIdleTimeout`.
+// Invariants: it only checks its connection's counters, eight times in that period, so that a busy stream has no cost per byte; a connection
+// with traffic within the period is never cut, an idle one at most an eighth late. Unanswered requests have limits of their own.
 import type { Socket } from 'node:net';
 
 export interface IdleTimers {
@@ -12,7 +12,7 @@ export interface IdleTimers {
 export type CountedStream = Pick<Socket, 'bytesRead' | 'bytesWritten' | 'writableLength' | 'destroy' | 'once'>;
 
 const looksInPeriod = 8;
-/** What a timer of Node takes. */
+/** The maximum of a Node timer. */
 const longestMillis = 2 ** 31 - 1;
 
 /** It keeps no process alive. */

@@ -1,4 +1,4 @@
-// Routes of the kubelet's port: what answers a pattern, with which methods, and in which form answers come.
+// Routes of the kubelet's port: pattern, methods, and the form of answers.
 import type { IncomingHttpHeaders } from 'node:http';
 import type { CommandWishes } from '../streaming/index.js';
 import type { HttpAnswer } from './http-answer.js';
@@ -41,7 +41,7 @@ export interface KubeletRoute {
   readonly pattern: string;
   /** null: any method. */
   readonly methods: readonly string[] | null;
-  /** The one media type that it makes; null: whatever is accepted. */
+  /** The one media type that it produces; null: any accepted type. */
   readonly produces: string | null;
   /** null: no such page below the pattern. */
   answer(question: KubeletQuestion): Promise<KubeletAnswer | null> | KubeletAnswer | null;

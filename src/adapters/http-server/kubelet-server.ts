@@ -1,14 +1,14 @@
 // The kubelet's port (spec/config-and-api.md, 9-12): HTTPS with authentication and authorization, or plain HTTP for the read-only port.
 //
-// | order | what                                             | answer                          |
+// | order | check                                            | answer                          |
 // |-------|--------------------------------------------------|---------------------------------|
-// | 1     | no pattern, or a path that isn't clean           | 404, redirect; nobody is asked  |
-// | 2     | who it is, whether they may                      | 401, 403, 500                   |
-// | 3     | method, what is accepted                         | 405, 406                        |
+// | 1     | no pattern, or a path that isn't clean           | 404, redirect; without authentication |
+// | 2     | authentication, authorization                    | 401, 403, 500                   |
+// | 3     | method, accepted types                           | 405, 406                        |
 // | 4     | the route                                        | an answer, a stream, a proxy    |
 //
-// Invariants: a client that is slow, silent, wordy or one of many costs a bounded amount of memory and time; a handler that throws is an
-// answer of 500, never the end of the agent; certificates are replaced without a connection being dropped.
+// Invariants: slow, silent, verbose or numerous clients cost a bounded amount of memory and time; a handler that throws is an
+// answer of 500, never the end of the agent; certificates are replaced without dropping a connection.
 import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -212,9 +212,9 @@ export class KubeletServer {
       const answer = await this.answer(request, question);
       const shown = 'target' in answer ? strictText(500, 'Upgrade request required\n') : answer;
       await this.within(request, () => writeAnswer(response, request.method ?? '', shown, (error) => this.failed(error, request)));
-      // Whoever doesn't read keeps it in memory; those who wait for more of a stream may take their time.
+      // A client that doesn't read keeps the answer in memory; clients of a stream may read slowly.
       if (!('chunks' in answer) && !response.writableFinished) request.socket.setTimeout(this.limits.unreadMillis);
-      // Whoever still sends a body that has been answered gets a moment to come to its end.
+      // A client that still sends the body of an answered request gets a moment to finish.
       if (!request.complete) this.endSoon(request.socket, request);
     } catch (error) {
       this.failed(error, request);
@@ -253,7 +253,7 @@ export class KubeletServer {
     }
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
-    // What else it sends is of no interest, but its end is.
+    // Ignores further bytes, but waits for the end.
     socket.resume();
     response.once('finish', () => {
       socket.end();
@@ -268,7 +268,7 @@ export class KubeletServer {
     const { method } = question;
     const target = splitTarget(request.url ?? '');
     if (!target.path.startsWith('/')) return plainText(400, '400 Bad Request', { Connection: 'close' });
-    // What stands between might go by the other one.
+    // A proxy in between might use the other one.
     if ((request.headersDistinct.host?.length ?? 0) > 1) return plainText(400, '400 Bad Request: too many Host headers', { Connection: 'close' });
     const match = this.options.policy.match(method, target.path, target.query);
     if (match.kind === 'redirect') return this.leadsNowhere(target.path) ? notFound : redirect(method, match.location);
@@ -284,7 +284,7 @@ export class KubeletServer {
     return answer ?? (route.methods === null ? notFound : plainText(404, '404: Page Not Found'));
   }
 
-  /** A tree's bare form is the tree's, too: it has no page of its own, but nobody is told so without being known. */
+  /** A tree's bare path belongs to the tree, too: it has no page of its own, but only authenticated clients learn that. */
   private routeOf(pattern: string): KubeletRoute | undefined {
     return this.routes.get(pattern) ?? this.routes.get(`${pattern}/`);
   }
@@ -305,7 +305,7 @@ export class KubeletServer {
     return refusal;
   }
 
-  /** Cuts a connection on which there is no more to say, unless that comes to its end by itself. */
+  /** Cuts a connection without further answers, unless it ends by itself. */
   private endSoon(socket: Socket, coming: Readable): void {
     const late = setTimeout(() => socket.destroy(), this.limits.lingerMillis).unref();
     for (const end of ['end', 'close']) coming.once(end, () => clearTimeout(late));
@@ -336,7 +336,7 @@ export class KubeletServer {
     return trace.within(answer);
   }
 
-  /** What a stream asks of others while it is written is for this request, too. */
+  /** Requests made while a stream is written belong to this request's trace, too. */
   private within<T>(request: IncomingMessage, write: () => T): T {
     const trace = this.traces.get(request);
     return trace === undefined ? write() : trace.within(write);

@@ -1,4 +1,4 @@
-// What counts as an address of this host that nobody else reaches.
+// Which addresses are loopback addresses of this host.
 import { isIPv4, isIPv6 } from 'node:net';
 
 /** 127.0.0.0/8 or ::1, as numbers: a name is none. */

@@ -1,5 +1,5 @@
-// An HTTP server on a loopback address, for health and for those on the node who ask.
-// Invariants: it listens on loopback only; a client that is slow, silent, wordy or many costs a bounded amount of memory and time;
+// An HTTP server on a loopback address, for health checks and local clients.
+// Invariants: it listens on loopback only; slow, silent, verbose or numerous clients cost a bounded amount of memory and time;
 // a handler that throws is an answer of 500, never the end of the agent.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -40,7 +40,7 @@ export interface LoopbackHttpOptions {
   readonly port: number;
   readonly routes: readonly Route[];
   readonly limits?: Partial<HttpLimits>;
-  /** Told of what a handler threw. */
+  /** Called with an error that a handler threw. */
   readonly onError?: (error: unknown, path: string) => void;
 }
 

@@ -1,5 +1,5 @@
-// How bytes of one socket go to another: never more on their way than a bounded number, and in writes as large as what has come.
-// Invariant: what is made for a stream is made once. A chunk adds no listener, no timer and no closure, so that a slow reader of many chunks costs no more.
+// Forwards bytes between two sockets: a bounded number in flight, and in writes as large as the received data.
+// Invariant: all setup is per stream. A chunk adds no listener, no timer and no closure, so that many chunks to a slow reader cost no more.
 import type { Socket } from 'node:net';
 import type { BackendConnection, TakeBytes } from './backend-connection.js';
 import { readInto } from './read-into.js';
@@ -30,7 +30,7 @@ export function passOnEach(from: BackendConnection, to: Socket): TakeBytes {
   };
 }
 
-/** All that comes, in whole blocks and what is left at the end of each turn of the loop. Its end is the caller's, who hears of it after this. */
+/** Forwards whole blocks, and the remainder at the end of each turn of the event loop. The caller handles the end, which it receives after this. */
 export function passOn(from: Socket, to: BytesTaker): void {
   if (!passOnCopied(from, to)) passOnGathered(from, to);
 }
@@ -90,7 +90,7 @@ export function passOnCopied(from: Socket, to: BytesTaker): boolean {
   return true;
 }
 
-/** What comes in one turn of the loop, which over TLS is a chunk for each of its records, is one write. */
+/** Gathers the data of one turn of the event loop, which over TLS is a chunk per record, into one write. */
 export function passOnGathered(from: Socket, to: BytesTaker): void {
   let gathering = false;
   let waitingBytes = 0;

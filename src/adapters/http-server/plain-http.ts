@@ -1,5 +1,5 @@
-// Plain HTTP on a port of HTTPS: whoever forgot the `s` is told so, in the words of Go's server, instead of having the connection cut.
-// Invariant: only what OpenSSL has known to be a request of HTTP is answered, once, and its connection is closed; nothing is kept of one that is gone.
+// Plain HTTP on an HTTPS port: answers a client that forgot the `s` in the words of Go's server, instead of cutting the connection.
+// Invariant: answers only what OpenSSL recognized as an HTTP request, once, and closes its connection; nothing is kept for a closed one.
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -7,7 +7,7 @@ import type { TLSSocket } from 'node:tls';
 const answer = 'HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n';
 
 export function answerPlainHttp(server: Server): void {
-  // What failed is the layer on top, which does not say what it stands on.
+  // The TLS layer failed, which doesn't expose its underlying socket.
   const below = new Map<string, Socket>();
   server.on('connection', (socket: Socket) => {
     const key = keyOf(socket);

@@ -1,14 +1,14 @@
-// A request as a question to a route: its method and headers, its body when somebody wants it, and a signal that tells when the client is gone.
+// A request for a route: its method and headers, its body on demand, and a signal that fires when the client disconnects.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KubeletQuestion } from './kubelet-routes.js';
 
 export interface AskedQuestion {
   readonly question: Pick<KubeletQuestion, 'method' | 'headers' | 'body' | 'signal'>;
-  /** Whatever still works for it is to end. */
+  /** Ends all work for the request. */
   cancel(): void;
 }
 
-/** A body is kept from when a route wants it, so after it is known who asks; one that nobody wants goes with the answer, and one that is too large ends the connection. */
+/** Reads a body only on a route's demand, so after authentication; an unread one ends with the answer, and an oversized one ends the connection. */
 export function questionOf(request: IncomingMessage, response: ServerResponse, bodyBytesMax: number): AskedQuestion {
   const gone = new AbortController();
   const cancel = () => gone.abort();

@@ -1,12 +1,12 @@
-// Has a socket that is open already read into memory that is used again, as `onread` does for connections that are made with it. Node has no such
-// option for a connection that a server has accepted, and through its streams each record of TLS (16 KiB) comes in memory of its own: a quarter of
+// Makes an open socket read into a reused buffer, as `onread` does for new client connections. Node has no such
+// option for accepted connections, and through its streams each TLS record (16 KiB) gets a buffer of its own: a quarter of
 // all processor time of an upload (bench/port-forward.ts).
 //
-// What is used here is what `onread` consists of within Node: two members of net.Socket that its symbols name, and `useUserBuffer` of its handle. Nobody
-// promises them. So all of it is looked for first, as it was in Node 20 to 24, and a socket that has anything else is left as it is: whoever asks then reads
+// This uses the internals of Node's `onread`: two members of net.Socket named by its symbols, and `useUserBuffer` of its handle. They are
+// not public API. So each is verified first, as it was in Node 20 to 24, and a socket that differs is left unchanged: the caller then reads
 // it as a stream. test/adapters/read-into.test.ts fails on a Node that has changed this, so that the loss is seen.
-// Invariants: the socket holds the memory for as long as its handle may write to it; what came before is taken first, in order; pausing, resuming, the
-// end, errors and the counters of bytes remain the socket's own.
+// Invariants: the socket holds the buffer for as long as its handle may write to it; bytes received earlier are taken first, in order; pausing, resuming, the
+// end, errors and the byte counters remain the socket's own.
 import type { Socket } from 'node:net';
 
 /** Takes the first `count` bytes, which the next read overwrites. False: no further ones before the socket is resumed, but for those that have come. */

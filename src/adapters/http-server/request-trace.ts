@@ -1,4 +1,4 @@
-// How a request that was let in can be followed by whoever traces. The server itself knows nothing of spans.
+// The tracing hook of an admitted request. The server itself doesn't depend on spans.
 import type { IncomingHttpHeaders } from 'node:http';
 
 export interface TracedRequest {
@@ -9,7 +9,7 @@ export interface TracedRequest {
 }
 
 export interface RequestTrace {
-  /** Makes the answer, so that what it asks of others is known to be for this request. */
+  /** Makes the answer, so that the requests it makes belong to this request's trace. */
   within<T>(answer: () => T): T;
   /** Called once, when the request has been served; must not throw. */
   served(status: number): void;

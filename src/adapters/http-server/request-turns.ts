@@ -1,6 +1,6 @@
-// Requests that a client sends on one connection without waiting for answers are answered one after the other, as Go's server does: side by
-// side, one connection could have thousands of answers made that nobody reads.
-// Invariant: of one connection at most one request is worked on; a further one waits, and one too many ends the connection.
+// Pipelined requests of one connection are answered one after the other, as in Go's server: in parallel, one connection could have
+// thousands of answers made that it never reads.
+// Invariant: at most one request per connection is processed; another one waits, and one too many ends the connection.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
@@ -16,14 +16,14 @@ const requestsWaitingMax = 100;
 export class RequestTurns {
   private readonly connections = new WeakMap<Duplex, Turns>();
 
-  /** @param onQuiet told when a connection has no request left without an answer */
+  /** @param onQuiet called when a connection has no unanswered request left */
   constructor(private readonly onQuiet: (socket: IncomingMessage['socket']) => void) {}
 
   unansweredOn(socket: Duplex): number {
     return this.connections.get(socket)?.unanswered ?? 0;
   }
 
-  /** Resolves when it is this request's turn: true, or false when nobody waits for its answer any more. */
+  /** Resolves when it is this request's turn: true, or false if the client has disconnected. */
   async turnOf({ socket }: IncomingMessage, response: ServerResponse): Promise<boolean> {
     const turns = this.connections.get(socket) ?? { unanswered: 0, over: Promise.resolve() };
     this.connections.set(socket, turns);
@@ -41,7 +41,7 @@ export class RequestTurns {
     });
     if (turns.unanswered > requestsWaitingMax) socket.destroy();
     if (!isFirst) await over;
-    // What had to wait gets no `close` of its own.
+    // A request that had to wait gets no `close` of its own.
     if (socket.destroyed) ends();
     return !socket.destroyed;
   }

@@ -1,4 +1,4 @@
-// Which handler answers a request, and what is said when none does.
+// Maps requests to handlers, and answers those without a handler.
 // Invariant: a handler sees clean paths only; a path with `//`, `.` or `..` in it is redirected to its clean form first.
 import { cleanPath } from '../../domain/values/slash-paths.js';
 import { accepts } from './accepts.js';
@@ -17,7 +17,7 @@ export interface Route {
   readonly path: string;
   /** null: any method. */
   readonly methods: readonly string[] | null;
-  /** The one media type that it makes; null: whatever is accepted. */
+  /** The one media type that it produces; null: any accepted type. */
   readonly produces: string | null;
   /** Null: there is no such thing after all. */
   answer(question: HttpQuestion): HttpAnswer | null;

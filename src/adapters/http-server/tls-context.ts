@@ -1,5 +1,5 @@
-// What a TLS server of the kubelet's is made of, and what of it this build of OpenSSL has at all: names that the reference knows and OpenSSL
-// doesn't are left out, and told. Invariant: what is left out never makes the server weaker than its minimum version.
+// The TLS settings of the kubelet's servers, limited to what this build of OpenSSL supports: names that the Go kubelet accepts and OpenSSL
+// lacks are omitted and reported. Invariant: an omission never makes the server weaker than its minimum version.
 import { createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
 import type { ClientCertificates } from './access/client-certificates.js';
 

@@ -1,15 +1,15 @@
-// Two connections joined to one stream: what each side writes goes to the other one until it ends, and both are closed in the end.
+// Joins two connections to one stream: forwards each side's bytes to the other until it ends, then closes both.
 //
-// | what happens                        | what follows                                                                                 |
+// | event                               | effect                                                                                       |
 // |-------------------------------------|----------------------------------------------------------------------------------------------|
-// | the runtime ends, or is reset       | the client gets what had come, then the end; what it still sends is read, so that no reset    |
+// | the runtime ends, or is reset       | the client gets the pending output, then the end; its further input is read, so that no reset |
 // |                                     | reaches it before it has read everything                                                     |
-// | the client ends its half            | the runtime gets what had come, then the end; its output goes on to the client                |
-// | the client closes after its end     | the runtime gets what had come; its output is thrown away, up to 16 MiB of it                  |
+// | the client ends its half            | the runtime gets the pending input, then the end; its output still goes to the client        |
+// | the client closes after its end     | the runtime gets the pending input; its output is discarded, up to 16 MiB of it               |
 // | the client is reset                 | the runtime's connection is closed                                                            |
 //
-// A client that has closed both halves, and is not written to, is noticed by TCP's keep-alive, which is on for both connections.
-// Invariant: after an end, bytes are dropped only for a reset, or when nothing has moved for one of the times of `JoinLimits`.
+// TCP keep-alive on both connections detects a client that has closed both halves while the server writes nothing.
+// Invariant: after an end, bytes are dropped only for a reset, or after one of the times of `JoinLimits` without progress.
 import type { Socket } from 'node:net';
 import type { BackendConnection, TakeBytes } from './backend-connection.js';
 import { passOn, passOnEach } from './pass-on.js';
@@ -47,7 +47,7 @@ export function joined(client: Socket, connection: BackendConnection, limits: Jo
       client.end();
     });
     client.once('close', () => {
-      // The runtime is owed what a client sent that has ended; of one that was reset nobody knows what is missing.
+      // The runtime gets all input of a client that ended; after a reset the missing part is unknown.
       if (client.readableEnded) {
         connection.end();
         connection.receive(throwAway(backend));
@@ -74,7 +74,7 @@ function throwAway(backend: Socket): TakeBytes {
   };
 }
 
-/** Closes both sides when one has ended and the other one stands still. */
+/** Closes both sides when one has ended and the other makes no progress. */
 class HalfClosedWatch {
   private timer: NodeJS.Timeout | null = null;
   private moved = 0;

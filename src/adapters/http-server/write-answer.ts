@@ -1,9 +1,9 @@
-// Writes an answer: at once, or as it comes. Invariant: a client that reads slowly holds up who writes, and one that is gone ends it.
+// Writes an answer, at once or as a stream. Invariant: a slow client slows the writer down, and a closed one ends it.
 import type { ServerResponse } from 'node:http';
 import type { HttpAnswer } from './http-answer.js';
 import type { StreamAnswer } from './kubelet-routes.js';
 
-/** @param onError told of what went wrong after a stream had begun; its text is the end of the body, as the status has been sent */
+/** @param onError called for an error after a stream had begun; its text ends the body, since the status has been sent */
 export async function writeAnswer(response: ServerResponse, method: string, answer: HttpAnswer | StreamAnswer, onError: (error: unknown) => void): Promise<void> {
   if (!('chunks' in answer)) {
     const body = Buffer.from(answer.body);

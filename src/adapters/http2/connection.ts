@@ -1,9 +1,9 @@
-// One connection of an HTTP/2 client (RFC 9113): requests with a body that is there, answers as they come. Node's own client costs more than all
-// else of a small call (bench/grpc-calls); this one does what gRPC needs and no more: no push, no priorities, no uploads that are made meanwhile.
+// One connection of an HTTP/2 client (RFC 9113): requests with a complete body, streamed answers. Node's own client is the largest cost
+// of a small call (bench/grpc-calls); this one does what gRPC needs and no more: no push, no priorities, no streamed uploads.
 //
-// Invariants: each request is told of its end once, unless it was cancelled; what a peer can make us keep is bounded (a frame, a block of headers,
-// the table of headers, the windows); whatever breaks the rules ends the connection, with the reason in `problem`; what is asked in one turn of
-// the loop leaves in one write.
+// Invariants: each request gets exactly one end, unless it was cancelled; everything a peer can make it keep is bounded (a frame, a header block,
+// the header table, the windows); a protocol violation ends the connection, with the reason in `problem`; requests of one turn of
+// the event loop leave in one write.
 import type { Duplex } from 'node:stream';
 import { checkFrame, enlargeProblem, windowBytesMax } from './frame-rules.js';
 import { FrameWindow, windowBytes } from './frame-window.js';
@@ -35,16 +35,16 @@ import type { Stream, StreamEnd, StreamEvents } from './streams.js';
 export interface Http2ConnectionOptions {
   /** Opens the connection. */
   readonly dial: () => Duplex;
-  /** Told when the peer has shown that it speaks HTTP/2. */
+  /** Called when the peer proves to speak HTTP/2. */
   readonly spoke: () => void;
-  /** Told once, when the connection takes no more requests; it still answers those it has. */
+  /** Called once, when the connection accepts no more requests; it still answers those it has. */
   readonly left: () => void;
-  /** Whether a silent peer is asked if it lives; absent: whoever asks has a deadline. */
+  /** Pings a silent peer; absent: callers have deadlines of their own. */
   readonly liveness?: LivenessLimits;
 }
 
 export interface Http2Request {
-  /** Nothing is told any more. */
+  /** Drops all further events. */
   cancel(): void;
   /** Whether the peer is kept from sending more than a window of the answer. */
   hold(isHeld: boolean): void;
@@ -54,12 +54,12 @@ type Socket = Duplex & { readonly connecting?: boolean; ref?: () => void; unref?
 
 /** Of a block of headers, however many frames bring it. */
 const headerBlockBytesMax = 64 * 1024;
-/** Frames that ask for an answer of ours (pings, settings) which the peer may have sent before it reads any. */
+/** The limit of frames that require an answer (pings, settings) while the peer reads none. */
 const unreadAnswersMax = 10_000;
 const streamIdMax = 0x7f_ff_ff_ff;
 
 export class Http2Connection {
-  /** Whether it ever stood; a failure before that is one of dialling. */
+  /** Whether it was ever established; an earlier failure is a dial failure. */
   stood = false;
   /** What ended it, where that is known. */
   problem: Error | null = null;
@@ -118,7 +118,7 @@ export class Http2Connection {
     return { cancel: () => this.cancel(stream), hold: (isHeld) => this.holdBack(stream, isHeld) };
   }
 
-  /** How many more requests the peer takes at once. @param assumed what to think of a peer that hasn't said it yet */
+  /** How many more requests the peer accepts at once. @param assumed the limit until the peer sends its settings */
   free(assumed: number): number {
     const most = this.hasSettings ? this.peer.streamsMax : assumed;
     return this.isOpen ? most - this.streams.size - this.waiting.size : 0;
@@ -130,7 +130,7 @@ export class Http2Connection {
     else this.socket.unref?.();
   }
 
-  /** Ends it at once; requests under way are told. */
+  /** Ends it at once; requests in progress get their end. */
   destroy(): void {
     this.socket.destroy();
     this.over();
@@ -154,7 +154,7 @@ export class Http2Connection {
     if (!isHeld && this.streams.get(stream.id) === stream) this.enlarge(stream.id, stream.window);
   }
 
-  /** Tells the peer of more window, when that is worth a frame. */
+  /** Sends the peer a window update, if it is large enough for a frame. */
   private enlarge(id: number, window: FrameWindow): void {
     const more = window.refill();
     if (more > 0) this.send(numberFrame(frameType.windowUpdate, id, more));
@@ -283,7 +283,7 @@ export class Http2Connection {
     if (block === null) throw violation('headers are continued that have not begun');
     block.parts.push(Buffer.from(payload));
     block.bytes += payload.length;
-    // An empty one counts too: a peer could go on with them for ever.
+    // An empty one counts too: otherwise a peer could send them endlessly.
     if (block.bytes + headBytes * block.parts.length > headerBlockBytesMax) throw new Http2ProtocolError(http2Error.enhanceYourCalm, 'a block of headers is too long');
     if ((flags & flag.endHeaders) === 0) return;
     this.block = null;

@@ -1,5 +1,5 @@
-// What RFC 9113 asks of a frame by itself: to which stream it may belong, how long it is, and how far a window may grow.
-// Invariant: every frame is checked before anything acts on it. Frames of unknown types pass: they are ignored (section 4.1).
+// RFC 9113's rules for single frames: which stream one may belong to, its length, and the limit of a window.
+// Invariant: every frame is checked before it takes effect. Frames of unknown types pass: they are ignored (section 4.1).
 import { type Frame, flag, frameType, Http2ProtocolError, http2Error, violation } from './frames.js';
 
 /** Sections 6.9.1 and 6.5.2. */
@@ -45,7 +45,7 @@ function sizeError(name: string, payload: Buffer): Http2ProtocolError {
   return new Http2ProtocolError(http2Error.frameSizeError, `${name} of ${payload.length} bytes`);
 }
 
-/** What a window of this size may not be enlarged by: the code of the error, or null where it may. */
+/** The error code if a window of this size may not grow by this much; otherwise null. */
 export function enlargeProblem(sendable: number, more: number): number | null {
   if (more === 0) return http2Error.protocolError;
   return sendable + more > windowBytesMax ? http2Error.flowControlError : null;

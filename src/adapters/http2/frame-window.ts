@@ -1,4 +1,4 @@
-// The receiving side of flow control (RFC 9113, section 5.2): what the peer may still send, and when it is to be told of more.
+// The receiving side of flow control (RFC 9113, section 5.2): how much the peer may still send, and when to send a window update.
 import { Http2ProtocolError, http2Error } from './frames.js';
 
 /** Larger than HTTP/2's first window of 64 KiB: a list of hundreds of containers would wait for window updates. */

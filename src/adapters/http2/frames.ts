@@ -1,5 +1,5 @@
-// Frames of HTTP/2 (RFC 9113, section 4): made, and split from what comes.
-// Invariant: a frame that is longer than we said we take is refused by its length, before its bytes have come.
+// Frames of HTTP/2 (RFC 9113, section 4): encoded, and split from received bytes.
+// Invariant: a frame longer than the announced maximum is refused by its length, before its bytes have arrived.
 
 export const frameType = { data: 0, headers: 1, priority: 2, rstStream: 3, settings: 4, pushPromise: 5, ping: 6, goaway: 7, windowUpdate: 8, continuation: 9 } as const;
 export const flag = { endStream: 0x1, ack: 0x1, endHeaders: 0x4, padded: 0x8, priority: 0x20 } as const;
@@ -42,7 +42,7 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-/** Writes the head of a frame; whoever calls it writes the payload behind. */
+/** Writes a frame's head; the caller writes the payload after it. */
 export function writeHead(into: Buffer, at: number, length: number, type: number, flags: number, stream: number): void {
   into.writeUIntBE(length, at, 3);
   into[at + 3] = type;

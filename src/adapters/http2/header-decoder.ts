@@ -1,7 +1,7 @@
-// Decodes the header blocks of one connection (HPACK, RFC 7541). Blocks must be given in the order of their coming, also of streams that nobody
-// listens to any more: each may change the table that later ones refer to.
+// Decodes the header blocks of one connection (HPACK, RFC 7541). Blocks must be decoded in the order of arrival, even for closed
+// streams: each may change the table that later ones refer to.
 //
-// Invariant: what a peer sends is bounded by the size of a block (see connection.ts) and of the table; a block that breaks the rules throws, and
+// Invariant: a peer's input is bounded by the size of a block (see connection.ts) and of the table; a malformed block throws, and
 // the connection can't be used any more.
 import { huffmanText } from './huffman.js';
 

@@ -1,6 +1,6 @@
-// Header blocks as we send them (HPACK, RFC 7541): literals that enter no table, so that a block is the same bytes each time, and parts of one can
-// be kept.
-// Invariant: what proves who we are is marked as never to be kept in a table, by whoever passes it on.
+// Encodes header blocks (HPACK, RFC 7541): literals that enter no table, so that a block always has the same bytes, and parts of one can
+// be cached.
+// Invariant: credentials are marked as never-indexed, also for intermediaries.
 
 const literal = { withoutIndexing: 0x00, neverIndexed: 0x10 } as const;
 const secretNames: ReadonlySet<string> = new Set(['authorization', 'cookie']);

@@ -1,7 +1,7 @@
 // The Huffman code of HPACK (RFC 7541, appendix B). It is canonical: codes of one length are consecutive in the order of their symbols, so that
-// the lengths alone say it all; codes get longer as their values do, as always.
+// the lengths define it completely; longer codes have larger values.
 //
-// Invariant: what isn't a whole number of symbols and fewer than eight one bits is refused, and so is the symbol of the end.
+// Invariant: an incomplete symbol, padding of eight or more one bits, and the end symbol are refused.
 
 /** Bits of the code of each byte, in base 36. The end has 30. */
 const lengths =

@@ -1,5 +1,5 @@
-// Whether a connection still has somebody at its other end: one that is silent while answers are awaited is asked, and left when it says nothing.
-// Without it, a server whose machine is gone would be noticed when TCP gives up, after a quarter of an hour.
+// Checks whether a connection's peer is alive: pings one that is silent while answers are awaited, and drops it without a reply.
+// Otherwise TCP would detect a dead server only after a quarter of an hour.
 // Invariant: a connection without requests costs no timer.
 
 export interface LivenessLimits {

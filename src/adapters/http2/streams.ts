@@ -1,4 +1,4 @@
-// A request of a connection and what has come for it. Data only: who sends and receives is the connection.
+// A request of a connection and the data received for it. Data only: the connection sends and receives.
 import type { FrameWindow } from './frame-window.js';
 
 /** How a request ended: answered whole, reset by the peer, or with the connection. */
@@ -18,13 +18,13 @@ export interface Stream {
   readonly events: StreamEvents;
   /** The header block, until it is sent. */
   readonly headers: Buffer;
-  /** What of the request's body isn't sent yet. */
+  /** The unsent part of the request's body. */
   body: Buffer;
   /** Whether the end of the request is sent. */
   isSent: boolean;
   readonly window: FrameWindow;
-  /** Whether whoever asked wants no more for now: the peer's window isn't enlarged. */
+  /** Whether the caller paused the answer: the peer's window isn't enlarged. */
   isHeld: boolean;
-  /** What of the peer's window is left for us to send. May be negative, after a change of the peer's settings. */
+  /** The remaining send window. May be negative, after a change of the peer's settings. */
   sendable: number;
 }

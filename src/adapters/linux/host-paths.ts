@@ -1,4 +1,4 @@
-// Paths of the host that hostPath volumes name. Each look has a thread of its own: a dead network file system must hold up nobody else.
+// Host paths that hostPath volumes name. Each check has a thread of its own, so that a dead network file system blocks no other check.
 import { constants, mkdir, open } from 'node:fs/promises';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { HostPathKind, HostPathOperations } from '../../ports/outbound/pod-volumes.js';

@@ -1,6 +1,6 @@
-// What the host is like, read from /proc and /sys once at the start: machines don't grow while an agent runs.
-// Invariant: a file that is missing or can't be read is a fact with its plain meaning (no swap, no huge pages), never a failure;
-// only a host that says nothing of its memory is refused, since every share of it would be wrong.
+// Facts about the host, read from /proc and /sys once at the start: machines don't grow while an agent runs.
+// Invariant: a missing or unreadable file has a plain meaning (no swap, no huge pages), never a failure;
+// only a host without memory information is refused, since every share of it would be wrong.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { join } from 'node:path';
@@ -21,12 +21,12 @@ export interface HostReading {
   /** `/sys/devices/system/cpu/cpu<N>/thermal_throttle` of each CPU that has it. */
   readonly thermalThrottlePaths: readonly string[];
   readonly selinuxEnabled: boolean;
-  /** What files of containers are labelled with; '': the host doesn't say. */
+  /** The SELinux label of containers' files; '': unknown. */
   readonly seLinuxFileLabel: string;
   readonly apparmorEnabled: boolean;
 }
 
-/** `root` stands before /proc and /sys: '' on a host, a directory with a recorded tree in tests. */
+/** `root` is the prefix of /proc and /sys: '' on a host, a directory with a recorded tree in tests. */
 export function readHost(root = ''): HostReading {
   const meminfo = textOf(join(root, '/proc/meminfo')) ?? '';
   const memoryBytes = meminfoBytes(meminfo, 'MemTotal');

@@ -1,6 +1,6 @@
-// The machine as /proc, /sys, /etc and the resolver tell it.
-// Invariant: a file that is missing is a fact with its plain meaning (no huge pages, no id); only a host that says nothing of its memory is
-// refused. Nothing here is written.
+// Reads the machine from /proc, /sys, /etc and the resolver.
+// Invariant: a missing file has a plain meaning (no huge pages, no id); only a host without memory information is
+// refused. Read-only.
 import { lookup } from 'node:dns/promises';
 import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
@@ -15,7 +15,7 @@ import { readTopology } from './machine-topology.js';
 export interface LinuxMachineOptions {
   /** The kubelet's. */
   readonly rootDirectory: string;
-  /** Stands before /proc, /sys and /etc: '' on a host, a recorded tree in tests. */
+  /** Prefix of /proc, /sys and /etc: '' on a host, a recorded tree in tests. */
   readonly hostRoot?: string;
   /** Of the host by default. */
   readonly interfaces?: () => NodeJS.Dict<NetworkInterfaceInfo[]>;

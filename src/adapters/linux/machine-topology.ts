@@ -1,6 +1,6 @@
-// Which CPUs and memory are close to each other, as /sys tells it.
-// Invariant: every CPU online is in exactly one core; what the kernel doesn't say has its plain meaning (one NUMA node, one socket, no
-// last-level cache of its own), so that a small virtual machine is a machine, too.
+// The machine's topology of CPUs and memory, from /sys.
+// Invariant: every CPU online is in exactly one core; missing information has a plain meaning (one NUMA node, one socket, no
+// last-level cache of its own), so that a small virtual machine works, too.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CpuSet, parseCpuSet } from '../../domain/values/cpu-set.js';
@@ -17,7 +17,7 @@ export interface WholeMachine {
   readonly hugePages: readonly { readonly pageSizeKiB: number; readonly count: number }[];
 }
 
-/** `root` stands before /sys. */
+/** `root` is the prefix of /sys. */
 export function readTopology(root: string, onlineCpus: string, whole: WholeMachine): MachineTopology {
   const online = cpusOf(onlineCpus);
   const cpus = online.length === 0 ? [0] : online;

@@ -1,5 +1,5 @@
 // The manifest directory (or file) on a Linux host: listing, reading, watching.
-// Invariant: no file can hang or swamp the agent: only regular files are read, without blocking on anything else, and only up to the limit.
+// Invariant: no file can block or overload the agent: only regular files are read, without blocking on anything else, and only up to the limit.
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ interface ReadFile {
   readonly content: ManifestContent;
 }
 
-/** A file changed this recently may change again within one tick of its timestamps, so what was read of it isn't kept. */
+/** A file changed this recently may change again within one tick of its timestamps, so its content isn't cached. */
 const settledMs = 2000;
 /** Files opened at a time. */
 const batch = 16;

@@ -24,7 +24,7 @@ export class HttpManifestUrl implements PortOf<ManifestUrlOperations> {
   async fetch(request: Request, call: Call): Promise<ManifestResponse> {
     const { status, statusCode, body } = await exchange(request, call);
     const digest = createHash('sha256').update(body).digest('hex');
-    // The status of an answer says whether its body is looked at; an unchanged body was parsed already.
+    // The answer's status decides whether its body is parsed; an unchanged body was parsed already.
     const isWanted = statusCode === 200 && body.byteLength > 0;
     const content = !isWanted ? ({ kind: 'absent' } as const) : this.#last?.digest === digest ? this.#last.content : manifestContentOf(body);
     if (isWanted) this.#last = { digest, content };

@@ -1,5 +1,5 @@
-// The subordinate ids of a user, as the host's `getsubids` tells them: from them come the user namespaces of pods.
-// Invariant: no such user, or no such program, is null, which means that the kubelet's own range counts; a program that fails is a failure.
+// The subordinate ids of a user, from the host's `getsubids`: the range for the user namespaces of pods.
+// Invariant: without such a user or program the result is null, which selects the kubelet's own range; a program that fails is a failure.
 import { execFile } from 'node:child_process';
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

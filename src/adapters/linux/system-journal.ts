@@ -1,5 +1,5 @@
-// The system's journal, read by journalctl(1): its arguments go to it as they are, never through a shell.
-// Invariants: a run ends by its time, by whoever asked going away, or by itself; nothing of it is left then.
+// The system journal, read by journalctl(1): its arguments are passed unchanged, never through a shell.
+// Invariants: a run ends by its time limit, by its client's disconnect, or by itself; no process is left then.
 import { type ChildProcess, spawn } from 'node:child_process';
 
 const runMillis = 30_000;
@@ -29,7 +29,7 @@ export class SystemJournal {
       child.once('error', reject);
       child.once('close', () => resolve());
     });
-    // Whoever does not wait for its end must not be told of it by the process's end.
+    // A caller that doesn't await the end must not get an unhandled rejection.
     ended.catch(() => {});
     const kill = (): void => void child.kill('SIGKILL');
     const timer = setTimeout(kill, runMillis);

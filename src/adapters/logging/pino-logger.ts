@@ -1,5 +1,5 @@
-// The daemon's logger: klog's text by hand, Kubernetes' JSON by pino, both over pino's destination.
-// Invariant: nothing leaves unredacted, and a destination that fails costs lines, never the daemon.
+// The daemon's logger: klog's text written directly, Kubernetes' JSON by pino, both over pino's destination.
+// Invariant: all output is redacted, and a failing destination costs lines, never the daemon.
 import { type DestinationStream, type Logger as Pino, pino } from 'pino';
 import type { Micros } from '../../ports/micros.js';
 import type { LogFields, Logger, LogLevel } from '../../ports/outbound/logger.js';
@@ -56,7 +56,7 @@ export class PinoLogger implements Logger {
   }
 }
 
-/** What loggers of all names share. */
+/** State shared by loggers of all names. */
 class LogOutput {
   readonly verbosity: SourceVerbosity;
   failure: string | null = null;

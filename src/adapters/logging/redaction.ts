@@ -1,5 +1,5 @@
-// What may be written to a log: plain data of bounded size without secrets. Both formats go through here.
-// Invariant: values of tokens, passwords, keys and environment variables are never in the result, under whatever key they come.
+// Redaction of log values: plain data of bounded size without secrets. Both formats use it.
+// Invariant: values of tokens, passwords, keys and environment variables are never in the result, under any key.
 
 const withheld = '[redacted]';
 const textLengthMax = 16_384;

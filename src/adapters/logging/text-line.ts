@@ -1,6 +1,6 @@
-// A log line as klog writes it, which people's eyes and log collectors know:
+// A log line in klog's format, which users and log collectors know:
 // `I1127 23:39:53.123456   12345 pod-workers.ts:1] "Pod started" pod="default/web" attempt=2`
-// Invariant: one line a message, whatever is in it. Texts are quoted as Go quotes them, other values are JSON, as klog has them.
+// Invariant: one line per message. Texts are quoted as Go quotes them, other values are JSON, as in klog.
 import { goQuote } from '../../domain/values/go-text.js';
 import { microsPerMillisecond } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';

@@ -1,6 +1,6 @@
-// The families of /metrics/cadvisor: what the kernel counts of each cgroup, under the names and labels that dashboards have known since cAdvisor.
-// Invariants: every container_* series has the labels container, id, image, name, namespace and pod, blank when unknown; a family that has
-// nothing to say of a cgroup is left out for it.
+// The families of /metrics/cadvisor: the kernel's counters of each cgroup, with cAdvisor's names and labels.
+// Invariants: every container_* series has the labels container, id, image, name, namespace and pod, blank when unknown; a family without
+// a value for a cgroup has no series for it.
 import type { CgroupCounters, DeviceIo, InterfaceCounters, MemoryCounters, Pressure } from '../linux/index.js';
 import { escapedLabel, labelText, MetricFamily, type MetricType } from './metrics-text.js';
 
@@ -18,7 +18,7 @@ export interface CadvisorContainer {
   readonly startedAtMillis: number;
   readonly counters: CgroupCounters;
   readonly interfaces: readonly InterfaceCounters[];
-  /** null: not looked at. */
+  /** null: not inspected. */
   readonly openFiles: { readonly descriptors: number; readonly sockets: number; readonly openFilesMax: number | null } | null;
   readonly filesystems: readonly CadvisorFilesystem[];
 }
@@ -44,7 +44,7 @@ export interface CadvisorMachine {
   readonly osVersion: string;
 }
 
-/** Limits beyond this are the kernel's way to say that there is none. */
+/** The kernel reports "unlimited" as a number above this. */
 const unlimitedAbove = 2n ** 62n;
 const sectorBytes = 512;
 /** A series for `name`: between `container` and `id`, `image` and `name`, or after `pod`, as label names sort. */
@@ -102,7 +102,7 @@ export class CadvisorFamilies {
     this.gauge('machine_swap_bytes', 'Amount of swap memory available on the machine.').add(labels, machine.swapBytes, null);
   }
 
-  /** @param failed the containers could not be told, or not all of them */
+  /** @param failed the containers could not be read completely */
   addScrapeErrors(failed: boolean, machineFailed: boolean): void {
     this.gauge('container_scrape_error', '1 if there was an error while getting container metrics, 0 otherwise').add('', failed ? 1 : 0, null);
     this.gauge('machine_scrape_error', '1 if there was an error while getting machine metrics, 0 otherwise.').add('', machineFailed ? 1 : 0, null);

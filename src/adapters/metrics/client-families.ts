@@ -1,10 +1,10 @@
-// Families of the client of the apiserver and of the certificates that it and the node's server show, as data. Names, labels and buckets are upstream's.
+// Families of the apiserver client and of the certificates that it and the node's server present, as data. Names, labels and buckets are upstream's.
 // Invariant: labels take few values: one host, HTTP's methods, status codes.
 import { counter, gauge, histogram } from './family-kinds.js';
 
 const clientSeconds = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 const bodyBytes = [64, 256, 512, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216];
-/** What is left to a certificate that somebody shows: from none over half an hour to a year. */
+/** Buckets of a client certificate's remaining validity: from none over half an hour to a year. */
 const remainingSeconds = [0, 1800, 3600, 7200, 21600, 43200, 86400, 172800, 345600, 604800, 2592000, 7776000, 15552000, 31104000];
 const lifeSeconds = [60, 3600, 14400, 86400, 604800, 2592000, 7776000, 15552000, 31104000, 124416000];
 const labels = ['host', 'verb'] as const;

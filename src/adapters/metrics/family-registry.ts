@@ -1,6 +1,6 @@
-// Families that are declared as data (`kubelet-families.ts`), kept and written by prom-client.
+// Families declared as data (`kubelet-families.ts`), kept and written by prom-client.
 // Invariants: a series is counted under the name, type and labels that its row declares, which the compiler checks; labels are written in the
-// order of their names; a family that has no series yet is not written, as other exporters do it.
+// order of their names; a family without series is not written, as in other exporters.
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 export type Stability = 'ALPHA' | 'BETA' | 'STABLE' | 'INTERNAL';
@@ -22,7 +22,7 @@ export type CounterName<All extends Families> = NamesOf<All, 'counter'>;
 export type HistogramName<All extends Families> = NamesOf<All, 'histogram'>;
 export type GaugeName<All extends Families> = NamesOf<All, 'gauge'>;
 
-/** A value that is read at a scrape: of a gauge, or of a counter that somebody else keeps. */
+/** A value read at a scrape: of a gauge, or of a counter kept elsewhere. */
 export type Reading<All extends Families> = {
   [Name in GaugeName<All> | CounterName<All>]: readonly [name: Name, labels: LabelsOf<All, Name>, value: number];
 }[GaugeName<All> | CounterName<All>];

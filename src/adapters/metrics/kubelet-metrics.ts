@@ -1,5 +1,5 @@
-// What the kubelet counts of itself, for /metrics, /metrics/probes and /metrics/slis.
-// Not in the face of this folder, and loaded with `import()`: an agent without an API never pays for prom-client.
+// The kubelet's own metrics, for /metrics, /metrics/probes and /metrics/slis.
+// Not exported by this folder's index, and loaded with `import()`: an agent without an API never loads prom-client.
 import { collectDefaultMetrics } from 'prom-client';
 import { type CounterName, FamilyRegistry, type HistogramName, type LabelsOf, type Reading } from './family-registry.js';
 import { healthFamilies, type KubeletFamilies, kubeletFamilies, probeFamilies } from './kubelet-families.js';
@@ -27,7 +27,7 @@ export interface HealthCheckOutcome {
   readonly failure: string | null;
 }
 
-/** Gauges under the name of counters, which sum up what stands beside them. */
+/** Gauges named like counters, which sum up the series beside them. */
 const sums = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 const probeResults = ['successful', 'failed', 'unknown'] as const;
 
@@ -57,7 +57,7 @@ export class KubeletMetrics {
     this.probes.observe('prober_probe_duration_seconds', of, tookSeconds);
   }
 
-  /** The series of a container's probe that is over. */
+  /** Drops the series of a container's removed probe. */
   forgetProbe(of: ProbeLabels, podUid: string): void {
     for (const result of probeResults) this.probes.forget('prober_probe_total', { ...of, result, pod_uid: podUid });
     this.probes.forget('prober_probe_duration_seconds', of);

@@ -1,5 +1,5 @@
 // The families of /metrics/resource: CPU, memory and swap of the node, its pods and their containers, with the times at which they were read.
-// Invariant: a value that is not known has no series; whether something could not be told is always there.
+// Invariant: an unknown value has no series; the scrape error series always exists.
 import { labelText, MetricFamily } from './metrics-text.js';
 
 export interface ResourceNumbers {
@@ -21,7 +21,7 @@ export interface ResourcePod extends ResourceNumbers {
 }
 
 export interface NodeResources {
-  /** null: it could not be told. */
+  /** null: unknown. */
   readonly node: ResourceNumbers | null;
   readonly pods: readonly ResourcePod[];
   readonly failed: boolean;

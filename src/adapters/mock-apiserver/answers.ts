@@ -1,9 +1,9 @@
-// Answers of the server: JSON, compressed where it is long and the client wants it.
+// Answers of the server: JSON, compressed if it is long and the client accepts it.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, gzipSync } from 'node:zlib';
 import type { JsonObject } from '../../sim/index.js';
 
-/** Shorter answers aren't worth it, as by the real server. */
+/** Shorter answers stay uncompressed, as by the real server. */
 const minCompressedBytes = 128 * 1024;
 
 export function sendJson(

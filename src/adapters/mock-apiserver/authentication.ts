@@ -1,4 +1,4 @@
-// Who asks: the holder of a client certificate of ours, of a token, or nobody in particular.
+// Authenticates requests: a client certificate of the server's authority, a token, or anonymous.
 
 import type { X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -12,15 +12,15 @@ export const administrator: ApiUser = { name: 'kubernetes-admin', groups: ['syst
 const anonymous: ApiUser = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 export interface AuthenticationOptions {
-  /** Whoever says nothing is somebody without a name, else refused. */
+  /** A request without credentials is anonymous, otherwise refused. */
   readonly anonymous: boolean;
-  /** Whoever comes without TLS and without a token is the administrator: for tests and scripts on this machine. */
+  /** Without TLS and without a token the user is the administrator: for tests and scripts on this machine. */
   readonly openWithoutTls: boolean;
   /** Who signs clients' certificates, by whose clock they are good. */
   readonly authority: Pick<Authority, 'nowMillis' | 'hasSigned'>;
 }
 
-/** null: 401. Throws 403 when somebody speaks for another who may not. */
+/** null: 401. Throws 403 for a forbidden impersonation. */
 export function userOf(request: IncomingMessage, server: SimApiserver, options: AuthenticationOptions): ApiUser | null {
   const user = ownUser(request, server, options);
   const [name] = [request.headers['impersonate-user']].flat();
@@ -56,7 +56,7 @@ function ownUser(request: IncomingMessage, server: SimApiserver, options: Authen
   return options.anonymous ? anonymous : null;
 }
 
-/** TLS looked at the wall's clock; where that is all it has against the certificate, the server's own is asked. */
+/** TLS verified against the wall clock; if only the validity time fails, checks it against the server's clock. */
 function isOurs(socket: TLSSocket, certificate: X509Certificate, { authority }: AuthenticationOptions): boolean {
   if (socket.authorized) return true;
   const isOfAnotherTime = ['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED'].includes(String(socket.authorizationError));

@@ -1,4 +1,4 @@
-// The certificate authority of a mock apiserver: made anew with each one, it signs the server's own certificate, clients' and kubelets'.
+// The certificate authority of a mock apiserver: created for each server, it signs the server's own certificate, clients' and kubelets'.
 import { createPublicKey, generateKeyPairSync, type KeyObject, type X509Certificate } from 'node:crypto';
 import type { CertificateOrder, CertificateSigner, RequestedCertificate } from '../../sim/index.js';
 import { issueCertificate, readCertificateRequest } from '../certificates/index.js';
@@ -19,7 +19,7 @@ export interface KeyAndCertificate {
 export interface ClientIdentity {
   readonly commonName: string;
   readonly organizations: readonly string[];
-  /** How long it is good; a year unless said otherwise. Negative: it is over already. */
+  /** The validity; default one year. Negative: expired already. */
   readonly seconds?: number;
 }
 
@@ -30,7 +30,7 @@ export class Authority implements CertificateSigner {
   private readonly key: KeyObject;
   private readonly publicKey: KeyObject;
 
-  /** @param offsetMillis how far its clock is ahead of the wall's; what the server shows of itself is good by the wall's */
+  /** @param offsetMillis how far its clock is ahead of the wall clock; the server's own certificate is valid by the wall clock */
   constructor(private readonly offsetMillis = 0) {
     this.key = newKey();
     this.publicKey = createPublicKey(this.key);

@@ -1,4 +1,4 @@
-// What the server says about itself: that it lives, its version, what it has.
+// Documents about the server itself: health, version, discovery.
 import {
   aggregatedDiscovery,
   coreVersions,
@@ -20,7 +20,7 @@ export interface ServerDocument {
 
 export const mockVersion = 'v1.36.2+mock';
 
-/** What `/version` says of a server that calls itself `v1.36.2`. Throws on a text that is none. */
+/** The `/version` document of a server that calls itself `v1.36.2`. Throws if the text is no version. */
 export function versionDocument(gitVersion: string): JsonObject {
   const match = /^v(\d+)\.(\d+)\.\d+([-+].*)?$/.exec(gitVersion);
   if (match === null) throw new Error(`mock apiserver: ${JSON.stringify(gitVersion)} is no version; expected one as v1.36.2`);
@@ -30,7 +30,7 @@ export function versionDocument(gitVersion: string): JsonObject {
 }
 const healthPaths: readonly string[] = ['/healthz', '/livez', '/readyz', '/ping'];
 
-/** null: there is nothing. `accept` decides between the forms of discovery. @param types what the server has */
+/** null: no such document. `accept` selects the form of discovery. @param types the server's collections */
 export function documentAt(path: string, accept: string, version: JsonObject, types: readonly ResourceType[]): ServerDocument | null {
   if (healthPaths.some((health) => path === health || path.startsWith(`${health}/`))) return { body: 'ok' };
   if (path === '/version') return { body: version };

@@ -1,8 +1,8 @@
-// Where a request goes that a kubelet answers: logs, commands, terminals, ports, and whatever is asked of a node by proxy. The paths are those
+// Maps requests that a kubelet answers to its paths: logs, exec, attach, port-forward, and the node proxy. The paths are those
 // that the real server uses (spec/config-and-api.md, 10 and 19).
 import { type ApiTarget, badRequest, type JsonObject, refusal } from '../../sim/index.js';
 
-/** What is asked of a kubelet, without its address. */
+/** A kubelet's path, without its address. */
 export interface KubeletPath {
   readonly nodeName: string;
   /** With its query. */
@@ -59,7 +59,7 @@ export function kubeletPathOf(pod: JsonObject, subresource: string, query: URLSe
   return { nodeName, path: withQuery(`/${subresource}/${where}/${container}`, asked) };
 }
 
-/** @param rest what stands after `/proxy`, still encoded, with its query */
+/** @param rest the path after `/proxy`, still encoded, with its query */
 export function nodeProxyPath(target: ApiTarget, rest: string): KubeletPath {
   return { nodeName: (target.name ?? '').replace(/:\d+$/, '').replace(/^https?:/, ''), path: rest === '' ? '/' : rest };
 }

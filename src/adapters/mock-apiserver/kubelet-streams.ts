@@ -1,5 +1,5 @@
-// Passes on what kubelets answer: logs and whatever is asked of a node as an HTTP request of the server's own, commands, terminals and ports
-// as bytes; and what is asked of pods by proxy. The server shows the kubelet a client certificate of its authority, as the real one does.
+// Forwards kubelets' answers: logs and the node proxy as HTTP requests of the server's own; exec, attach and port-forward
+// as bytes; and the pod proxy. The server presents a client certificate of its authority to the kubelet, as the real one does.
 // Clients that speak WebSocket are in websocket-streams.
 import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -16,7 +16,7 @@ import { webSocketKind } from './websocket-streams.js';
 
 export interface KubeletReach {
   readonly pair: KeyAndCertificate;
-  /** Where every kubelet is, whatever its node says of its address; null: as nodes say. */
+  /** The address of every kubelet; null: the address in its Node. */
   readonly host: string | null;
 }
 

@@ -1,7 +1,7 @@
-// The simulated apiserver behind HTTPS, and HTTP where that is asked for, in real time: for kubectl, agents and tests.
+// The simulated apiserver behind HTTPS, and optionally HTTP, in real time: for kubectl, agents and tests.
 //
-// Invariants: it listens on loopback unless told otherwise; after `stop` no timer, no socket and no connection is left; while it is down it
-// keeps what it has, and comes back at the same addresses with the same certificates.
+// Invariants: it listens on loopback by default; after `stop` no timer, no socket and no connection is left; while it is down it
+// keeps its objects, and comes back at the same addresses with the same certificates.
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import { createSecureServer } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
@@ -17,9 +17,9 @@ import { ResourceMetrics } from './resource-metrics.js';
 export interface MockApiserverOptions {
   /** `host:port` of HTTPS; port 0: any that is free. 127.0.0.1:0 unless said otherwise. */
   readonly bind?: string;
-  /** `host:port` of plain HTTP, where whoever shows no token is the administrator; none unless said otherwise. */
+  /** `host:port` of plain HTTP, where a request without a token comes from the administrator; none by default. */
   readonly httpBind?: string;
-  /** Whoever says nothing about himself may see that the server lives; else he is refused. */
+  /** Whether a request without credentials is anonymous; otherwise it is refused. */
   readonly anonymous?: boolean;
   /** What it says it is (`/version`), as `v1.36.2`; what it does stays the same. */
   readonly version?: string;
@@ -27,7 +27,7 @@ export interface MockApiserverOptions {
   readonly speed?: number;
   /** Bearer tokens, and whose they are. */
   readonly tokens?: ReadonlyMap<string, ApiUser>;
-  /** Where kubelets are reached, whatever their nodes say; else as nodes say. */
+  /** The address of every kubelet; default: the address in its Node. */
   readonly kubeletHost?: string;
   readonly settings?: Partial<Omit<ApiserverSettings, 'rootCa' | 'tokens'>>;
 }
@@ -103,13 +103,13 @@ export class MockApiserver {
     return this.authority.certificate;
   }
 
-  /** A kubeconfig of the administrator, or of somebody else. */
+  /** A kubeconfig of the administrator, or of another user. */
   kubeconfig(user: ClientIdentity | KubeconfigUser = { commonName: 'kubernetes-admin', organizations: ['system:masters'] }): string {
     const known: KubeconfigUser = 'kind' in user ? user : { kind: 'certificate', pair: this.authority.client(user) };
     return kubeconfigText(this.url, this.authority.certificate, known);
   }
 
-  /** Connections break and nobody answers, until `comeBack`. What is stored stays. */
+  /** Breaks connections and listens no more, until `comeBack`. Stored objects stay. */
   async goDown(): Promise<void> {
     this.api.watches.cut(() => true);
     const closed = this.listeners().map(({ server }) => new Promise<void>((resolve) => server.close(() => resolve())));
@@ -146,7 +146,7 @@ export class MockApiserver {
       socket.setNoDelay(true);
       socket.once('close', () => this.sockets.delete(socket));
     });
-    // A client that breaks off its handshake is no mistake of ours.
+    // An aborted handshake is the client's error.
     server.on('clientError', (_error, socket) => socket.destroy());
   }
 
@@ -162,7 +162,7 @@ export class MockApiserver {
   }
 }
 
-/** Starts one; whoever starts it stops it. */
+/** Starts a server; the caller stops it. */
 export async function startMockApiserver(options: MockApiserverOptions = {}): Promise<MockApiserver> {
   const server = new MockApiserver(options);
   await server.start();

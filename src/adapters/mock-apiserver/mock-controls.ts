@@ -1,11 +1,11 @@
-// What only a mock has, under `/mock`: what was asked of it, and what is to go wrong. For administrators, by `kubectl ... --raw`.
+// The mock's own API, under `/mock`: the audit log, and fault injection. For administrators, by `kubectl ... --raw`.
 //
 // | request              | does                                                                    |
 // |----------------------|-------------------------------------------------------------------------|
 // | GET /mock/audit      | the last requests, oldest first                                         |
-// | GET /mock/faults     | how often each rule has struck                                          |
-// | PUT /mock/faults     | these rules in place of the ones before; `[]`: nothing goes wrong;      |
-// |                      | with `?nodes=true` only what nodes ask for meets them                   |
+// | GET /mock/faults     | how often each rule applied                                             |
+// | PUT /mock/faults     | replaces the rules; `[]`: no faults;                                    |
+// |                      | with `?nodes=true` they apply only to requests of nodes                 |
 // | POST /mock/cut       | breaks every watch                                                      |
 // | POST /mock/compact   | every version but the newest is too old from now on                     |
 import { type ApiFaultAction, type ApiFaultRule, badRequest, noSuchPath, type SimApiserver } from '../../sim/index.js';

@@ -1,5 +1,5 @@
-// Bodies in the API's protobuf form, of the kinds that kubectl sends in it: it takes answers in JSON, but can't be told to ask in JSON.
-// Invariant: a kind or a field that isn't listed here is refused, or left out as an unknown field is; nothing is guessed.
+// Bodies in the API's protobuf form, for the kinds that kubectl sends in it: kubectl accepts JSON answers, but can't be configured to send JSON.
+// Invariant: an unlisted kind is refused, and an unlisted field is ignored as unknown; nothing is guessed.
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 
 /** Before the envelope. */
@@ -109,7 +109,7 @@ function readField(out: Record<string, unknown>, field: string, reader: BinaryRe
   out[name] = isList ? [...((out[name] as unknown[] | undefined) ?? []), value] : value;
 }
 
-/** undefined: there is none, as a time that isn't set. */
+/** undefined: absent, such as an unset time. */
 function readValue(type: string, reader: BinaryReader, wire: WireType): unknown {
   switch (type) {
     case 'string':

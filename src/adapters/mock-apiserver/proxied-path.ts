@@ -1,5 +1,5 @@
-// Requests that the server passes on by proxy: which part of a path is the other's, and where a pod is.
-// A pod is reached at its own address by the server itself, not through a kubelet. The real server refuses loopback addresses; this one is for
+// Requests that the server proxies: which part of a path belongs to the target, and a pod's address.
+// The server connects to a pod directly, not through a kubelet. The real server refuses loopback addresses; this one is for
 // tests, whose pods may have no others.
 import { badRequest, type JsonObject } from '../../sim/index.js';
 
@@ -53,7 +53,7 @@ export function podUrl(pod: JsonObject, { scheme, port }: ProxiedPod, path: stri
   return new URL(path.startsWith('/') ? path : `/${path}`, `${scheme}://${address.includes(':') ? `[${address}]` : address}${known === null ? '' : `:${known}`}`);
 }
 
-/** Where a client is sent to that is told to go elsewhere on the same server. */
+/** Rewrites a redirect within the same server to the proxy's path. */
 export function proxiedLocation(location: string, url: URL, own: string): string {
   if (!URL.canParse(location, url.href)) return location;
   const target = new URL(location, url);

@@ -1,4 +1,4 @@
-// The body of a request: JSON, or YAML where the client says so. Invariant: a body that is too long is refused before it is kept.
+// The body of a request: JSON, or YAML by its content type. Invariant: a body that is too long is refused before it is buffered.
 import type { IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import type { PatchKind } from '../../ports/model/api-object.js';
@@ -30,7 +30,7 @@ export function patchKindOf(request: IncomingMessage): PatchKind {
   throw refusal(415, 'UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${accepted}`);
 }
 
-/** undefined: there is none. */
+/** undefined: absent. */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -1,4 +1,4 @@
-// What a path of the API means: a collection or an object of it, or one of the documents about the server itself.
+// Parses API paths: a collection, an object, or a document about the server itself.
 import type { ApiTarget } from '../../sim/index.js';
 
 export type RequestPath = { readonly kind: 'resource'; readonly target: ApiTarget } | { readonly kind: 'document'; readonly path: string } | { readonly kind: 'unknown' };

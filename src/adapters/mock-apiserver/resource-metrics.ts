@@ -1,9 +1,9 @@
-// metrics.k8s.io, for `kubectl top`: what the metrics server of a cluster answers, scraped from the kubelets' /metrics/resource as it does.
+// metrics.k8s.io, for `kubectl top`: the answers of a cluster's metrics server, scraped from the kubelets' /metrics/resource as it does.
 //
-//   asked -> each node is scraped; a rate needs two samples some seconds apart, so the first who asks waits for the second one
+//   a request scrapes each node; a rate needs two samples some seconds apart, so the first request waits for the second sample
 //
-// Invariants: nothing is scraped while nobody asks; a node that can't be reached costs its own numbers only; of a container that began anew
-// there is no rate across its start.
+// Invariants: nothing is scraped without a request; an unreachable node costs its own numbers only; a restarted container has
+// no rate across its start.
 import { request as httpsRequest } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ApiTarget, type ApiUser, type JsonObject, noSuchPath, refusal, type SimApiserver, wholeList } from '../../sim/index.js';
@@ -161,7 +161,7 @@ function usageOf(before: UsageSample | undefined, newest: UsageSample): { readon
 
 const verbs = ['get', 'list'];
 
-/** What discovery says of it, in its several forms. */
+/** Its discovery documents, in several forms. */
 export const metricsDiscovery = {
   group: {
     name: metricsGroup,

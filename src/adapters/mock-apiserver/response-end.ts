@@ -1,8 +1,8 @@
-// How an answer ends before its time, by either protocol: HTTP/1.1 has a connection for it, HTTP/2 a stream of one that others go on with.
+// Aborts an answer before its end, in either protocol: HTTP/1.1 has a connection for it, HTTP/2 one stream of a shared connection.
 import type { ServerResponse } from 'node:http';
 import { constants, Http2ServerResponse } from 'node:http2';
 
-/** Whether nobody reads the answer any more. */
+/** Whether the client has abandoned the answer. */
 export function isGone(response: ServerResponse): boolean {
   const any: unknown = response;
   return any instanceof Http2ServerResponse ? any.stream.destroyed : response.destroyed;

@@ -1,5 +1,5 @@
-// One watch over HTTP: an event a line, for as long as both sides want it.
-// Invariant: a reader that doesn't read is cut before what waits for it grows beyond its limit; when either side is gone so is the watch.
+// One watch over HTTP: an event a line, until either side ends it.
+// Invariant: a reader that doesn't read is cut before its queue exceeds the limit; the watch ends with either side.
 import type { ServerResponse } from 'node:http';
 import { derived } from '../../domain/values/derived.js';
 import type { SimApiserver, WatchEvent, WatchRecord } from '../../sim/index.js';
@@ -9,7 +9,7 @@ import { cut, isGone } from './response-end.js';
 /** What may wait in a connection for its reader. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
-/** Several watches mostly tell of the same object: it is written once. */
+/** Several watches mostly send the same object: it is serialized once. */
 const objectText = derived((object: object): string => JSON.stringify(object));
 
 export class WatchStream {

@@ -1,6 +1,6 @@
 // The files that containers of the mock runtime leave: logs in the CRI format, and termination messages.
 // Invariant: writes only below a log directory, or into a termination file, that exists already and belongs to this user; follows no
-// symlink; a file that can't be written costs its content and nothing else.
+// symlink; an unwritable file costs only its content.
 
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname, posix } from 'node:path';
@@ -29,7 +29,7 @@ export class ContainerFiles {
   /** Exited containers whose message went into their termination file. */
   private readonly withMessageFile = new Set<string>();
 
-  /** Whoever looks at what a container writes, by its id. */
+  /** Listeners of a container's output, by its id. */
   private readonly listeners = new Map<string, Set<(text: string) => void>>();
 
   constructor(private readonly state: SimRuntimeState) {}
@@ -63,7 +63,7 @@ export class ContainerFiles {
     this.withMessageFile.delete(containerId);
   }
 
-  /** The log file by its path again, after somebody moved it away. */
+  /** Reopens the log file by its path, after it was moved away. */
   reopen(containerId: string): void {
     const log = this.logs.get(containerId);
     if (log === undefined) return;
@@ -84,7 +84,7 @@ export class ContainerFiles {
     });
   }
 
-  /** What the runtime itself says of an exited container. */
+  /** The runtime's own message of an exited container. */
   messageOf(container: SimContainer): string {
     return this.withMessageFile.has(container.id) ? '' : (container.ending?.message ?? '');
   }

@@ -1,4 +1,4 @@
-// Who listens to GetContainerEvents. Invariant: an event is sent to each in the order of what happened; one who does not read fast
+// Subscribers of GetContainerEvents. Invariant: each gets the events in order; one that doesn't read fast
 // enough loses the stream, never single events.
 import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
 import type { SimRuntimeEvent, SimRuntimeState } from '../../sim/index.js';
@@ -22,7 +22,7 @@ export class EventSubscribers {
   add(call: Subscriber): void {
     this.subscribers.add(call);
     call.on('cancelled', () => this.subscribers.delete(call));
-    // Tells the client that it misses nothing from here on.
+    // Confirms to the client that it gets every event from here on.
     call.sendMetadata(new Metadata());
   }
 

@@ -1,4 +1,4 @@
-// What a mock runtime is told: where it listens, what it offers, and how its containers behave.
+// Options of a mock runtime: its socket, its features, and the behaviour of its containers.
 import type { SimRuntimeOptions } from '../../sim/index.js';
 
 export type MockCriProfile = 'containerd-1.6' | 'containerd-1.7' | 'containerd-2.0' | 'containerd-2.1' | 'cri-o';

@@ -1,6 +1,6 @@
 // The simulated runtime behind a Unix socket, in real time: a CRI server without containers, for the agent, crictl and tests.
 //
-// Invariants: a socket that somebody listens on is never taken away; the socket is for its owner alone; after `stop` no timer, no file
+// Invariants: never removes a socket on which another process listens; the socket is accessible to its owner only; after `stop` no timer, no file
 // and no socket is left.
 import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';

@@ -1,4 +1,4 @@
-// The mock runtime as its services see it: the model, its time and files, and what else they answer from.
+// The mock runtime for its services: the model, its time and files, and their other sources.
 import type { Micros } from '../../ports/micros.js';
 import type { RuntimeOperationName, RuntimeOperations, SimContainer, SimContainerRuntime } from '../../sim/index.js';
 import type { criProtocol } from '../cri/index.js';
@@ -9,7 +9,7 @@ import type { Answer } from './rpc.js';
 
 /** Sessions of a streaming server; each answer is an address. */
 export interface RuntimeStreams {
-  /** @param container undefined: there is none of that id */
+  /** @param container undefined: unknown id */
   exec(request: criProtocol.ExecRequest, container: SimContainer | undefined): Answer<{ readonly url: string }>;
   attach(request: criProtocol.AttachRequest, container: SimContainer | undefined): Answer<{ readonly url: string }>;
   /** @param sandboxId in full */

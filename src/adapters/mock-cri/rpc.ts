@@ -1,4 +1,4 @@
-// How the mock server's methods are written: a function from request to an answer and its delay; here it becomes a gRPC handler.
+// The form of the mock server's methods: a function from request to an answer and its delay, wrapped as a gRPC handler.
 import type { handleServerStreamingCall, handleUnaryCall, ServerErrorResponse, UntypedHandleCall, UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { Micros } from '../../ports/micros.js';
 import type { Outcome, PortErrorKind, PortFailure } from '../../ports/port-error.js';
@@ -13,7 +13,7 @@ export interface Answer<T> {
   readonly outcome: Outcome<T>;
 }
 
-/** A refusal that no port operation stands behind. */
+/** A refusal without a port operation. */
 export function refusal(kind: PortErrorKind, message: string): Answer<never> {
   return { after: 0, outcome: { ok: false, error: { kind, message, operation: '', subject: '', retryAfterMicros: null } } };
 }
@@ -35,7 +35,7 @@ export function unary<Request, Response>(time: RealTime, answer: (request: Reque
       if (outcome.ok) callback(null, outcome.value);
       else callback(statusOf(outcome.error));
     });
-    // Nobody waits any more; what was done stays done.
+    // The caller is gone; completed work stays.
     call.on('cancelled', withdraw);
   };
 }
@@ -66,7 +66,7 @@ function statusOf({ kind, message }: PortFailure): ServerErrorResponse {
   return Object.assign(new Error(details), { code: grpcCodeOf(kind), details });
 }
 
-/** The same methods, each telling of its request first. Names are the interface's own: `RunPodSandbox`. */
+/** Wraps the methods to report each request first. Names are the interface's own: `RunPodSandbox`. */
 export function observed(service: UntypedServiceImplementation, observe: (method: string, request: unknown) => void): UntypedServiceImplementation {
   const tells = ([name, handler]: [string, UntypedHandleCall]): [string, UntypedHandleCall] => [
     name,

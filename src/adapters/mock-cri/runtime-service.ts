@@ -1,5 +1,5 @@
-// The runtime service of the mock: what agents and crictl ask of sandboxes and containers. A method that is not here is answered with
-// UNIMPLEMENTED, by gRPC itself.
+// The mock's runtime service: sandboxes and containers, for agents and crictl. gRPC itself answers other methods with
+// UNIMPLEMENTED.
 import type { SimContainer } from '../../sim/index.js';
 import { containerConfigFromCri, criProtocol, criVersion, resourcesFromCri, sandboxConfigFromCri } from '../cri/index.js';
 import type { MockRuntime } from './mock-runtime.js';

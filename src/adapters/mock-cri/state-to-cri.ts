@@ -57,7 +57,7 @@ export function listedContainer(container: SimContainer): criProtocol.Container 
   };
 }
 
-/** What every container of the simulated runtime uses while it runs: it has no load of its own. */
+/** The usage of every running container: the simulated runtime has no real load. */
 const usedCores = 0.01;
 const usedMemoryBytes = 16n * 1024n * 1024n;
 const writtenBytes = 32n * 1024n;

@@ -1,8 +1,8 @@
-// A small CSI driver of the node service, for tests and demonstrations: volumes are directories of its own, file systems in images, or devices that links in
-// its directory lead to, shown by mounts (root), or by a copy of nothing but a marker file without root. It can be slow, fail, hang, and be started again.
+// A small CSI driver of the node service, for tests and demonstrations: volumes are directories of its own, file systems in images, or devices behind links
+// in its directory, published by mounts (root), or without root by a copy of a marker file only. It can be slow, fail, hang, and be restarted.
 //
-// Invariants: it touches nothing but its directory, its sockets, and the paths that it is called with; what it needs to take a volume down again is what the
-// kernel's table of mounts says, so that a driver that was killed goes on where it was.
+// Invariants: it touches nothing but its directory, its sockets, and the paths in its requests; it unpublishes volumes by the kernel's mount
+// table alone, so that a killed driver resumes correctly.
 import { existsSync, lstatSync, mkdirSync, readFileSync, realpathSync, rmdirSync, rmSync, statfsSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Server, type ServerUnaryCall, type ServiceError, type sendUnaryData } from '@grpc/grpc-js';
@@ -47,7 +47,7 @@ export interface MockCsiOptions {
   readonly mounts: PortOf<MountOperations> | null;
 }
 
-/** What a method does instead of its work, for so many calls. */
+/** A fault of a method, for a number of calls. */
 export interface MockCsiFault {
   readonly method: MockCsiMethod;
   /** A code of gRPC by number; null: the work is done after the delay. */
@@ -76,9 +76,9 @@ export class MockCsiDriver {
   /** The newest, oldest first. Secrets are left out. */
   readonly calls: MockCsiCall[] = [];
   readonly faults: MockCsiFault[] = [];
-  /** What kubelets said of the registration, the latest last. */
+  /** The kubelets' registration results, the latest last. */
   readonly told: { readonly registered: boolean; readonly error: string }[] = [];
-  /** What it says of each volume's health; null: nothing. */
+  /** The reported condition of each volume; null: none. */
   condition: { readonly abnormal: boolean; readonly message: string } | null = null;
   readonly socket: string;
   private server: Server | null = null;
@@ -200,7 +200,7 @@ export class MockCsiDriver {
     return realpathSync(`${this.dataOf(volumeId)}.device`);
   }
 
-  /** A volume that is a directory is as large as the disk that it is on, whatever it is said to be. */
+  /** A directory volume is as large as its disk, independent of its requested size. */
   private async grow(volumeId: string, path: string, isDevice: boolean, bytes: bigint): Promise<bigint> {
     if (this.options.mounts === null) return bytes;
     if (isDevice) return BigInt(await growDevice(this.deviceOf(volumeId), Number(bytes)));

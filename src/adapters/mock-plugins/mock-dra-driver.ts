@@ -1,5 +1,5 @@
 // A small DRA driver for tests and demonstrations: each claim gets one device, named after the claim, without any hardware. It can be slow, fail, hang,
-// and be started again; what it has prepared it forgets with its process, as a driver whose state is the hardware's would not.
+// and be restarted; it loses its prepared claims with its process, unlike a driver whose state is in the hardware.
 //
 // Invariant: it touches nothing but its sockets.
 import { lstatSync, mkdirSync, rmSync } from 'node:fs';
@@ -25,7 +25,7 @@ export interface MockDraOptions {
 
 export const mockDraDefaults: Pick<MockDraOptions, 'services'> = { services: ['v1.DRAPlugin'] };
 
-/** What a method does instead of its work, for so many calls. */
+/** A fault of a method, for a number of calls. */
 export interface MockDraFault {
   readonly method: 'NodePrepareResources' | 'NodeUnprepareResources';
   /** A code of gRPC by number; null: each claim of the call fails with the message. */
@@ -40,7 +40,7 @@ export class MockDraDriver {
   /** Oldest first. */
   readonly calls: { readonly method: string; readonly claims: readonly DraClaimName[] }[] = [];
   readonly faults: MockDraFault[] = [];
-  /** What kubelets said of the registration, the latest last. */
+  /** The kubelets' registration results, the latest last. */
   readonly told: { readonly registered: boolean; readonly error: string }[] = [];
   /** By uid. */
   readonly prepared = new Map<string, DraClaimName>();

@@ -1,7 +1,7 @@
 // Volumes of the mock CSI driver that are file systems of their own, each in a file `<handle>.image`, and raw devices: mounted through a loop device of the
-// kernel's, and grown for real, as a disk's driver does it: first what is below, then the file system on it. It takes root and loop devices.
+// kernel, and really expanded, as a disk's driver does it: first the device, then the file system on it. Needs root and loop devices.
 //
-// Invariants: programs are run by their words, never by a shell; a loop device is the mount's and goes with it, so that a driver that was killed leaves none.
+// Invariants: programs are run by argument lists, never by a shell; a loop device is detached with its mount, so that a killed driver leaves none.
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -19,10 +19,10 @@ export async function mountImage(image: string, target: string, fsType: string, 
 }
 
 /**
- * Makes the file below a mounted image, and the file system with it, as large as that at least.
+ * Expands the image of a mounted file system, and the file system, to at least that size.
  * @param mountPoint one of its mounts
  * @returns bytes of the file
- * Errors: what the program of the file system says; a type that can't be grown while it is mounted.
+ * Errors: the output of the file system's program; a type that can't be expanded while it is mounted.
  */
 export async function growImage(image: string, mountPoint: string, bytes: number): Promise<number> {
   const mount = parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')).findLast((one) => one.mountPoint === mountPoint);

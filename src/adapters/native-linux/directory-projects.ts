@@ -1,9 +1,9 @@
-// Projects of directories, and what the kernel counts of them, on ext4 and XFS.
-// Invariants: what a file system, a kernel or this build can't do is a value that says so; errors are port errors, absent is null.
+// Projects of directories, and the kernel's accounting of them, on ext4 and XFS.
+// Invariants: missing support of a file system, the kernel or this build is a value that says so; errors are port errors, absent is null.
 import { PortError } from '../../ports/port-error.js';
 import { errno } from './errno.js';
 
-/** `reason`: nobody counts, for people to read. */
+/** `reason`: why there is no accounting, for users. */
 export type ProjectCount = { readonly kind: 'counted'; readonly usedBytes: number; readonly inodesUsed: number } | { readonly kind: 'unsupported'; readonly reason: string };
 
 export interface DirectoryProject {
@@ -21,7 +21,7 @@ export interface DirectoryProjects {
   isInUse(path: string, projectId: number): Promise<boolean>;
   /** Of the directory, with `tree` of all files and directories in it too. 0: none. Answers how many could not be changed. */
   assign(path: string, projectId: number, tree: boolean): Promise<number>;
-  /** How many KiB the project may have; 0n: any number. Where nobody counts there is no limit, and none is taken away. */
+  /** The project's limit in KiB; 0n: unlimited. Without accounting no limit is set or removed. */
   limit(path: string, projectId: number, kibibytes: bigint): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export function quotaFileSystem(type: bigint): string | null {
   return fileSystems.get(type) ?? null;
 }
 
-/** Where nobody may, or can, give directories projects. */
+/** For hosts without support or permission for directory projects. */
 export function noDirectoryProjects(reason: string): DirectoryProjects {
   const refused = (operation: string) => async (path: string) => {
     throw new PortError({ kind: 'unimplemented', operation: `projects.${operation}`, subject: path, message: `${path}: ${reason}` });

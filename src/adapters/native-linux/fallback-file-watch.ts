@@ -1,6 +1,6 @@
-// FileWatch without the addon: complete scans compared with the ones before, every second and whenever fs.watch stirs.
-// fs.watch is only a hint here, since it drops events of a burst without a word; the scan is what finds changes.
-// Invariant: the state of an entry when a scan begins is reported by that scan; an entry that came and went between two scans isn't seen.
+// FileWatch without the addon: complete scans compared with the previous ones, every second and after each fs.watch event.
+// fs.watch is only a hint here, since it silently drops events of a burst; the scan finds the changes.
+// Invariant: the state of an entry when a scan begins is reported by that scan; an entry created and removed between two scans isn't seen.
 import { type BigIntStats, type FSWatcher, lstatSync, readdirSync, type Stats, statSync, watch } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FileChange, FileWatch, FileWatchEvent, FileWatchInterest, FileWatchListener } from '../../ports/outbound/file-watch.js';
@@ -113,7 +113,7 @@ export class FallbackFileWatch implements FileWatch {
         events.push({ kind: 'gone', path });
       } else {
         const entries = await entriesInTurns(path);
-        // Removed or added anew meanwhile.
+        // Removed or added again meanwhile.
         if (this.#paths.get(path) !== scanned) continue;
         for (const { name, change } of differences(scanned.entries, entries)) events.push({ kind: 'entry', path, name, change });
         scanned.entries = entries;
@@ -132,7 +132,7 @@ function currentIdentity(path: string): string | null {
   return entry === undefined ? null : identityOf(entry);
 }
 
-/** Name and what tells two of its states apart; a file has one entry with an empty name. Absent: none. */
+/** The name and a text that differs between two states; a file has one entry with an empty name. Empty if absent. */
 function* statesOf(path: string): Generator<readonly [name: string, state: string]> {
   const top = statSync(path, { bigint: true, throwIfNoEntry: false });
   if (top === undefined) return;
@@ -146,7 +146,7 @@ function* statesOf(path: string): Generator<readonly [name: string, state: strin
   }
 }
 
-/** The inode stands first, by itself: another one means a replaced entry. */
+/** The inode comes first, separately: another one means a replaced entry. */
 function stateOf(entry: BigIntStats): string {
   return `${entry.ino} ${entry.size}:${entry.mtimeNs}:${entry.ctimeNs}`;
 }

@@ -1,5 +1,5 @@
-// Mounts and the use of file systems without the addon: mount(8) and umount(8), and the kernel's table of mounts.
-// Invariant: no shell; a failed command's own words are the error's message.
+// Mounts and file system usage without the addon: mount(8) and umount(8), and the kernel's mount table.
+// Invariant: no shell; the error's message is a failed command's output.
 import { execFile } from 'node:child_process';
 import { lstat, readFile, realpath, statfs } from 'node:fs/promises';
 import type { Call, PortOf } from '../../ports/operation.js';
@@ -54,7 +54,7 @@ export class FallbackMounts implements PortOf<MountOperations>, PortOf<Filesyste
     try {
       await run('umount', ['-i', ...(force ? ['-f'] : []), target], 'mounts.unmount', target);
     } catch (error) {
-      // umount(8) doesn't tell "not mounted" from other failures but in words.
+      // umount(8) distinguishes "not mounted" from other failures only by its text.
       const state = await this.state({ path: target }, call);
       if (state !== 'absent' && state !== 'not-mounted') throw error;
     }
@@ -106,7 +106,7 @@ async function mountOf(path: string): Promise<MountinfoEntry | null> {
   return best;
 }
 
-/** mount(8) keeps what the mount has and nobody named; the system call, and so the port, replaces them all. */
+/** mount(8) keeps existing options that aren't named; the system call, and so the port, replaces them all. */
 function negatedOptions(options: MountOptions): string[] {
   const pairs = { ro: 'rw', nosuid: 'suid', nodev: 'dev', noexec: 'exec' };
   return Object.entries(pairs).flatMap(([word, negated]) => (options.includes(word) ? [] : [negated]));

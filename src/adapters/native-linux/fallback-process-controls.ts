@@ -1,5 +1,5 @@
 // FileLock, ResourceLimits and ServiceManager without the addon: flock(1), prlimit(1), systemd-notify(1).
-// Invariant: the lock is on our own open file (flock(1) gets it as a descriptor), so it is held exactly as long as the addon's would be.
+// Invariant: the lock is on this process's open file (flock(1) gets it as a descriptor), so it is held exactly as long as the addon's would be.
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { PortError, type PortErrorKind } from '../../ports/port-error.js';
@@ -8,7 +8,7 @@ import { acquired, openLockFile, type ServiceEnvironment, watchdogMicrosOf } fro
 import type { FileLock, HeldFileLock, LimitedResource, ResourceLimit, ResourceLimits, ServiceManager } from './process-controls.js';
 
 const path = '/usr/sbin:/usr/bin:/sbin:/bin';
-/** flock(1)'s exit code for "somebody else has it", chosen so that it is no other failure's. */
+/** flock(1)'s exit code for a busy lock, distinct from its other failures. */
 const busyExitCode = 75;
 
 export class FallbackFileLock implements FileLock {

@@ -1,4 +1,4 @@
-// Looks at paths and walks of trees in plain Node: on libuv's pool, where a dead file server holds up others too. Entries are reached through
+// Path checks and tree walks in plain Node: on libuv's pool, where a dead file server blocks other work, too. Entries are reached through
 // descriptors of their directories, as in the addon.
 import { constants } from 'node:fs';
 import { chmod, chown, lchown, lstat, open, readdir, stat } from 'node:fs/promises';
@@ -99,7 +99,7 @@ async function ownEntry(path: string, levels: number, ownership: TreeOwnership, 
     await lchown(path, Number(found.uid), ownership.gid);
     return;
   }
-  // What is opened is what is changed, whatever the name leads to by then.
+  // Changes the opened file, even if the name leads to another one by then.
   const entry = await open(path, found.isDirectory() ? asDirectory : openPathFlag | constants.O_NOFOLLOW);
   try {
     const opened = await entry.stat({ bigint: true });

@@ -1,5 +1,5 @@
-// The answer to a batch read: items packed one after the other, decoded only where somebody asks.
-// Invariant: `items` holds for each slot its length or negative errno, then 1 when truncated; item i begins where the ones before it end.
+// The result of a batch read: items packed one after the other, decoded on demand.
+// Invariant: `items` holds for each slot its length or negative errno, then 1 when truncated; item i begins where the previous ones end.
 
 import type { PortErrorKind } from '../../ports/port-error.js';
 import { errorKindOf } from './errno.js';

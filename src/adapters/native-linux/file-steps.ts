@@ -1,7 +1,7 @@
-// Lists of small steps on files and directories that are done one after the other without holding up the event loop: what a pod's start or
-// end does on disk, in one go. A list is put together here and carried out by a `FileStepRunner`, the addon's or the fallback's.
-// Invariants, the same for both: a directory is a slot, an entry one name in it that is never followed when it is a link; the first failure that
-// a step doesn't tolerate ends the list; a step in a directory that isn't there is passed over; nothing stays open afterwards.
+// Lists of small steps on files and directories that run in sequence without blocking the event loop: all disk operations of a pod's start or
+// end in one call. A list is built here and run by a `FileStepRunner`, the addon's or the fallback's.
+// Invariants, the same for both: a directory is a slot, an entry one name in it that is never followed if it is a link; the first failure that
+// a step doesn't tolerate ends the list; a step in an absent directory is skipped; all descriptors are closed afterwards.
 import { constants } from 'node:os';
 
 /** The numbers of FileStepKind in native/file_steps.h. */
@@ -102,7 +102,7 @@ export class FileSteps {
     return this.add('read', directory, tolerates, bytesMax, name);
   }
 
-  /** A new file with exactly this mode, whatever the umask is. */
+  /** A new file with exactly this mode, independent of the umask. */
   create(directory: Slot, name: string, mode: number, content: string, tolerates: number = tolerated.nothing): StepIndex {
     return this.add('create', directory, tolerates, mode, name, content);
   }
@@ -163,7 +163,7 @@ export class FileSteps {
   }
 }
 
-/** What became of a list: a status (0 and more, negative errno, `notDone`) and a text of each step. */
+/** The outcome of a list: a status (0 and more, negative errno, `notDone`) and a text of each step. */
 export class FileStepOutcomes {
   constructor(
     private readonly statuses: ArrayLike<number>,
@@ -178,7 +178,7 @@ export class FileStepOutcomes {
     return this.texts[step] ?? '';
   }
 
-  /** The step that ended the list before its end, or whose failure would have; null: there is none. */
+  /** The step that ended the list, or whose failure would have; null: no such step. */
   failed({ steps }: FileSteps): StepIndex | null {
     const found = steps.findIndex((step, index) => !isTolerated(this.status(index), step.tolerated) && this.status(index) !== notDone);
     return found < 0 ? null : found;

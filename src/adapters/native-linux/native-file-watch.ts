@@ -36,7 +36,7 @@ export class NativeFileWatch implements FileWatch {
 
   add(path: string, interest: FileWatchInterest): void {
     if (this.#inotify.closed) throw closedError('FileWatch.add');
-    // Asked of the kernel each time, also for a known path: another object may stand there by now.
+    // Adds the watch in the kernel each time, also for a known path: it may lead to another object by now.
     const wd = this.#inotify.addWatch(path, maskOf[interest] | inotifyMask.addToExisting);
     const known = this.#watches.get(path);
     if (known !== undefined && known.wd !== wd) this.#forget(path, true);
@@ -86,7 +86,7 @@ export class NativeFileWatch implements FileWatch {
     // Already removed: the queue may still hold its events.
     if (paths === undefined) return;
     if ((event.mask & (goneMask | inotifyMask.ignored)) !== 0) {
-      // After a move the kernel goes on watching the object at its new place, which isn't the path that was asked for.
+      // After a move the kernel still watches the object at its new place, which isn't the requested path.
       const stillWatched = (event.mask & inotifyMask.moveSelf) !== 0 && !this.#inotify.closed;
       for (const path of [...paths]) {
         this.#forget(path, stillWatched);

@@ -1,4 +1,4 @@
-// What the native adapter offers, whichever way it is done.
+// The interface of the native adapter, with or without the addon.
 
 import type { PortOf } from '../../ports/operation.js';
 import type { FileWatch, FileWatchListener } from '../../ports/outbound/file-watch.js';
@@ -16,7 +16,7 @@ import type { FileLock, ResourceLimits, ServiceManager } from './process-control
 import type { Trees } from './trees.js';
 
 export interface NativeLinuxOptions {
-  /** /dev/kmsg, or a stand-in. */
+  /** /dev/kmsg, or a substitute. */
   readonly kernelLogPath: string;
   readonly service: ServiceEnvironment;
 }

@@ -1,4 +1,4 @@
-// Looks at paths and walks of trees on the addon, each on a thread of its own.
+// Path checks and tree walks on the addon, each on a thread of its own.
 import type { NativeBinding } from './binding.d.ts';
 import { errno, portErrorOf } from './errno.js';
 import type { PathStatus, TreeOwnership, Trees, TreeUsage } from './trees.js';

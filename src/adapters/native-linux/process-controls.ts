@@ -1,4 +1,4 @@
-// What the agent asks of the kernel and of the service manager about itself: the lock file, resource limits, readiness.
+// Operations of the agent on its own process, through the kernel and the service manager: the lock file, resource limits, readiness.
 
 export interface HeldFileLock {
   /** Idempotent. The file stays: removing it would let two others each lock their own. */

@@ -1,4 +1,4 @@
-// Looks at paths and walks of whole trees that may wait for a file system for ever.
+// Path checks and walks of whole trees, which may block on a file system forever.
 // Invariants: no link below the path is followed, and a walk stays on its file system. Errors are port errors; absent is null.
 
 export interface PathStatus {
@@ -30,6 +30,6 @@ export interface Trees {
   usage(path: string, entriesMax: number): Promise<TreeUsage | null>;
   /** Everything below the root, then the root; a root that is a link is an error. `gid`: the root's before. */
   setOwnership(path: string, ownership: TreeOwnership): Promise<{ readonly walked: boolean; readonly gid: number; readonly failures: number }>;
-  /** How many files a call of `setOwnership` with this path, which is not over, has dealt with; null: there is none. */
+  /** The number of files that a running `setOwnership` of this path has processed; null if none runs. */
   ownershipProgress(path: string): number | null;
 }

@@ -1,4 +1,4 @@
-// The face of what talks to plugins of the node: registration, CSI drivers and DRA drivers.
+// The public exports of the plugin adapter: registration, CSI drivers and DRA drivers.
 export * as csiProtocol from './gen/csi-v1.js';
 export * as draProtocol from './gen/dra-v1.js';
 export * as registrationProtocol from './gen/pluginregistration-v1.js';

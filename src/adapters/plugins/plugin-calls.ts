@@ -1,5 +1,5 @@
 // One call to a plugin at a Unix socket, on a connection of its own: plugins are restarted, and an old connection would outlive the socket.
-// Invariant: the connection is closed whatever happens; what goes wrong is a PortError with the plugin's own status code.
+// Invariant: the connection is always closed; an error is a PortError with the plugin's own status code.
 import type { Call } from '../../ports/operation.js';
 import { PortError } from '../../ports/port-error.js';
 import { GrpcChannel, type GrpcFailure, grpcCodeName, portErrorKindOf, statusMessage, unixDial } from '../grpc/index.js';

@@ -1,6 +1,6 @@
-// The service `PodResourcesLister` (v1, and v1alpha1's List) over gRPC: what containers have for themselves, for monitoring agents.
-// Not in the face of this folder, and loaded with `import()`: an agent that nobody asks never pays for the server's library.
-// Invariant: no more is answered than the rate lets through, however many ask.
+// The service `PodResourcesLister` (v1, and v1alpha1's List) over gRPC: exclusive resources of containers, for monitoring agents.
+// Not exported by this folder's index, and loaded with `import()`: an agent without the service never loads the server's library.
+// Invariant: the request rate is limited for all clients together.
 import type { Duplex } from 'node:stream';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
 import type { HeldMemory, HeldResources, PodHoldings, PodResourceQueries } from '../../ports/inbound/pod-resources.js';
@@ -38,7 +38,7 @@ export class PodResourcesService {
         return { podResources: podResources(found) };
       }),
     });
-    // Names alone: what else v1 tells, the old one has no fields for.
+    // Names only: v1alpha1 has no fields for the rest of v1.
     this.server.addService(oldService, { list: this.answering(() => ({ podResources: this.queries.list().map(namesOnly) })) });
     this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
   }

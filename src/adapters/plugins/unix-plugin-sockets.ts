@@ -1,6 +1,6 @@
-// Registration sockets of plugins below a directory, found by listing it and told of by inotify. What is heard of a change is only that there was
-// one: whoever cares lists anew, and the listing adds the watches of directories that are new.
-// Invariants: links are not followed; no more than a bounded number of directories and sockets is looked at.
+// Registration sockets of plugins below a directory, found by listing it and watched by inotify. A notification says only that something
+// changed: the receiver lists again, and the listing watches new directories.
+// Invariants: links are not followed; a bounded number of directories and sockets is inspected.
 import { lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Call, PortOf } from '../../ports/operation.js';
@@ -75,7 +75,7 @@ export class UnixPluginSockets implements PortOf<PluginSocketOperations> {
     this.watch = null;
   }
 
-  /** False: its changes won't be told. */
+  /** False: its changes aren't reported. */
   private add(path: string): boolean {
     const { openFileWatch } = this.options;
     if (openFileWatch === null || this.isClosed) return false;

@@ -1,4 +1,4 @@
-// The health service of a workload (grpc.health.v1.Health), asked in plain text on a connection of its own that is cut when the probe is over.
+// The health check of a workload (grpc.health.v1.Health), in plain text on a connection of its own that is closed after the probe.
 import { connect } from 'node:net';
 import { addressText } from '../../domain/values/address-text.js';
 import type { GrpcHealthReply, GrpcHealthRequest } from '../../ports/outbound/probing.js';
@@ -15,7 +15,7 @@ export async function grpcHealth(request: GrpcHealthRequest, signal: AbortSignal
   const { host, port, timeoutMicros } = request;
   const address = addressText(host, port);
   const end = performance.now() + timeoutMicros / 1_000;
-  // A connection that is refused is tried again until the time is over: the workload may be about to listen.
+  // Retries a refused connection until the timeout: the workload may be about to listen.
   for (;;) {
     const attempt = await asked(request, address, Math.max(0, end - performance.now()), signal);
     if (attempt.kind !== 'not-connected') return attempt.reply;

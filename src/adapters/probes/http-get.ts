@@ -1,18 +1,18 @@
 // One GET with its redirects, within one time limit from the first connection to the end of the last body.
-// Invariants: a connection serves one request; no certificate is verified, no proxy is used, no header is sent that was not asked for,
-// but those that the protocol needs, and after a redirect where it came from.
+// Invariants: a connection serves one request; no certificate is verified, no proxy is used; only requested headers are sent,
+// besides those that the protocol needs, and the referer after a redirect.
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { redirectDecision } from '../../domain/values/http-redirect.js';
 import type { HttpGetAnswer, HttpGetRequest } from '../../ports/outbound/probing.js';
 import { connectionErrorText } from './connection-errors.js';
 
-/** What is shown of a body, and the rest of a character that begins within it. */
+/** How much of a body is shown, and the rest of a character that begins within it. */
 const bodyMaxBytes = 10 * 1024 + 3;
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** As the reference's: a workload may send more than Node's 16 KiB of headers. */
 const headersMaxBytes = 10 * 1024 * 1024;
-/** What TLS makes of the beginning of a plain HTTP answer. */
+/** OpenSSL's error for a plain HTTP answer. */
 const plainHttpProblem = /SSL routines.*:(wrong version number|packet length too long|http request):/s;
 
 export async function httpGet(asked: HttpGetRequest, signal: AbortSignal): Promise<HttpGetAnswer> {
@@ -39,7 +39,7 @@ export async function httpGet(asked: HttpGetRequest, signal: AbortSignal): Promi
 }
 
 /**
- * What ends a GET before its answer: its time limit, and whoever asked for it. By hand, since signals that follow others cost as much as the
+ * Ends a GET before its answer: by its timeout, or by its caller. Written by hand, since dependent abort signals cost as much as the
  * whole request, of which there are hundreds a second.
  */
 class Limit {
@@ -104,7 +104,7 @@ function send(url: string, headers: HttpGetRequest['headers'], limit: Limit): Pr
   });
 }
 
-/** By hand: a URL class would write paths anew, and they are sent as they were meant. */
+/** Parsed by hand: the URL class would rewrite paths, which must be sent unchanged. */
 function partsOf(url: string): { readonly scheme: string; readonly host: string; readonly port: number | null; readonly target: string } {
   const match = /^(https?):\/\/(?:[^/?#@]*@)?(?:\[([^\]]*)\]|([^:/?#]*))(?::([0-9]+))?([^#]*)/i.exec(url);
   if (match === null) throw new Error(`unsupported protocol scheme ${JSON.stringify(/^[a-z][a-z0-9+.-]*(?=:)/i.exec(url)?.[0] ?? '')}`);
@@ -113,7 +113,7 @@ function partsOf(url: string): { readonly scheme: string; readonly host: string;
   return { scheme: scheme.toLowerCase(), host: bracketed ?? plain, port: port === undefined ? null : Number(port), target: escaped.startsWith('/') ? escaped : `/${escaped}` };
 }
 
-/** A Host that was asked for holds for paths of the same server only; where the redirect came from is told, but not from https to http. */
+/** A requested Host applies to paths of the same server only; the referer is sent, except from https to http. */
 function redirectedHeaders(asked: HttpGetRequest['headers'], from: string, to: string, location: string): HttpGetRequest['headers'] {
   const { Host: host, ...others } = asked;
   const isAbsolute = /^[a-z][a-z0-9+.-]*:/i.test(location);
@@ -147,7 +147,7 @@ function answered(response: IncomingMessage, limit: Limit): Promise<HttpGetAnswe
       })
       .on('end', () => end(null))
       .on('error', (error) => end(limit.isPassed ? 'context deadline exceeded (Client.Timeout or context cancellation while reading body)' : bodyErrorText(error)))
-      // Nothing when it was told before.
+      // Has no effect after an earlier end.
       .on('close', () => end('unexpected EOF'));
   });
 }

@@ -1,5 +1,5 @@
-// Asks workloads over the network, for probes and hooks. Each request has a connection of its own that is closed when it is over.
-// Invariant: that a workload does not answer is a value; only a caller that gives up gets an error.
+// Network requests to workloads, for probes and hooks. Each request has a connection of its own that is closed afterwards.
+// Invariant: a workload's missing answer is a value; only a cancelled call gets an error.
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { GrpcHealthReply, GrpcHealthRequest, HttpGetAnswer, HttpGetRequest, ProbingOperations, TcpAnswer, TcpRequest } from '../../ports/outbound/probing.js';
 import { PortError } from '../../ports/port-error.js';

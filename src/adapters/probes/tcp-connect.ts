@@ -1,4 +1,4 @@
-// A connection that is closed as soon as it stands.
+// A connection that is closed as soon as it is established.
 import { connect } from 'node:net';
 import { addressText } from '../../domain/values/address-text.js';
 import type { TcpAnswer, TcpRequest } from '../../ports/outbound/probing.js';

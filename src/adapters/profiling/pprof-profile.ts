@@ -1,5 +1,5 @@
 // A profile in the format of pprof (github.com/google/pprof, proto/profile.proto), which `go tool pprof`, Grafana and others read.
-// Invariant: strings, functions and places stand once each, whatever the number of samples.
+// Invariant: strings, functions and locations occur once each, for any number of samples.
 import { gzipSync } from 'node:zlib';
 
 export interface ValueType {

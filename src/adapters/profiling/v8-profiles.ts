@@ -1,5 +1,5 @@
-// Profiles of this process by V8's own samplers, in the format of pprof: where CPU time goes, and who allocates what lives on.
-// Invariants: one profile of a kind at a time; whoever asked and went away ends it; nothing samples when nobody asks.
+// Profiles of this process by V8's own samplers, in the format of pprof: CPU time, and allocations that are still live.
+// Invariants: one profile of a kind at a time; a client's disconnect ends it; there is no sampling without a request.
 import { type HeapProfiler, type Profiler, Session } from 'node:inspector/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { encodedProfile, type Frame, type StackSample } from './pprof-profile.js';

@@ -1,5 +1,5 @@
-// A directory held open, and everything that is done in it by name. Paths below a root are walked one element at a time, each opened
-// below the descriptor of the one before and never through a symbolic link, so no exchange of a directory for a link leads elsewhere.
+// An open directory, and operations in it by name. Paths below a root are walked one element at a time, each opened
+// below the descriptor of the previous one and never through a symbolic link, so that exchanging a directory for a link has no effect.
 // Invariant: a name that reaches the kernel is one element: no slash, no NUL, not `.` or `..`.
 import {
   type BigIntStats,
@@ -76,7 +76,7 @@ export class DirectoryHandle {
     return `/proc/self/fd/${this.fd}/${checkName(name)}`;
   }
 
-  /** Exactly this mode, of this very directory whatever its name leads to now. */
+  /** Exactly this mode, on this directory even if its name leads elsewhere by now. */
   setMode(mode: number): void {
     chmodSync(`/proc/self/fd/${this.fd}`, mode);
   }
@@ -97,7 +97,7 @@ export class DirectoryHandle {
     }
   }
 
-  /** The same, or null when there is nothing of that name. */
+  /** The same, or null if absent. */
   enterIfPresent(name: string): DirectoryHandle | null {
     try {
       return this.enter(name);
@@ -128,7 +128,7 @@ export class DirectoryHandle {
       .sort();
   }
 
-  /** What the name stands for, a link itself; null when there is nothing. */
+  /** The status of the entry, of a link itself; null if absent. */
   look(name: string): BigIntStats | null {
     return lstatSync(this.at(name), { bigint: true, throwIfNoEntry: false }) ?? null;
   }
@@ -173,7 +173,7 @@ export class DirectoryHandle {
   }
 }
 
-/** Uses a directory and closes it, whatever happens. */
+/** Uses a directory and always closes it. */
 export function using<T>(directory: DirectoryHandle, work: (directory: DirectoryHandle) => T): T {
   try {
     return work(directory);

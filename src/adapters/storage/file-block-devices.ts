@@ -1,6 +1,6 @@
-// Devices of raw block volumes: a file a pod below `plugins` that the device is bound to, a loop device that holds it open, and the link in the pod's
-// directory. Loop devices are made and let go by losetup(8), with its arguments one by one and never a shell's line.
-// Invariants: directories are the kubelet's alone and walked without links; a loop device is let go only if what is behind it is the pod's own file.
+// Devices of raw block volumes: a file per pod below `plugins` on which the device is bind-mounted, a loop device that holds it open, and the link in the
+// pod's directory. losetup(8) attaches and detaches loop devices, with an argument list and never by a shell.
+// Invariants: directories belong to the kubelet and are walked without links; a loop device is detached only if its backing file is the pod's own.
 import { closeSync, constants, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import type { Call, PortOf } from '../../ports/operation.js';
 import type { BlockDeviceOperations, BlockMap } from '../../ports/outbound/block-devices.js';
@@ -66,7 +66,7 @@ export class FileBlockDevices implements PortOf<BlockDeviceOperations> {
     if (walking(this.root, ['pods', uid], () => true) === null) throw new FileRefusal('not-found', `the pod ${uid} has no directory`);
   }
 
-  /** @param isNew what the link is to be, given what it is; null: there is none */
+  /** @param isNew whether the link must be replaced, given its current target; null: absent */
   private linked(map: BlockMap, isNew: (found: string | null) => boolean, target: string): void {
     making(this.root, ['pods', map.uid, 'volumeDevices', map.plugin], directoryMode, (links) => {
       const found = links.look(map.volume);
@@ -85,7 +85,7 @@ export class FileBlockDevices implements PortOf<BlockDeviceOperations> {
       await this.release(map, call, failures);
       try {
         walking(this.root, ['plugins', ...map.directory], (directory) => directory.unlink(map.uid));
-        // While anything else is left, the link tells of it.
+        // The link stays until everything else is removed, to mark the remainder.
         if (!keepsLink && failures.length === 0) walking(this.root, ['pods', map.uid, 'volumeDevices', map.plugin], (links) => links.unlink(map.volume));
       } catch (error) {
         failures.push(error);
@@ -102,7 +102,7 @@ export class FileBlockDevices implements PortOf<BlockDeviceOperations> {
     });
   }
 
-  /** Lets go of the loop device and of what is bound. @param failures where they are kept; left out: the first one is thrown */
+  /** Detaches the loop device and unmounts the bind mount. @param failures collects errors; if omitted, the first one is thrown */
   private async release(map: BlockMap, call: Call, failures: unknown[] | null = null): Promise<void> {
     const file = walking(this.root, ['plugins', ...map.directory], (directory) => `${directory.where()}/${map.uid}`);
     if (file === null) return;
@@ -135,7 +135,7 @@ export class FileBlockDevices implements PortOf<BlockDeviceOperations> {
   }
 }
 
-/** Only a device of blocks is one, whatever a driver has put there. */
+/** Accepts only block devices, since a driver may have put anything there. */
 function deviceAt(path: string): { readonly rdev: number } {
   const status = statSync(path);
   if (!status.isBlockDevice()) throw new FileRefusal('failed-precondition', `${path} is not a block device`);

@@ -1,6 +1,6 @@
-// Rotates the log files of running containers: measures, moves, compresses and removes them. What is kept and when is the domain's.
-// Invariants: only files below the logs root are touched, through no symbolic link; a file is gone only when its compressed form is on
-// the disk; what a cancelled compression has written goes with it.
+// Rotates the log files of running containers: measures, moves, compresses and removes them. The domain decides what is kept and when.
+// Invariants: only files below the logs root are touched, through no symbolic link; a file is removed only after its compressed form is on
+// the disk; a cancelled compression's output is removed.
 import { constants, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
@@ -36,7 +36,7 @@ export class FileContainerLogs implements PortOf<ContainerLogOperations> {
     this.logs.close();
   }
 
-  /** A look at one path costs one call of the kernel: there may be hundreds, at every interval. */
+  /** One stat per path: there may be hundreds, at every interval. */
   measure({ paths }: ContainerLogOperations['measure']['request'], call: Call): Promise<ContainerLogOperations['measure']['reply']> {
     return carryOut('containerLogs.measure', paths[0] ?? '', call, async () => {
       for (const path of paths) this.placeOf(path);
@@ -139,7 +139,7 @@ export class FileContainerLogs implements PortOf<ContainerLogOperations> {
   }
 }
 
-/** Rotation names its files `<N>.log.<time>`; what else somebody keeps beside logs is not ours. */
+/** Rotation names its files `<N>.log.<time>`; other files beside logs belong to other programs. */
 function isUnfinished(name: string): boolean {
   return /^\d+\.log\..+\.tmp$/.test(name) && name.endsWith(unfinishedSuffix);
 }

@@ -1,5 +1,5 @@
-// `vol_data.json` and the directories around a CSI volume's mount, on the root's file system. A mount point is never entered: what is mounted is read
-// from the kernel's table.
+// `vol_data.json` and the directories around a CSI volume's mount, on the root's file system. A mount point is never entered: mounts are read
+// from the kernel's mount table.
 // Invariant: only empty directories and the data file itself are removed, and only while nothing is mounted at or below the place.
 import { closeSync, constants, fstatSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import type { Call, PortOf } from '../../ports/operation.js';
@@ -151,7 +151,7 @@ function read(directory: DirectoryHandle): string | null {
   }
 }
 
-/** null: there is none that can be read. */
+/** null if absent or unreadable. */
 function readable(directory: DirectoryHandle): string | null {
   try {
     return read(directory);

@@ -1,5 +1,5 @@
-// What the kernel says of files and directories as port errors: mapped here, once, for every adapter that works on the file system.
-// Invariant: whatever leaves `carryOut` is a PortError that names the port's operation.
+// Maps the kernel's errors for files and directories to port errors, for every adapter that works on the file system.
+// Invariant: every error of `carryOut` is a PortError that names the port's operation.
 import type { Call } from '../../ports/operation.js';
 import { PortError, type PortErrorKind } from '../../ports/port-error.js';
 import { LoopShare } from '../time/index.js';

@@ -1,6 +1,6 @@
-// The pods' directories below the kubelet's root, on the file system. What is done at each pod's start and end are lists of steps that don't hold
-// up the event loop, a handful of calls each: single ones wait for the disk.
-// Invariant: nothing outside `<root>/pods` and the logs root is made or removed, whatever uid or name is given.
+// The pods' directories below the kubelet's root, on the file system. A pod's start and end are step lists that don't block
+// the event loop, a few calls each; single operations wait for the disk.
+// Invariant: nothing outside `<root>/pods` and the logs root is made or removed, for any uid or name.
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, openSync, readFileSync } from 'node:fs';
 import { podContainerDirectory } from '../../domain/values/pod-directories.js';
@@ -78,7 +78,7 @@ export class FilePodDirectories implements PortOf<PodDirectoryOperations> {
 
   prepareContainer(files: ContainerFiles, call: Call): Promise<{ readonly terminationFile: string }> {
     return carryOut('podDirectories.prepareContainer', `${files.uid} ${files.containerName}`, call, async () => {
-      // Both are looked at before the first is made.
+      // Checks all names before the first directory is made.
       for (const name of [files.uid, files.containerName, files.podLogDirectory]) checkName(name);
       for (let attempt = 1; ; attempt++) {
         const name = randomBytes(4).toString('hex');
@@ -142,7 +142,7 @@ export class FilePodDirectories implements PortOf<PodDirectoryOperations> {
 const hostsFile = 'etc-hosts';
 const userNamespaceFile = 'userns';
 
-/** Null: the pod has no such file. Never follows a link, and never waits for whoever is to write. */
+/** Null: the pod has no such file. Never follows a link, and never blocks on a FIFO. */
 function userNamespaceOf(pods: DirectoryHandle, uid: string): UserNamespaceFile | null {
   try {
     return walking(pods, [uid], (pod) => {

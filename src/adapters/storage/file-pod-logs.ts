@@ -1,6 +1,6 @@
-// Container logs on disk, as far as the agent tends them: counting restarts, links for log collectors, and taking away what is over.
-// The files themselves are the runtime's. Invariant: only below the logs root and directly in the directory of links is anything made or
-// removed, and no link is followed on the way.
+// Container logs on disk, as far as the agent manages them: counting restarts, links for log collectors, and removing logs of removed containers.
+// The runtime owns the files. Invariant: makes and removes only entries below the logs root and directly in the directory of links, and
+// follows no link on the way.
 import { constants, existsSync, readdirSync } from 'node:fs';
 import { constants as systemConstants } from 'node:os';
 import { restartCountOfLogDirectory } from '../../domain/values/log-paths.js';
@@ -206,7 +206,7 @@ function throwing(error: unknown): () => void {
   };
 }
 
-/** What failed although the list went on; absence is success. */
+/** Failures that didn't end the list; absence is success. */
 function failuresOf(list: FileSteps, outcomes: FileStepOutcomes): (() => void)[] {
   return list.steps.flatMap((_, index: StepIndex) => {
     const status = outcomes.status(index);

@@ -1,6 +1,6 @@
-// Projects of volumes' directories: the number is chosen and recorded in /etc/projects and /etc/projid, then given to the directory.
-// Invariants: a number is recorded for the directory before the directory has it, and until it has it no longer; a number that others have
-// recorded, use or limit is never taken; a directory that belongs to a project that isn't recorded for it stays as it is.
+// Projects of volumes' directories: chooses a number, records it in /etc/projects and /etc/projid, then sets it on the directory.
+// Invariants: a number is recorded before the directory has it, and until the directory no longer has it; a number that other programs have
+// recorded, use or limit is never taken; a directory of a project that isn't recorded for it stays unchanged.
 import { lstatSync } from 'node:fs';
 import { podsDirectory, podVolumeDirectory } from '../../domain/values/pod-directories.js';
 import type { Call, PortOf } from '../../ports/operation.js';
@@ -11,16 +11,16 @@ import { carryOut, errnoName, FileRefusal } from './file-errors.js';
 import { ProjectFiles } from './project-files.js';
 import { asBytes, type ProjectTexts, recordedDirectories, recordedProjects, withDirectory, withoutDirectory } from './project-lines.js';
 
-/** As many as the reference looks at. */
+/** The same limit as in the Go kubelet. */
 const usedNumbersMax = 128;
-/** 2^58 bytes: nobody's file system. A limit is what keeps the kernel's record of a project that holds nothing. */
+/** 2^58 bytes: more than any file system has. A limit keeps the kernel's record of an empty project. */
 const boundlessKibibytes = 2n ** 48n - 1n;
 
 export interface ProjectQuotaPaths {
   readonly rootDirectory: string;
   /** Of the files `projects` and `projid`: `/etc`. */
   readonly filesDirectory: string;
-  /** How long another process may hold these files; 5 s unless told. */
+  /** How long another process may hold these files; default 5 s. */
   readonly lockPatienceMillis?: number;
 }
 

@@ -1,6 +1,6 @@
-// Mounts of volumes below pods' directories and below `plugins`. What is mounted is read from the kernel's table, and a mount point is never
-// opened, so that a file server which is dead holds up nothing but the calls about it.
-// Invariants: a place is walked one element at a time, never through a link, from directories that are the kubelet's alone; a directory is
+// Mounts of volumes below pods' directories and below `plugins`. Mounts are read from the kernel's mount table, and a mount point is never
+// opened, so that a dead file server blocks only the calls about it.
+// Invariants: a place is walked one element at a time, never through a link, from directories that belong to the kubelet; a directory is
 // removed by rmdir(2) only, and only when nothing is mounted at or below it.
 import { readFileSync } from 'node:fs';
 import type { Call, PortOf } from '../../ports/operation.js';
@@ -148,7 +148,7 @@ export class FileVolumeMounts implements PortOf<VolumeMountOperations> {
   hasLabels({ place }: VolumeMountOperations['hasLabels']['request'], call: Call): Promise<boolean> {
     return carryOut('volumeMounts.hasLabels', subjectOf(place), call, () => {
       const path = this.pathOf(place);
-      // What isn't a mount point of its own lies on the file system around it.
+      // Without a mount point of its own a path is on the file system around it.
       const own = mountTable().reduce<MountinfoEntry | null>(
         (best, entry) => (isWithin(path, entry) && entry.mountPoint.length >= (best?.mountPoint.length ?? 0) ? entry : best),
         null,

@@ -1,6 +1,6 @@
-// What the kernel says of a file, in the words in which Go's kubelet says it: `write /var/lib/kubelet/...: no space left on device`. People search for them.
-// Also which directory an open descriptor stands for, since entries are reached by `/proc/self/fd/<number>/<name>`, which tells a reader nothing.
-// Invariant: one name a descriptor's number, the newest; there are never more than the process may open at once.
+// The kernel's file errors in the words of the Go kubelet: `write /var/lib/kubelet/...: no space left on device`. Users search for them.
+// Also maps open descriptors to directories, since entries are accessed by `/proc/self/fd/<number>/<name>`, which means nothing to a reader.
+// Invariant: one name per descriptor number, the newest; never more than the process may open at once.
 import { getSystemErrorMap } from 'node:util';
 
 const namesOfDescriptors = new Map<number, string>();

@@ -1,5 +1,5 @@
-// Which paths are logs: where a path below the logs root leads, element by element.
-// Invariant: what comes out are single file names below the root, whatever the path was.
+// Resolves paths below the logs root, element by element.
+// Invariant: the result consists of single file names below the root, for any path.
 import { cleanPath } from '../../domain/values/slash-paths.js';
 import { checkName } from './directory-handle.js';
 import { FileRefusal } from './file-errors.js';

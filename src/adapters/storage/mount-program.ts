@@ -1,6 +1,6 @@
-// File systems that need a program of their own to be mounted: `mount.<type> source target -o options`, as mount(8) calls it.
-// Invariants: no shell, an environment of our own; the program is killed when the call's time is over; what it printed is in the error, with
-// what follows `password=` and its like masked.
+// File systems with a mount helper: `mount.<type> source target -o options`, as mount(8) calls it.
+// Invariants: no shell, a defined environment; the program is killed at the call's deadline; its output is in the error, with
+// the text after `password=` and similar keys masked.
 import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import type { Call } from '../../ports/operation.js';

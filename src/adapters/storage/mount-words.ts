@@ -1,6 +1,6 @@
-// A mount that failed, in the words of the reference, which runs mount(8) and shows what it was given: people search events for them. Here the kernel
-// is asked without a program, so its own error stands where the program's exit status would.
-// Invariant: what follows `password=` and its like is masked.
+// The error of a failed mount in the words of the Go kubelet, which runs mount(8) and shows its arguments: users search events for them. Here
+// the kernel is called without a program, so its own error replaces the program's exit status.
+// Invariant: the text after `password=` and similar keys is masked.
 import { PortError } from '../../ports/port-error.js';
 import { FileRefusal } from './file-errors.js';
 import { goErrnoText } from './go-file-text.js';
@@ -26,7 +26,7 @@ export function mountArguments({ fsType, source, target, options }: MountWords):
   return `Mounting command: mount\nMounting arguments: ${words.join(' ')}`;
 }
 
-/** Runs a mount by the kernel, or without the addon by mount(8), whose output is told. */
+/** Runs a mount by the kernel, or without the addon by mount(8), whose output goes into the error. */
 export async function mounting(words: MountWords, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();

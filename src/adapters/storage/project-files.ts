@@ -1,6 +1,6 @@
-// /etc/projects and /etc/projid, which others write too: locked as the reference's agent locks them, read, and replaced whole.
-// Invariants: one change at a time on the host; the directories' lines are written before the names and taken away after them, so that a kill
-// leaves a line by which the rest is found again; neither file may be a link; a file that doesn't change isn't written.
+// /etc/projects and /etc/projid, which other programs write too: locked as the Go kubelet locks them, read, and replaced whole.
+// Invariants: one change at a time on the host; the directories' lines are written before the names and removed after them, so that
+// the remainder of an interrupted change is found by its line; neither file may be a link; an unchanged file isn't written.
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FileLock } from '../native-linux/index.js';
@@ -30,7 +30,7 @@ export class ProjectFiles {
     private readonly patienceMillis = lockPatienceMillis,
   ) {}
 
-  /** As the file is now, without a lock; '' where there is none. */
+  /** The current file, without a lock; '' if absent. */
   projects(): string {
     return this.read(projectsName).text;
   }
@@ -57,7 +57,7 @@ export class ProjectFiles {
     this.working = false;
   }
 
-  /** All that wait at once are written together. Answers what failed for all of them. */
+  /** Writes all waiting changes together. Returns the error that applies to all of them. */
   private async carryOut(changes: readonly Change[], failures: Map<Change, unknown>): Promise<unknown> {
     const held: number[] = [];
     try {
@@ -92,7 +92,7 @@ export class ProjectFiles {
     }
   }
 
-  /** Whoever waited for a lock may hold that of a file that was replaced meanwhile: the lock that counts is that of the file at the path. */
+  /** A waiter may have got the lock of a file that was replaced meanwhile: only a lock of the file at the path counts. */
   private async locked(name: string): Promise<number> {
     const path = `${this.directory}/${name}`;
     for (let waited = 0; ; waited += lockPauseMillis) {

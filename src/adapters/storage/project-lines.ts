@@ -1,6 +1,6 @@
-// The texts of /etc/projects (`<number>:<directory>`) and /etc/projid (`<name>:<number>`), as xfs_quota(8) and the reference's agent read and write them.
-// Texts are one character a byte, so that what isn't UTF-8 stays what it is.
-// Invariants: a line that isn't one of our directory's is kept as it is, comments too; a project's name goes with its last directory.
+// The texts of /etc/projects (`<number>:<directory>`) and /etc/projid (`<name>:<number>`), as xfs_quota(8) and the Go kubelet read and write them.
+// Texts are one character a byte, so that text that isn't UTF-8 stays unchanged.
+// Invariants: a line of another program is kept as it is, comments too; a project's name is removed with its last directory.
 import { firstProjectId } from '../../ports/outbound/project-quotas.js';
 
 export interface ProjectTexts {
@@ -42,12 +42,12 @@ export function recordedDirectories({ projects }: Pick<ProjectTexts, 'projects'>
   return linesOf(projects).flatMap((line) => directoryOf(line) ?? []);
 }
 
-/** Every number that somebody has written down. */
+/** Every recorded project number. */
 export function recordedProjects({ projects, projid }: ProjectTexts): ReadonlySet<number> {
   return new Set([...recordedDirectories({ projects }).map(({ projectId }) => projectId), ...linesOf(projid).flatMap((line) => namedProject(line) ?? [])]);
 }
 
-/** Adds what is missing of the directory's line and the project's name. */
+/** Adds the directory's line and the project's name if missing. */
 export function withDirectory(texts: ProjectTexts, directory: string, projectId: number): ProjectTexts {
   const { projects, projid } = texts;
   const hasLine = recordedDirectories(texts).some((line) => line.directory === directory);

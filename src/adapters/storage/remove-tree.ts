@@ -1,6 +1,6 @@
-// Removing directory trees on a host where other programs mount things into them.
-// Invariant: nothing on another mount is ever removed, whether it was mounted before or while this runs, and no link is followed. What is
-// mounted on a file or an empty directory is safe by itself: the kernel answers EBUSY.
+// Removes directory trees on a host where other programs mount things into them.
+// Invariant: nothing on another mount is ever removed, whether it was mounted before or during the removal, and no link is followed. A
+// mount on a file or an empty directory is safe by itself: the kernel answers EBUSY.
 import { readFileSync } from 'node:fs';
 import { parseMountinfo } from '../native-linux/index.js';
 import { type DirectoryHandle, using } from './directory-handle.js';
@@ -12,7 +12,7 @@ export const treeLevelsMax = 64;
 export interface RemovalRule {
   /** Directories this deep are entered, those below must be empty. */
   readonly levels: number;
-  /** Whether files are removed, or stop the removal since they are somebody's data. */
+  /** Whether files are removed; otherwise a file stops the removal, since it may be user data. */
   readonly removesFiles: boolean;
 }
 
@@ -48,7 +48,7 @@ function emptyDirectory(parent: DirectoryHandle, name: string, rule: RemovalRule
 /** A mount point at or below `path` (as the kernel names it), or null. One read, so that nothing is removed at all while something is mounted. */
 export function mountAtOrBelow(path: string): string | null {
   const text = readFileSync('/proc/self/mountinfo', 'utf8');
-  // Nearly always there is none, and one search of the text says so. Blanks and backslashes are written in octal.
+  // Nearly always there is no such mount, which one text search shows. Blanks and backslashes are written in octal.
   if (!text.includes(` ${path.replace(/[\s\\].*$/s, '')}`)) return null;
   return parseMountinfo(text).find(({ mountPoint }) => mountPoint === path || mountPoint.startsWith(`${path}/`))?.mountPoint ?? null;
 }

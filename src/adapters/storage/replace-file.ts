@@ -1,5 +1,5 @@
-// Replacing a file whole: the new content is written beside it and renamed over it, so a reader sees the old one or the new one, never
-// half of either, and a kill leaves at worst the file beside it, which the next write takes away.
+// Replaces a file atomically: the new content is written beside it and renamed over it, so that a reader sees the old one or the new one, never
+// half of either. A kill leaves at most the temporary file, which the next write removes.
 // Invariant: one writer a directory; the temporary of a file has one name.
 import { closeSync, constants, fchmodSync, fsync, openSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -21,7 +21,7 @@ export function isTemporary(name: string): boolean {
   return name.startsWith(prefix) && name.endsWith(suffix) && name.length > prefix.length + suffix.length;
 }
 
-/** For what is written again anyhow after a power loss: not flushed to the disk. `mode` is set whatever the umask is. */
+/** For content that is written again after a power loss: not flushed to the disk. Sets `mode` independent of the umask. */
 export function replaceFile(directory: DirectoryHandle, name: string, content: string | Uint8Array, mode: number): void {
   const temporary = temporaryOf(name);
   closeSync(writeTemporary(directory, temporary, content, mode));

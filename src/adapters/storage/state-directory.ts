@@ -1,11 +1,11 @@
 // A directory of small state files (checkpoints, manager states) that survive kill -9 and power loss whole.
-// Invariant: writes are done one after the other, in the order they were asked for; what a kill left half-written is gone after `open`.
+// Invariant: writes run one after the other in request order; `open` removes temporary files that a kill left.
 import { readFileSync } from 'node:fs';
 import { DirectoryHandle } from './directory-handle.js';
 import { errnoName, FileRefusal } from './file-errors.js';
 import { isTemporary, replaceFileDurably } from './replace-file.js';
 
-/** A state file is kilobytes; more than this is no file of ours. */
+/** A state file is kilobytes; a larger one is refused. */
 const stateBytesMax = 64 * 1024 * 1024;
 
 export class StateDirectory {
@@ -20,7 +20,7 @@ export class StateDirectory {
     return new StateDirectory(directory);
   }
 
-  /** The file's content, null when there is none. A link or anything else that is no file is refused. */
+  /** The file's content, null if absent. Refuses a link or anything else but a regular file. */
   read(name: string): Uint8Array | null {
     const entry = this.directory.look(name);
     if (entry === null) return null;

@@ -1,5 +1,5 @@
-// Writes frames to a connection's socket; where its server may have closed with output that was not read yet, once a WriteGate is open.
-// Invariant: frames keep their order; those that wait when the connection is over are dropped.
+// Writes frames to a connection's socket; if its server may have closed with unread output, only once a WriteGate is open.
+// Invariant: frames keep their order; frames that wait when the connection closes are dropped.
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WriteGate } from './write-gate.js';
@@ -23,7 +23,7 @@ export class FrameWriter {
     this.gate?.received();
   }
 
-  /** False: `drained` is called once it was taken. A socket whose half was closed by others takes nothing more, and that is no error of whoever still writes. */
+  /** False: wait for `drained`. A socket whose half was closed by the peer drops the bytes, which is no error for the writer. */
   put(bytes: Buffer): boolean {
     if (!this.socket.writable) return true;
     if (this.gate === null || (this.waiting.length === 0 && this.gate.isOpen)) return this.socket.write(bytes);
@@ -32,7 +32,7 @@ export class FrameWriter {
     return false;
   }
 
-  /** The last frame, whatever waits. */
+  /** Writes the last frame and drops waiting ones. */
   last(bytes: Buffer): void {
     this.waiting.length = 0;
     if (this.socket.writable) this.socket.write(bytes);

@@ -1,4 +1,4 @@
-// The face of the streaming adapter: SPDY/3.1 and WebSocket, for servers and for those that stand between.
+// The public exports of the streaming adapter: SPDY/3.1 and WebSocket, for servers and proxies.
 export {
   type CommandOutcome,
   type CommandSession,

@@ -1,9 +1,9 @@
-// Whether the process at the other end of a TCP connection of this host has closed it, as the kernel's table of connections shows it.
+// Whether the process at the other end of a TCP connection on this host has closed it, from the kernel's connection table.
 //
-// A process that closes leaves what it wrote last to the kernel. The kernel drops those bytes, and answers with a reset, as soon as anything more is sent
-// to the closed connection. Nothing that arrives says so beforehand: the end comes after the bytes that are dropped. But where both ends are on one host,
+// A process that closes leaves its last output to the kernel. The kernel drops it, and answers with a reset, as soon as anything more is sent
+// to the closed connection. No received byte announces this: the end comes after the bytes that are dropped. But if both ends are on one host,
 // the other end has a row of its own in /proc/net/tcp, whose state changes at once.
-// Invariant: `closed` is only said of a connection whose own row is in the table, so that another network namespace gives `unknown`.
+// Invariant: `closed` requires the connection's own row in the table, so that another network namespace gives `unknown`.
 import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 
@@ -30,7 +30,7 @@ function isOnThisHost(local = '', remote = ''): boolean {
   return local === remote || /^(::ffff:)?127\.|^::1$/.test(remote);
 }
 
-/** The state of a row; null: there is none. */
+/** The state of a row; null if absent. */
 export function stateIn(table: string, ownPort: number, otherPort: number): string | null {
   return new RegExp(`:${portText(ownPort)} [0-9A-F]{8,32}:${portText(otherPort)} ([0-9A-F]{2}) `).exec(table)?.[1] ?? null;
 }

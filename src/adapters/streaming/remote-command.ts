@@ -1,4 +1,4 @@
-// A command's streams as its server sees them, whatever the client speaks: SPDY/3.1 with v1 to v5 of the remote command protocol, or WebSocket
+// The server's side of a command's streams, for each client protocol: SPDY/3.1 with v1 to v5 of the remote command protocol, or WebSocket
 // channels (spec/containers-and-cri.md, 18).
 //
 // | protocol | error stream                                         | terminal sizes | end of input                            |
@@ -8,8 +8,8 @@
 // | v4       | a Status in JSON; the exit code as a cause           | yes            | the same                                |
 // | v5       | the same                                             | yes            | WebSocket, too: 255 and the channel     |
 //
-// Invariants: with a terminal no stream of errors is waited for; streams that do not come within `creationMillis` end the session; the outcome is
-// said once, after all output.
+// Invariants: with a terminal no stderr stream is expected; a session whose streams don't arrive within `creationMillis` ends; the outcome is
+// sent once, after all output.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex, Readable, Writable } from 'node:stream';
 import { SpdyConnection } from './spdy-connection.js';

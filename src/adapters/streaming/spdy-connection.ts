@@ -1,13 +1,13 @@
-// A SPDY/3.1 connection over a socket that was upgraded to it, from either side: streams with headers, resets, windows, pings, the end.
+// A SPDY/3.1 connection over an upgraded socket, from either side: streams with headers, resets, windows, pings, the end.
 //
-// Windows: Go's implementation, which kubectl, kube-apiserver, the kubelet and containerd have, neither keeps to them nor grants anything, and closes
-// its socket without reading what is granted to it, which resets the connection and loses what it wrote last. So what is sent waits for windows only
-// once the peer has spoken of them; and what was read is granted anew once it has, or once it has been silent for `grantMillis` within its window. A
-// peer that goes beyond before is granted nothing; it is held up as a whole, by its socket, while one stream's reader is behind.
-// What a peer sent before it reset a stream, or before the connection ended, stays readable. A server closes its connection only once the client has:
-// closing with bytes unread resets a connection, and the client would lose what it has not read yet.
-// Invariants: nothing is gathered beyond a window and one chunk of the socket a stream; a frame that can't be ends the connection with GOAWAY;
-// when the connection is over so are its streams, and `closed` resolves; a chunk adds no listener, no timer and no closure.
+// Windows: Go's implementation (kubectl, kube-apiserver, kubelet, containerd) ignores windows and grants none, and closes
+// its socket without reading received grants, which resets the connection and loses its last output. So sending respects windows only
+// once the peer has used them; and windows are granted once it has, or once it has been silent for `grantMillis` within its window. A
+// peer that exceeds its window before gets no grants; its whole socket is paused while one stream's reader is behind.
+// Data sent before a stream's reset or the connection's end stays readable. A server closes its connection only after the client:
+// closing with bytes unread resets a connection, and the client would lose its unread input.
+// Invariants: at most a window and one chunk of the socket per stream are buffered; an invalid frame ends the connection with GOAWAY;
+// the end of the connection ends its streams and resolves `closed`; a chunk adds no listener, no timer and no closure.
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { FrameWriter } from './frame-writer.js';
@@ -31,7 +31,7 @@ import { SpdyStream, type StreamCarrier, windowBytes } from './spdy-stream.js';
 
 export interface SpdyConnectionOptions {
   readonly role: 'client' | 'server';
-  /** Takes a stream of the peer's, or says no. Streams of a peer are refused where there is none. */
+  /** Accepts or refuses a stream of the peer. If absent, all are refused. */
   readonly accept?: (stream: SpdyStream) => boolean;
   /** Open at once. */
   readonly streamsMax?: number;
@@ -46,7 +46,7 @@ export const unreadMillis = 4 * 3_600_000;
 /** For a peer that nothing is owed to. */
 const shortLingerMillis = 5_000;
 const pieceBytes = 32 * 1024;
-/** A peer that keeps to windows, and doesn't say so, stands still for so long, once. */
+/** A peer that respects windows silently stalls this long, once. */
 const grantMillis = 500;
 const windowMax = 0x7fff_ffff;
 const idMax = 0x7fff_ffff;
@@ -93,7 +93,7 @@ export class SpdyConnection implements StreamCarrier {
     socket.once('close', () => this.end());
     socket.once('end', () => this.close());
     socket.on('data', (chunk: Buffer) => this.received(chunk));
-    // Once whoever made the connection has had its turn.
+    // After the caller's current turn.
     if (head.length > 0) socket.unshift(head);
     if (socket.destroyed) this.end();
   }
@@ -115,7 +115,7 @@ export class SpdyConnection implements StreamCarrier {
     });
   }
 
-  /** Resolves with the peer's answer; never, once the connection is over. */
+  /** Resolves with the peer's answer; never resolves on a closed connection. */
   ping(): Promise<void> {
     const id = this.nextPing;
     this.nextPing += 2;
@@ -130,7 +130,7 @@ export class SpdyConnection implements StreamCarrier {
     if (this.over) return;
     this.out.last(goawayFrame(this.lastPeerId, status));
     this.end();
-    // Whoever closes with bytes unread resets the connection, and what was written last is lost with it.
+    // Closing with bytes unread resets the connection and loses the last output.
     this.socket.resume();
     this.socket.end();
     const owesNothing = this.options.role === 'client' || status !== goawayStatus.ok;
@@ -261,7 +261,7 @@ export class SpdyConnection implements StreamCarrier {
   }
 
   private takeStream({ streamId, fin, unidirectional, block }: SpdyFrame & { readonly kind: 'syn-stream' }): void {
-    // Headers are read whatever becomes of the stream: the next ones build upon them.
+    // Always decodes the headers, even of a refused stream: later ones build upon them.
     const headers = this.reader.headers(block);
     const isPeers = streamId % 2 === (this.options.role === 'client' ? 0 : 1);
     if (!isPeers || streamId <= this.lastPeerId) throw new SpdyProtocolError(`stream ${streamId} after ${this.lastPeerId}`);

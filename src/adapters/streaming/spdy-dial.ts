@@ -1,5 +1,5 @@
-// The client's way to SPDY/3.1: a POST that asks for the upgrade, over HTTP or HTTPS.
-// Invariant: what is refused comes back as it was said, of limited length; nothing of a request that failed is left.
+// A SPDY/3.1 client: a POST with an upgrade request, over HTTP or HTTPS.
+// Invariant: a refusal is returned unchanged, up to a length; a failed request leaves nothing open.
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -12,7 +12,7 @@ export interface SpdyDialOptions {
   readonly rejectUnauthorized?: boolean;
   /** Until there is an answer. */
   readonly answerMillis: number;
-  /** Whoever asked has gone. */
+  /** The caller's cancellation. */
   readonly signal?: AbortSignal;
 }
 

@@ -1,4 +1,4 @@
-// What both ends of a SPDY/3 connection take as said before the first header: words that headers are made of (SPDY Protocol, draft 3, 2.6.10.1).
+// The initial dictionary of SPDY/3 header compression: words of typical headers (SPDY Protocol, draft 3, 2.6.10.1).
 // Invariant: its Adler-32 is the one that each header stream names in its first bytes.
 const words =
   'options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow authorization cache-control connection content-base ' +

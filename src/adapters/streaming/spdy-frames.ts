@@ -1,6 +1,6 @@
 // Frames of SPDY/3.1 as bytes (SPDY Protocol, drafts 3 and 3.1, section 2.2 and 2.6).
-// Invariant: a control frame is gathered up to `controlBytesMax` and no more; data are handed on as they come, in as many pieces, so that a
-// length that a peer only claims costs nothing.
+// Invariant: a control frame is buffered up to `controlBytesMax`; data is passed on in the received pieces, so that
+// a length that a peer only claims costs nothing.
 
 export type SpdyFrame =
   | { readonly kind: 'data'; readonly streamId: number; readonly bytes: Buffer; readonly fin: boolean }
@@ -13,7 +13,7 @@ export type SpdyFrame =
   | { readonly kind: 'window-update'; readonly streamId: number; readonly delta: number }
   | { readonly kind: 'unknown'; readonly type: number };
 
-/** What a peer sent can't be: the connection is over. */
+/** The peer violated the protocol: the connection ends. */
 export class SpdyProtocolError extends Error {
   override readonly name = 'SpdyProtocolError';
 }

@@ -1,8 +1,8 @@
 // Headers of SPDY/3 (SPDY Protocol, draft 3, 2.6.10): names and values, compressed as one stream of zlib for a connection and direction.
 //
-// What is written is not compressed: the stream is made of stored blocks, which any reader takes, and so keeps nothing between two frames and
-// tells nobody how long a secret is. What is read continues from the last 32 KiB of what was read, which is all that a compressor may refer to;
-// that each frame's part ends at a byte is the protocol's rule (SYNC_FLUSH).
+// Output is not compressed: the stream consists of stored blocks, which any reader accepts, and so keeps no state between two frames and
+// reveals no secret's length. Input continues from the last 32 KiB, which is all that a compressor may refer to;
+// by the protocol each frame's part ends at a byte (SYNC_FLUSH).
 // Invariants: a block that unpacks to more than `headerBytesMax` is refused, before it is unpacked; names are lower case, each once.
 import { constants, inflateRawSync } from 'node:zlib';
 import { spdyDictionary, spdyDictionaryId } from './spdy-dictionary.js';

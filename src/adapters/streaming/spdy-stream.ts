@@ -1,17 +1,17 @@
-// One stream of a SPDY connection, as a duplex of Node: written bytes become data frames, the end of writing their last one, and destroying it
-// before both directions are over a reset.
-// Invariants: what came before a reset, or before the connection's end, may still be read, whatever happens to writes; a stream never
-// emits an error that nobody listens to; whoever reads sees 'close' without 'end' when it broke.
+// One stream of a SPDY connection, as a Node duplex: writes become data frames, the end of writing the last one, and destroying it
+// before both directions have ended a reset.
+// Invariants: data from before a reset, or before the connection's end, stays readable, even if writes fail; a stream never
+// emits an error without a listener; a reader of a broken stream sees 'close' without 'end'.
 import { Duplex } from 'node:stream';
 import type { SpdyHeaders } from './spdy-headers.js';
 
-/** What a stream needs of its connection. */
+/** A stream's interface to its connection. */
 export interface StreamCarrier {
   send(stream: SpdyStream, bytes: Buffer, done: (error?: Error | null) => void): void;
   sendEnd(stream: SpdyStream, done: (error?: Error | null) => void): void;
   /** What was read leaves room for more. */
   consumed(stream: SpdyStream): void;
-  /** It is over. @param broken one direction was still open */
+  /** The stream has ended. @param broken one direction was still open */
   forget(stream: SpdyStream, broken: boolean): void;
 }
 
@@ -19,14 +19,14 @@ export interface StreamCarrier {
 export const windowBytes = 64 * 1024;
 
 export class SpdyStream extends Duplex {
-  /** Not yet granted anew to the peer. */
+  /** Read, but not yet granted again to the peer. */
   unacknowledged = 0;
   /** What the peer lets us send. */
   sendWindow: number = windowBytes;
   /** The peer will send nothing more. */
   peerEnded = false;
   peerReset = false;
-  /** What is left to send of a write, once the peer allows it. */
+  /** The unsent part of a write, until the peer's window allows it. */
   waiting: { readonly bytes: Buffer; readonly done: (error?: Error | null) => void } | null = null;
   /** Ends a write that the socket has not taken yet. */
   undrained: ((error?: Error | null) => void) | null = null;
@@ -55,7 +55,7 @@ export class SpdyStream extends Duplex {
     return bytes;
   }
 
-  /** Its connection is over, or the peer has reset it. */
+  /** Its connection has ended, or the peer has reset it. */
   lose(): void {
     this.isLost = true;
     const [waiting, undrained] = [this.waiting?.done, this.undrained];

@@ -1,7 +1,7 @@
-// A command of a WebSocket client that speaks v5.channel.k8s.io, on a server that speaks SPDY (spec/config-and-api.md, 12): stream by stream, and the
-// outcome is read and repeated. The kubelet does it for its runtime, an apiserver for kubelets that don't.
-// Invariants: either side's end ends the other; a slow reader holds up its writer; a refusal is part of the session, as the client's connection is
-// open by then; a server that says nothing about the outcome has failed.
+// Translates a command session of a WebSocket client (v5.channel.k8s.io) to a server that speaks SPDY (spec/config-and-api.md, 12): stream by stream; the
+// outcome is parsed and sent again. The kubelet does it for its runtime, an apiserver for older kubelets.
+// Invariants: either side's end ends the other; a slow reader slows its writer; a refusal is part of the session, since the client's connection is
+// open by then; a server without an outcome has failed.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex, Readable, Writable } from 'node:stream';
@@ -86,14 +86,14 @@ function toClient(from: Duplex | null, to: Writable | null): Promise<void> {
   });
 }
 
-/** What a server said of the outcome. */
+/** A server's outcome of the command. */
 export interface SaidOutcome {
   readonly text: string;
-  /** Whether the server ended it: what is missing of a connection that broke is not known. */
+  /** Whether the server ended it: after a broken connection the missing part is unknown. */
   readonly isWhole: boolean;
 }
 
-/** What a client of a server makes of its error stream. Before v4 any text is a failure and an end without one is success; since then there is always a text. */
+/** A client's interpretation of the error stream. Before v4 any text is a failure and an end without one is success; since then a text is required. */
 export function outcomeOf({ text, isWhole }: SaidOutcome, version: number): CommandOutcome {
   const success: CommandOutcome = { kind: 'exited', exitCode: 0, message: '' };
   const failed = (message: string): CommandOutcome => ({ kind: 'failed', message });

@@ -1,4 +1,4 @@
-// A server's answer to a client that wants SPDY/3.1: which protocol within it, and the words of Kubernetes' own servers where there is none.
+// A server's answer to an SPDY/3.1 upgrade request: the chosen protocol, or a refusal in the words of Kubernetes' own servers.
 // Invariant: nothing is read of the connection before it is answered.
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';

@@ -1,5 +1,5 @@
-// The server's side of a WebSocket (RFC 6455, by the package ws): its handshake with one of the sub-protocols that are offered, and channels in it,
-// as Kubernetes numbers them: the first byte of a message says which of the streams the rest belongs to.
+// The server's side of a WebSocket (RFC 6455, by the package ws): its handshake with one of the offered sub-protocols, and its channels,
+// as Kubernetes numbers them: the first byte of a message names the stream of the rest.
 //
 // | sub-protocol                 | messages                                                                    |
 // |------------------------------|-----------------------------------------------------------------------------|
@@ -7,11 +7,11 @@
 // | base64.channel.k8s.io, v4.   | text: a digit for the channel, the rest in base 64                          |
 // | v5.channel.k8s.io            | bytes; 255 and a channel: the client writes nothing more to that one        |
 //
-// Invariants: a reader that is behind holds up the client; a message is `messageBytesMax` long at most; the client's end, however it comes, ends
-// every channel, and what it sent before stays readable; a message adds no listener, no timer and no closure.
+// Invariants: a slow reader slows the client; a message is at most `messageBytesMax` long; the client's end of any kind ends
+// every channel, and its earlier input stays readable; a message adds no listener, no timer and no closure.
 import type { IncomingMessage } from 'node:http';
 import { Duplex } from 'node:stream';
-// @ts-expect-error: the package brings no types; ws-types has what is used of it
+// @ts-expect-error: the package has no types; ws-types declares the used part
 import * as ws from 'ws';
 import { unreadMillis } from './spdy-connection.js';
 import type { WebSocket, WsPackage } from './ws-types.js';
@@ -60,7 +60,7 @@ export function offeredProtocols({ headers }: Pick<IncomingMessage, 'headers'>):
     .filter((name) => name !== '');
 }
 
-/** A WebSocket whose messages are a stream of bytes, whatever their borders. null: refused. */
+/** A WebSocket whose messages form a stream of bytes; message boundaries don't matter. null: refused. */
 export async function acceptTunnel(request: IncomingMessage, socket: Duplex, head: Buffer, protocol: string): Promise<Duplex | null> {
   const webSocket = await accept(request, socket, head, protocol);
   return webSocket === null ? null : createWebSocketStream(webSocket, { readableHighWaterMark: channelBytes, writableHighWaterMark: channelBytes });
@@ -141,7 +141,7 @@ export class WebSocketChannels {
       return;
     }
     const channel = this.channels[base64 ? first - 0x30 : first];
-    // What a client sends to nowhere is nothing to anybody.
+    // Drops input for unknown channels.
     if (channel === undefined || message.length === 1) return;
     const bytes = base64 ? Buffer.from(message.toString('latin1', 1), 'base64') : Buffer.from(message.subarray(1));
     if (channel.arrived(bytes)) return;

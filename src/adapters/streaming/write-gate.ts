@@ -1,6 +1,6 @@
-// When bytes may be written to a server that perhaps has closed: not while it may have left output that was not read yet, since the kernel drops that
+// When bytes may be written to a server that may have closed: not while it may have left unread output, since the kernel drops that
 // output as soon as anything is written to a closed connection (peer-state).
-// Invariant: a look at the kernel's table is only needed while output is under way or held up, and one is good for `seenOpenMillis`.
+// Invariant: the kernel's table is read only while output is in flight or blocked, and a result is valid for `seenOpenMillis`.
 import type { Socket } from 'node:net';
 import { localPeerState } from './peer-state.js';
 

@@ -1,11 +1,11 @@
 // A connection to a message bus, or to a peer that speaks D-Bus without one (systemd's private socket).
 //
-//   connecting -> saying who we are (AUTH EXTERNAL) -> BEGIN -> Hello, on a bus -> open -> closed, for ever
+//   connecting -> authenticating (AUTH EXTERNAL) -> BEGIN -> Hello, on a bus -> open -> closed, finally
 //
-// Written here rather than taken from npm: what we need are calls, their answers and signals on a Unix socket. `dbus-next` 0.10.2 brings 17 packages
+// Not taken from npm: only calls, their answers and signals on a Unix socket are needed. `dbus-next` 0.10.2 brings 17 packages
 // for it, 121 with the native one that passes descriptors (which doesn't build on Node 20 and later, so none are passed), and can't speak to a
 // peer that is no bus.
-// Invariant: every call ends: with its answer, its time, or the connection; a peer that sends what is no D-Bus has lost the connection.
+// Invariant: every call ends: by its answer, its timeout, or the connection's end; a peer that sends invalid D-Bus loses the connection.
 import { Buffer } from 'node:buffer';
 import { connect, type Socket } from 'node:net';
 import { type DbusMessage, decodeMessage, encodeMessage, type OutgoingMessage } from './dbus-message.js';
@@ -129,7 +129,7 @@ export class DbusConnection {
         signature: call.signature ?? '',
         body: call.body ?? [],
       };
-      // What can't be written is refused before anybody waits for it.
+      // Refuses an unencodable message before anything waits for its answer.
       const bytes = encodeMessage(this.options.isBus ? { ...message, destination: call.destination } : message);
       const timer = setTimeout(() => {
         this.waiting.delete(serial);
@@ -216,7 +216,7 @@ export class DbusConnection {
       for (const listener of [...this.signalListeners]) listener(message);
       return;
     }
-    // We offer nothing: whoever calls us waits in vain, as with any client.
+    // This client offers no methods: calls to it get no answer, as with any client.
     if (message.kind === 'call' || message.replySerial === null) return;
     const waiting = this.waiting.get(message.replySerial);
     if (waiting === undefined) return;

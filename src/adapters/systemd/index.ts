@@ -1,4 +1,4 @@
-// The face of the systemd adapter: D-Bus, and what we ask of systemd over it.
+// The public exports of the systemd adapter: D-Bus, and the operations on systemd over it.
 export { DbusConnection, DbusDisconnected, DbusRefusal, DbusTimeout } from './dbus-connection.js';
 export { type DbusMessage, decodeMessage, encodeMessage } from './dbus-message.js';
 export { DbusFormatError, DbusReader, type DbusValue, type DbusVariant, DbusWriter } from './dbus-values.js';

@@ -1,7 +1,7 @@
-// logind's lock on the node's shutdown, held by a child process, `systemd-inhibit`, for as long as a pipe of ours into it is open.
-// The lock is a descriptor that logind passes over the bus, which Node can't take; systemd-inhibit(1) takes it and comes with every logind. It runs `cat`
-// once it has the lock, so what comes back through the pipe says that the lock is held.
-// Invariant: when this process goes, however it goes, the pipe closes, `cat` ends, and the lock with it.
+// logind's inhibitor lock, held by a child process, `systemd-inhibit`, for as long as a pipe from this process to it is open.
+// The lock is a descriptor that logind passes over the bus, which Node can't receive; systemd-inhibit(1) receives it and comes with every logind. It runs
+// `cat` once it has the lock, so output through the pipe proves that the lock is held.
+// Invariant: when this process ends in any way, the pipe closes, `cat` ends, and the lock with it.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 
@@ -11,7 +11,7 @@ export interface InhibitorLock {
 }
 
 export interface InhibitorOptions {
-  /** The program and words before ours. */
+  /** The program and its first arguments. */
   readonly program?: readonly string[];
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly timeoutMillis?: number;
@@ -19,13 +19,13 @@ export interface InhibitorOptions {
 
 const words = ['--what=shutdown', '--who=kubelet', '--why=Kubelet needs time to handle node shutdown', '--mode=delay', 'cat'];
 const defaultTimeoutMillis = 25_000;
-/** What is kept of what the program says when it fails. */
+/** How much of a failed program's output is kept. */
 const complaintMax = 4096;
 /** After the pipe was closed. */
 const endMillis = 5_000;
 const greeting = 'held\n';
 
-/** Takes the lock. Throws what systemd-inhibit says. @param lost the lock went by itself; never after `release` */
+/** Takes the lock. Throws systemd-inhibit's message. @param lost called when the lock ends by itself; never after `release` */
 export async function takeInhibitorLock(options: InhibitorOptions, lost: () => void): Promise<InhibitorLock> {
   const [program = 'systemd-inhibit', ...before] = options.program ?? ['systemd-inhibit'];
   const child = spawn(program, [...before, ...words], { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...options.environment } });
@@ -49,7 +49,7 @@ class HeldLock implements InhibitorLock {
       this.complaint = `${this.complaint}${chunk.toString('utf8')}`.slice(0, complaintMax);
     });
     this.exited = new Promise((resolve) => {
-      // Not `exit`: what it says of why comes before `close`.
+      // Not `exit`: the program's output is complete only at `close`.
       child.once('close', () => resolve());
       child.once('error', (error) => {
         this.complaint = error.message;

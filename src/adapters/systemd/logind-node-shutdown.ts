@@ -1,8 +1,8 @@
-// The node's shutdown as logind has it (org.freedesktop.login1(5)): its signal PrepareForShutdown, and its lock, which delays a shutdown for as long as
-// InhibitDelayMaxSec says at most. Where that is too short for the pods, logind is given a file that says more, and told to read it.
+// Node shutdown by logind (org.freedesktop.login1(5)): its signal PrepareForShutdown, and its inhibitor lock, which delays a shutdown for
+// InhibitDelayMaxSec at most. If that is too short for the pods, writes a configuration file for logind and makes it reload.
 //
-// Invariants: signals are listened for before the lock is asked for; a lock is let go only after the one that takes its place is held; when the way to
-// logind goes, or the lock, that is told once.
+// Invariants: signals are subscribed before the lock is requested; a lock is released only after its replacement is held; the loss of the connection to
+// logind, or of the lock, is reported once.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -34,7 +34,7 @@ const signalRule = `type='signal',sender='${destination}',path='${path}',interfa
 const recordName = 'graceful_node_shutdown_state';
 const recordMode = 0o644;
 const recordDirectoryMode = 0o755;
-/** Looks at what logind has read, 100 ms apart, then twice as long each time. */
+/** Checks of logind's new setting, 100 ms apart, then twice as long each time. */
 const looksMax = 5;
 const firstPauseMillis = 100;
 const hangUp = 1;
@@ -56,7 +56,7 @@ export class LogindNodeShutdown implements PortOf<NodeShutdownOperations> {
       try {
         this.lock = await takeInhibitorLock(this.options.inhibitor ?? {}, () => this.lost());
       } catch (error) {
-        // A shutdown that has begun since: nobody is given a lock any more.
+        // A shutdown has begun since: logind grants no more locks.
         if (await this.isShuttingDown()) return { shuttingDown: true };
         throw error;
       }
@@ -89,7 +89,7 @@ export class LogindNodeShutdown implements PortOf<NodeShutdownOperations> {
     });
   }
 
-  /** Lets everything go. */
+  /** Releases everything. */
   async close(): Promise<void> {
     this.stopped = true;
     this.watched?.leave();

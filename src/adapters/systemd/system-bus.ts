@@ -1,6 +1,6 @@
-// The way to systemd and logind: the system bus, one connection that is made when it is needed and made anew when it has gone.
-// systemd also answers on a socket of its own, to root: the way where a node has no bus (it is tried second, as the reference does).
-// Invariant: at most one connection at a time; a call is repeated only when the connection went before its answer.
+// Access to systemd and logind: the system bus, one connection that is opened on demand and reopened after a loss.
+// systemd also answers root on a private socket: for nodes without a bus (tried second, as in the Go kubelet).
+// Invariant: at most one connection at a time; a call is repeated only if the connection was lost before its answer.
 import { DbusConnection, DbusDisconnected } from './dbus-connection.js';
 
 export interface SystemBusOptions {

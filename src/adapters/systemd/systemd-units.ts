@@ -1,12 +1,12 @@
-// Units of systemd by its D-Bus API: slices that are made for pods, changed and taken down again (org.freedesktop.systemd1(5)).
+// Units of systemd by its D-Bus API: slices that are started for pods, changed and stopped (org.freedesktop.systemd1(5)).
 //
-// | what                    | calls                                                                            |
+// | operation               | calls                                                                            |
 // |-------------------------|----------------------------------------------------------------------------------|
-// | a slice is to be there  | StartTransientUnit, and its job's end; UnitExists is success                     |
-// | its properties          | SetUnitProperties, at run time only                                              |
-// | it is to go             | StopUnit, and its job's end; ResetFailedUnit, so that a failed one is forgotten  |
+// | start a slice           | StartTransientUnit, and its job's end; UnitExists is success                     |
+// | set its properties      | SetUnitProperties, at run time only                                              |
+// | stop it                 | StopUnit, and its job's end; ResetFailedUnit, so that a failed one is forgotten  |
 //
-// Invariant: a job is waited for from before it is begun, so that no end is missed, and never longer than half a minute.
+// Invariant: the subscription to a job's end precedes the job, so that no end is missed; the wait is at most half a minute.
 import { type DbusConnection, DbusDisconnected, DbusRefusal, DbusTimeout } from './dbus-connection.js';
 import type { DbusValue } from './dbus-values.js';
 import type { SystemBus } from './system-bus.js';
@@ -34,7 +34,7 @@ const defaultJobTimeoutMillis = 30_000;
 const unitExists = 'org.freedesktop.systemd1.UnitExists';
 const noSuchUnit = 'org.freedesktop.systemd1.NoSuchUnit';
 
-/** systemd did not do it: what it said of the unit. */
+/** systemd refused or failed: its message about the unit. */
 export class UnitFailure extends Error {
   override readonly name = 'UnitFailure';
 }
@@ -87,7 +87,7 @@ export class SystemdUnits {
   /** Takes it down, with the units below it. One that isn't there is success. */
   async stop(unit: string): Promise<void> {
     try {
-      // Whatever the job's end: the cgroup is looked at afterwards.
+      // Ignores the job's result: the caller checks the cgroup afterwards.
       await this.job(unit, 'StopUnit', 'ss', [unit, replace]);
     } catch (error) {
       if (error instanceof JobTimeout) throw new UnitFailure(`Timed out while waiting for systemd to remove ${unit}`);
@@ -97,7 +97,7 @@ export class SystemdUnits {
     await this.reset(unit);
   }
 
-  /** A failed unit stays until it is forgotten. Most haven't failed, and systemd then says that there is none. */
+  /** A failed unit stays until it is reset. Most haven't failed, for which systemd reports an unknown unit. */
   private async reset(unit: string): Promise<void> {
     try {
       await this.call('ResetFailedUnit', 's', [unit]);
@@ -106,7 +106,7 @@ export class SystemdUnits {
     }
   }
 
-  /** Answers with how the job ended. A connection that goes while it runs begins it anew: systemd merges it with the one that runs. */
+  /** Returns the job's result. A lost connection starts it again: systemd merges it with the running one. */
   private job(unit: string, member: string, signature: string, body: readonly DbusValue[]): Promise<string> {
     return this.options.bus.use(async (connection) => {
       await this.listen(connection);

@@ -1,7 +1,7 @@
-// The bytes of a text that somebody has written, in whichever encoding their editor saved it: UTF-8, or UTF-16 with a byte order mark, as Go's YAML
-// reader takes them. What is in another encoding is refused by its name, not by what it looks like when it is read as UTF-8.
+// Decodes a user's text in the encodings that Go's YAML reader accepts: UTF-8, or UTF-16 with a byte order mark. Another encoding is
+// refused by its name, not by the errors of reading it as UTF-8.
 //
-// Invariant: a text that is given back has no byte order mark at its beginning; what isn't valid in its encoding is never replaced by other characters.
+// Invariant: the result has no byte order mark at its beginning; invalid bytes are never replaced by other characters.
 
 export type DecodedText = { readonly ok: true; readonly text: string; readonly hasMark: boolean } | { readonly ok: false; readonly problem: string };
 

@@ -1,5 +1,5 @@
-// Long work in slices: whoever does much on the event loop asks between two pieces whether it has had its share, and lets others go first.
-// Invariant: no more than `sliceMillis` of such work are done in one turn, plus one piece, whatever number of shares are asked in it.
+// Long work in slices: a long task checks between two pieces whether its share of the event loop is used up, and yields.
+// Invariant: at most `sliceMillis` of such work plus one piece run in one turn, for any number of tasks.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** A quarter of what the agent allows itself to hold up the loop for. */
@@ -18,7 +18,7 @@ function turnStart(): number {
   return turnBegan;
 }
 
-/** Whether such work should leave what is left of it to the next turn. Asking begins the turn's share. */
+/** Whether such work should leave the rest to the next turn. The first check begins the turn's share. */
 export function turnIsSpent(): boolean {
   return performance.now() - turnStart() >= sliceMillis;
 }
@@ -26,7 +26,7 @@ export function turnIsSpent(): boolean {
 export class LoopShare {
   private since = turnStart();
 
-  /** null: go on. Otherwise wait for it. */
+  /** null: continue. Otherwise wait for it. */
   pause(): Promise<void> | null {
     if (performance.now() - this.since < sliceMillis) return null;
     return nextTurn().then(() => {
@@ -34,7 +34,7 @@ export class LoopShare {
     });
   }
 
-  /** After something else was waited for: what follows is a slice of its own. */
+  /** Begins a new slice, after a wait for something else. */
   begin(): void {
     this.since = turnStart();
   }

@@ -1,8 +1,8 @@
-// The clock of the mock servers: real time, or real time made faster. Invariant: it never goes back, whatever the wall clock does.
+// The clock of the mock servers: real time, or accelerated real time. Invariant: it never runs backwards, even if the wall clock does.
 import { microsPerMillisecond } from '../../domain/values/time.js';
 import type { Micros } from '../../ports/micros.js';
 
-/** setTimeout takes no more than this; what is further away is looked at again then. */
+/** setTimeout's maximum; a later time is checked again then. */
 const longestTimerMs = 2_147_483_647;
 
 export class RealTime {
@@ -10,7 +10,7 @@ export class RealTime {
   private readonly startedMs = performance.now();
   private readonly timers = new Set<NodeJS.Timeout>();
 
-  /** `speed` is how many seconds go by on it in a second. */
+  /** `speed` is the number of its seconds per real second. */
   constructor(private readonly speed: number) {}
 
   now(): Micros {

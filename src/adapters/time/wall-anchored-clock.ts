@@ -1,6 +1,6 @@
-// The daemon's two clocks. `now` is CLOCK_MONOTONIC, as the reference's timers are: it is never set, and stands still while the host sleeps. It begins
-// at what the wall clock showed when the process started, and has nothing to do with the wall clock from then on. `wall` is the wall clock, for stamps.
-// Invariant: no answer of `now` is smaller than the one before, whatever the wall clock does.
+// The daemon's two clocks. `now` is CLOCK_MONOTONIC, as for the Go kubelet's timers: it is never set, and stops while the host sleeps. It begins
+// at the wall clock's time of the process start, and is independent of the wall clock from then on. `wall` is the wall clock, for timestamps.
+// Invariant: `now` never decreases, even if the wall clock is set back.
 import { instantOf } from '../../domain/values/instant.js';
 import { microsPerMillisecond, microsPerSecond } from '../../domain/values/time.js';
 import type { Instant } from '../../ports/instant.js';
@@ -43,7 +43,7 @@ export class WallAnchoredClock {
     return this.last;
   }
 
-  /** What the host's wall clock shows, whatever it was set to. A step is reported once. */
+  /** The host's wall clock as it is set. Reports a step once. */
   wall(): Instant {
     const wall = this.wallMicros();
     const by = wall - this.now() - this.reportedAhead;

@@ -1,4 +1,4 @@
-// Where the collector is, from `tracing.endpoint`: a name of gRPC's kind, without TLS as the reference has it.
+// The collector's address, from `tracing.endpoint`: a gRPC target name, without TLS as in the Go kubelet.
 // Invariant: nothing is opened here.
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -15,7 +15,7 @@ export function collectorDial(endpoint: string): Pick<GrpcChannelOptions, 'dial'
   if (unix !== undefined) return { ...unixDial(unix), authority: 'localhost' };
   const abstract = /^unix-abstract:(?:\/\/\/?)?(.+)$/i.exec(endpoint)?.[1];
   if (abstract !== undefined) return { ...unixDial(`\0${abstract}`), authority: 'localhost' };
-  // `dns://server/name` names the server to ask; ours is the host's.
+  // `dns://server/name` names the DNS server to use; this client always uses the host's.
   const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(endpoint) ?? [];
   if (scheme !== undefined && scheme.toLowerCase() !== 'dns') throw new EndpointProblem(problemOf(endpoint));
   const name = endpoint.replace(/^dns:\/\/[^/]*\//i, '').replace(/^dns:(\/\/)?/i, '');

@@ -1,4 +1,4 @@
-// The face of tracing: spans, what makes them of calls and requests, and their way to a collector. Loaded only where tracing is configured.
+// The public exports of tracing: spans, the hooks of calls and requests that make them, and the exporter. Loaded only if tracing is configured.
 export { apiRequestTrace, grpcCallTrace } from './client-spans.js';
 export { collectorDial, defaultEndpoint, EndpointProblem } from './collector-endpoint.js';
 export { decodeExportAnswer, encodeExport, scopeName } from './otlp-encoding.js';

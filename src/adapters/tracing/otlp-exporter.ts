@@ -10,7 +10,7 @@ const path = '/opentelemetry.proto.collector.trace.v1.TraceService/Export';
 /** An answer says next to nothing. */
 const answerBytesMax = 1024 * 1024;
 
-/** What the standard of OTLP says is worth another try. */
+/** Status codes that OTLP defines as retryable. */
 const passing: ReadonlySet<number> = new Set([
   grpcStatus.CANCELLED,
   grpcStatus.DEADLINE_EXCEEDED,
@@ -49,7 +49,7 @@ function outcomeOf(answer: Uint8Array, sent: number): SendOutcome {
     const { rejected, reason } = decodeExportAnswer(answer);
     return { kind: 'sent', rejected: Math.min(sent, Math.max(0, rejected)), reason };
   } catch {
-    // It took them, whatever else it says.
+    // The collector accepted them; ignores a malformed answer.
     return { kind: 'sent', rejected: 0, reason: '' };
   }
 }

@@ -1,4 +1,4 @@
-// Which traces are recorded: whoever began a trace decides for all of it; of those that begin here, a ratio of them by their id, so that agents
+// Which traces are recorded: the root span's sampler decides for the whole trace; new traces are sampled at a ratio by their id, so that agents
 // with the same ratio decide alike.
 // Invariant: the decision is a function of parent, ratio and trace id.
 import type { SpanContext } from './span-context.js';

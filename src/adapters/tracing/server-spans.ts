@@ -1,5 +1,5 @@
-// Spans of requests that this agent answers. On the authenticated port a caller's trace goes on here; on an open one it is only linked, as anybody
-// could ask for recording there.
+// Spans of requests that this agent answers. On the authenticated port they join a caller's trace; on an open one they only link to it, since any
+// client could request recording there.
 import type { RequestTrace, TracedRequest } from '../http-server/index.js';
 import { remoteContext } from './span-context.js';
 import type { Tracer } from './tracer.js';

@@ -1,14 +1,14 @@
-// Spans that have ended wait here and go out in batches, one batch at a time.
+// Queues ended spans and sends them in batches, one batch at a time.
 //
-// | what                                   | limit                                | when it is reached                     |
+// | quantity                               | limit                                | when it is reached                     |
 // |----------------------------------------|--------------------------------------|----------------------------------------|
-// | spans that wait                        | 2048                                 | a further one is dropped, and counted  |
-// | spans of one batch                     | 512                                  | the rest goes with the next            |
-// | wait of a span for company             | 5 s                                  | the batch goes as it is                |
+// | queued spans                           | 2048                                 | a further one is dropped, and counted  |
+// | spans of one batch                     | 512                                  | the rest is in the next batch          |
+// | delay of a span for batching           | 5 s                                  | the batch is sent as it is             |
 // | one attempt to send a batch            | 10 s                                 | it has failed                          |
 // | tries of a batch, 5 s doubling to 30 s | 60 s from the first                  | its spans are dropped, and counted     |
 //
-// Invariants: adding a span never waits and never throws; nothing wakes while there are no spans; the process isn't kept alive.
+// Invariants: adding a span never waits and never throws; no timer runs without spans; the process isn't kept alive.
 import type { FinishedSpan } from './span.js';
 
 export type SendOutcome =
@@ -21,7 +21,7 @@ export type SendOutcome =
 export interface SpanBatchesOptions {
   /** Never rejects. */
   send(spans: readonly FinishedSpan[], timeoutMillis: number): Promise<SendOutcome>;
-  /** Told when sending begins to fail, and when it goes well again (null). */
+  /** Called when sending begins to fail, and when it succeeds again (null). */
   trouble(reason: string | null): void;
   readonly limits?: Partial<SpanBatchLimits>;
 }

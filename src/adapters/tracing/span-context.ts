@@ -1,5 +1,5 @@
-// The identity of a span as it crosses the wire: W3C trace context (traceparent, tracestate) and baggage.
-// Invariant: what a peer sends is taken only if it is as the standard has it; baggage and tracestate are handed on as they came, within their lengths.
+// The identity of a span on the wire: W3C trace context (traceparent, tracestate) and baggage.
+// Invariant: a peer's context is accepted only if it conforms to the standard; baggage and tracestate are passed on unchanged, within their length limits.
 
 export interface SpanContext {
   /** 32 digits of lower-case hex, not all zero. */
@@ -24,12 +24,12 @@ const parentPattern = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2}
 const membersMax = 32;
 const statePattern = /^\s*([a-z0-9][a-z0-9_\-*/]{0,255}|[a-z0-9][a-z0-9_\-*/]{0,240}@[a-z][a-z0-9_\-*/]{0,13})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,256}\s*$/;
 
-/** null: there is none, or none that is as the standard has it. */
+/** null: absent or malformed. */
 export function remoteContext(headers: IncomingTraceHeaders): SpanContext | null {
   const parent = headers.traceparent;
   if (typeof parent !== 'string') return null;
   const [, version = '', traceId = '', spanId = '', flags = '', more] = parentPattern.exec(parent) ?? [];
-  // Versions to come may say more; ours says no more than this.
+  // Later versions may have more fields; version 00 has none.
   if (version === '' || version === 'ff' || (version === '00' && more !== undefined)) return null;
   if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;
   // As the reference reads it: version 0 knows two flags.

@@ -1,5 +1,5 @@
-// One span while it is under way, and what is left of it when it has ended.
-// Invariants: it ends once; of a trace that isn't recorded nothing but its identity is kept; attributes and texts are bounded.
+// One span in progress, and its record after the end.
+// Invariants: it ends once; an unrecorded trace keeps only its identity; attributes and texts are bounded.
 import type { Micros } from '../../ports/micros.js';
 import type { SpanContext } from './span-context.js';
 

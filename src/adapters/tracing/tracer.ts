@@ -1,6 +1,6 @@
-// Makes spans, and knows under which one the work that runs now is done, through whatever it awaits.
-// Invariants: nobody's work fails because of a span; a span that has ended is nobody's parent by itself, so that a connection that was opened during
-// one request lends it to no later one.
+// Makes spans, and tracks the current one across awaits.
+// Invariants: an error in tracing never fails the traced work; an ended span is never the implicit parent, so that a connection opened during
+// one request doesn't attach later ones to it.
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomFillSync } from 'node:crypto';
 import type { Micros } from '../../ports/micros.js';

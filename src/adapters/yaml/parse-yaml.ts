@@ -1,5 +1,5 @@
 // One document, YAML or JSON, as the Kubernetes tools read it: text that begins with `{` must be JSON, everything else is YAML 1.1.
-// The npm package does the syntax; what scalars, merge keys and aliases mean is decided here.
+// The npm package parses the syntax; scalars, merge keys and aliases are interpreted here.
 // Invariant: never throws; work is bounded by the size of the text, aliases included.
 import { type Alias, Composer, type Document, isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, type Node, type Pair, Parser, type Scalar, type YAMLMap } from 'yaml';
 import { decodeText } from '../text/index.js';
@@ -75,7 +75,7 @@ function refuseDeepFlow(text: string): void {
   }
 }
 
-/** Stops after the first document: what follows `---` is not looked at, mistakes included. */
+/** Stops after the first document: text after `---` is ignored, mistakes included. */
 function firstDocument(text: string, lines: LineCounter): Document.Parsed | null {
   const composer = new Composer({
     version: '1.1',
@@ -101,8 +101,8 @@ function allowedAliasShare(nodes: number): number {
 }
 
 /**
- * What each alias stands for: the last node before it that carries its name. Made in one pass, since the package looks
- * through the whole document for each alias.
+ * The target of each alias: the last node before it with its name. Computed in one pass, since the package searches
+ * the whole document for each alias.
  */
 function aliasTargets(root: Node | null): ReadonlyMap<Alias, Node> {
   const anchors = new Map<string, Node>();
@@ -175,7 +175,7 @@ class NodeReader {
     return value;
   }
 
-  /** Keys in order; a merge key counts where it stands, so that a later key wins over it and it wins over an earlier one. */
+  /** Keys in order; a merge key takes effect at its position: a later key overrides it, and it overrides an earlier one. */
   private fill(map: PlainMap, node: YAMLMap, path: string, depth: number): void {
     const own = new Set<string>();
     for (const pair of node.items as Pair<Node | null, Node | null>[]) {

@@ -1,4 +1,4 @@
-// What a parsed document is: plain data, whether it was written as YAML or JSON.
+// The result of parsing: plain data, the same for YAML and JSON.
 // Invariant: integers keep every digit (a bigint beyond 2^53); maps are ordinary objects whose own keys are the document's, `__proto__` included.
 
 export type PlainValue = null | boolean | number | bigint | string | PlainValue[] | PlainMap;
@@ -50,7 +50,7 @@ export class DocumentError extends Error {
 /** Nesting beyond this is refused, as Go's decoders do. */
 export const maxDepth = 10_000;
 
-/** Sets an own property, whatever its name. */
+/** Sets an own property of any name. */
 export function setOwn(map: PlainMap, key: string, value: PlainValue): void {
   if (key === '__proto__') Object.defineProperty(map, key, { value, enumerable: true, configurable: true, writable: true });
   else map[key] = value;

@@ -1,5 +1,5 @@
-// What --help prints: every flag of the table, with its type, default, deprecation and meaning.
-// Invariant: made from the table alone, so it can't fall behind it.
+// The output of --help: every flag of the table, with its type, default, deprecation and meaning.
+// Invariant: made from the table alone, so it is never outdated.
 
 import { knownFeatureGates } from '../../domain/configuration/feature-gates.js';
 import { type Flag, flagTable } from '../../domain/configuration/flag-table.js';
@@ -28,7 +28,7 @@ export function shownType({ type }: Flag): string {
   return type.name === 'stringSlice' ? 'strings' : type.name;
 }
 
-/** The meaning, the default where it isn't empty, what is said of deprecated flags, and for --feature-gates its names. */
+/** The meaning, a non-empty default, the deprecation, and the gate names of --feature-gates. */
 function rightColumn(flag: Flag): string {
   const gates = flag.name === 'feature-gates' ? `\nOptions are:\n${gateLines().join('\n')}` : '';
   return `${flag.doc}${gates}${defaultText(flag)}${flag.deprecation === null ? '' : ` (DEPRECATED: ${flag.deprecation})`}`;

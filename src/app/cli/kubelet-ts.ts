@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The daemon's program: takes a kubelet's flags and nothing else. Whoever only wants the version has it before anything is loaded.
+// The daemon's program: takes a kubelet's flags only. Prints the version before anything else is loaded.
 import { givenOptions, settleEngine } from './engine.js';
 import { exitWhenWritten } from './standard-output.js';
 import { quickVersion } from './version.js';

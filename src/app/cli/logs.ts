@@ -1,5 +1,5 @@
-// `kubelet-ctl logs`: what a container of a node without an apiserver has written. Which container is meant the kubelet says on its
-// loopback listener; the log is read from the node's files, so whoever asks needs the right to read them.
+// `kubelet-ctl logs`: the log of a container on a node without an apiserver. The kubelet's loopback listener resolves the
+// container; the log is read from the node's files, so the user needs permission to read them.
 
 import { join } from 'node:path';
 import { type ContainerLogFile, FileLogReader } from '../../adapters/container-logs/index.js';
@@ -41,7 +41,7 @@ interface LogsOptions {
   read: { -readonly [Field in keyof LogReadOptions]: LogReadOptions[Field] };
 }
 
-/** Where output goes; false: no more for now, and `drain` tells when. */
+/** The output stream; false: wait for `drain`. */
 export interface LogOutput {
   write(bytes: string | Uint8Array): boolean;
   once(event: 'drain', listener: () => void): unknown;

@@ -1,4 +1,4 @@
-// `kubelet-ctl ps`: pods and containers, as a running kubelet tells them on its loopback listener, or as a container runtime has them.
+// `kubelet-ctl ps`: pods and containers, from a running kubelet's loopback listener or from a container runtime.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { CriConnection, CriRuntimeState } from '../../adapters/cri/index.js';
@@ -114,7 +114,7 @@ async function podsOfRuntime(state: CriRuntimeState): Promise<Pod[]> {
   return inspected.filter((pod) => pod !== null).map(podOfRuntime);
 }
 
-/** What a runtime knows of a pod, in the form of the API, so that it is shown the same way. */
+/** A pod of the runtime as an API object, so that it is shown in the same way. */
 function podOfRuntime({ uid, name, namespace, ips, sandboxes, containers }: PodRuntimeStatus): Pod {
   const newest = new Map<string, RuntimeContainerStatus>();
   for (const container of containers) if (!newest.has(container.name)) newest.set(container.name, container);

@@ -2,8 +2,8 @@
 //
 // | ends by                                            | exit code |
 // |----------------------------------------------------|-----------|
-// | the first SIGTERM or SIGINT; containers go on      | 0         |
-// | a second signal while it stops                     | 1         |
+// | the first SIGTERM or SIGINT; containers keep running | 0       |
+// | a second signal during the stop                    | 1         |
 // | another process wants the lock file                | 0         |
 // | a refusal, a failed assertion, any uncaught error  | 1         |
 
@@ -27,13 +27,13 @@ import { helpText } from './help-text.js';
 import { reportedVersion, versionText } from './version.js';
 
 const kernelLogPath = '/dev/kmsg';
-/** Beyond this the process ends whatever still hangs. */
+/** After this time the process ends even if something still hangs. */
 const stopMillis = 2_800;
-/** Of messages on their way to standard output, whatever is configured. */
+/** The limit of messages queued for standard output, independent of the configuration. */
 const bufferBytesMax = 64 * 1024 * 1024;
 const timerMillisMax = 2 ** 31 - 1;
 
-/** Resolves to the exit code when the daemon is over. */
+/** Resolves to the exit code when the daemon has ended. */
 export async function runKubelet(words: readonly string[]): Promise<number> {
   let logger: Logger | null = null;
   const clock = new WallAnchoredClock(({ direction, by }) => logger?.log('warn', 'The wall clock was set', { direction, seconds: by / microsPerSecond }));

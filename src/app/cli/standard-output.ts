@@ -1,7 +1,7 @@
-// Standard output as a pipe: it takes what is written bit by bit, and its reader may go away.
-// Invariant: a program doesn't end before what it wrote has left it, unless nobody reads it.
+// Standard output as a pipe: it accepts output gradually, and its reader may close it.
+// Invariant: a program doesn't end before its output is written, unless the reader is gone.
 
-/** `gone` is called once when a write has found that nobody reads standard output any more: a closed pipe, a closed terminal. */
+/** Calls `gone` once, after a write to a closed standard output: a closed pipe, a closed terminal. */
 export function whenReaderIsGone(gone: () => void): void {
   let isGone = false;
   process.stdout.on('error', () => {

@@ -1,4 +1,4 @@
-// What the agent answers from its state: its pods with their newest statuses, and its health.
+// Answers queries from the agent's state: its pods with their newest statuses, and its health.
 import type { AgentState } from '../../domain/agent/agent-state.js';
 import { isAside } from '../../domain/agent/aside-pods.js';
 import { podAndMirror } from '../../domain/agent/pod-index.js';
@@ -32,7 +32,7 @@ export function agentQueries(state: AgentState, health: LoopHealth, logFailure: 
 /** It fails when the socket that device plugins register at can't be served; none is served, so nothing has failed: who asks for this check still gets it. */
 const deviceRegistration: HealthCheck = { name: 'device-plugin', failure: null };
 
-/** What pods ask for is shown, not what they were granted of it. */
+/** Shows the requested resources of a pod, not the allocated ones. */
 function asAsked({ allocation }: AgentState, pod: Pod): Pod {
   return allocation.desired.get(pod.metadata.uid ?? '') ?? pod;
 }
@@ -42,7 +42,7 @@ function withStatus(state: AgentState, pod: Pod): Pod {
   return status === undefined ? pod : { ...pod, status };
 }
 
-/** A pod that is aside says so in what is shown of it. */
+/** Annotates a pod that is set aside. */
 function withSetAside(state: AgentState, pod: Pod): Pod {
   const aside = state.setAside.pods.get(pod.metadata.uid ?? '');
   if (aside === undefined || !isAside(state, aside.uid)) return pod;

@@ -1,5 +1,5 @@
-// What the resource managers start from: the configuration, the machine, and the state files of the agent before. A configuration, a
-// machine and a file that don't go together are a reason not to start, which a person has to look at.
+// The initial state of the resource managers: the configuration, the machine, and the state files of the previous agent. If these
+// are inconsistent, the agent refuses to start, and an administrator must resolve it.
 import { type AlignmentPolicies, type AlignmentSettings, startAlignment } from '../../domain/agent/alignment-state.js';
 import { nodeReservation } from '../../domain/cgroups/node-allocatable.js';
 import { type ContainerName, cpuCheckpointName, readCpuCheckpoint } from '../../domain/checkpoints/cpu-checkpoint.js';

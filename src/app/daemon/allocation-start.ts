@@ -1,5 +1,5 @@
-// The state files of what pods were granted, looked at before anything starts: one that can't be read is a reason not to start, since pods would
-// be granted anew what they ask for now, over what others have.
+// The state files of allocated resources, read before anything starts: an unreadable one refuses the start, since pods would otherwise
+// be allocated their current requests again, on top of other pods' allocations.
 import { join } from 'node:path';
 import { actuatedPodsCheckpointName, allocatedPodsCheckpointName, readPodResourcesCheckpoint } from '../../domain/checkpoints/pod-resources-checkpoint.js';
 import type { Call } from '../../ports/operation.js';

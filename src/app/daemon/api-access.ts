@@ -1,13 +1,13 @@
-// The daemon's way to the apiserver: what `--kubeconfig` and `--bootstrap-kubeconfig` say, as clients that the agent's ports stand on, and the
-// certificates that these clients, and the node's server, show. Without a kubeconfig the node is standalone.
+// The daemon's access to the apiserver: the clients behind the agent's ports, from `--kubeconfig` and `--bootstrap-kubeconfig`, and the
+// certificates of these clients and of the node's server. Without a kubeconfig the node is standalone.
 //
 // | the kubeconfig                                        | the start                                                     |
 // |-------------------------------------------------------|---------------------------------------------------------------|
-// | is not given                                          | goes on without an apiserver                                  |
-// | can't be used or shows no valid certificate, and there is a bootstrap kubeconfig | asks for a certificate: beside the agent with rotateCertificates, before it without |
-// | can't be read, has no context, no server, a bad field | is refused                                                    |
-// | holds authorities, a pair or files that can't be used | is refused                                                    |
-// | is fine, and the server is away, or says no           | goes on; the agent asks again, as for everything              |
+// | is not given                                          | continues without an apiserver                                |
+// | is unusable or has no valid certificate, and there is a bootstrap kubeconfig | requests a certificate: in the background with rotateCertificates, before the agent without |
+// | is unreadable, has no context, no server, a bad field | is refused                                                    |
+// | has unusable authorities, certificates or files       | is refused                                                    |
+// | is valid, and the server is unreachable or refuses    | continues; the agent retries, as with every request           |
 import { join } from 'node:path';
 import { type ApiClients, type ClientConfig, clientPairOf, openApiClients, type RequestRate, type TraceRequest, unusableCredentials } from '../../adapters/apiserver/index.js';
 import { certificatesOf, FileCertificateStore, factsOf, type KeyPair } from '../../adapters/certificates/index.js';
@@ -49,7 +49,7 @@ export interface ApiAccessOptions {
   deliver(events: ApiWatchEvents): void;
   /** To be stopped with the daemon. */
   stopped(name: string, stop: () => void): void;
-  /** The daemon can't go on. */
+  /** The daemon can't continue. */
   end(error: unknown): void;
 }
 
@@ -95,7 +95,7 @@ class Opening {
     return this.clients(config);
   }
 
-  /** A certificate that is renewed beside the agent. @param asking who asks for the first one, where there is none yet */
+  /** A certificate that is renewed in the background. @param asking the client config that requests the first one, if there is none yet */
   private rotating(config: ClientConfig, asking: ClientConfig | null): ApiClients {
     const material = config.user.certificate as NonNullable<ClientConfig['user']['certificate']>;
     const files = material.certificate.kind === 'file' && material.key.kind === 'file' ? { certificate: material.certificate.path, key: material.key.path } : null;

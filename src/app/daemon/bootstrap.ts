@@ -1,4 +1,4 @@
-// TLS bootstrap: from a kubeconfig that may ask for a certificate to one that shows it.
+// TLS bootstrap: from a kubeconfig that may request a certificate to one that presents it.
 import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -29,7 +29,7 @@ export function stateOf({ config, problem }: Loaded): KubeconfigState {
   return { kind: 'loaded', pair: certificatesOf(pair.certificate).map(factsOf) };
 }
 
-/** The kubeconfig of a node whose pair is at `pemPath`, as a file and as what is read of it. */
+/** The kubeconfig of a node whose pair is at `pemPath`, as a file and as the parsed configuration. */
 export function nodeConfigOf(bootstrap: ClientConfig, path: string, pemPath: string): ClientConfig {
   const pem = { kind: 'file', path: pemPath } as const;
   return { ...bootstrap, path, user: { certificate: { certificate: pem, key: pem }, token: null, basic: null, exec: null } };

@@ -1,4 +1,4 @@
-// Runs the keeper of one certificate beside the agent: its machine, its files, and the apiserver that signs.
+// Manages one certificate beside the agent: its machine, its files, and the apiserver that signs.
 import { randomInt } from 'node:crypto';
 import type { ApiClients } from '../../adapters/apiserver/index.js';
 import { type FileCertificateStore, FileCertificates, type KeyPair } from '../../adapters/certificates/index.js';
@@ -23,7 +23,7 @@ export interface CertificateKeepingOptions extends CertificateKeeperSettings {
   readonly keptKeyPath: string;
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Who asks for the certificate; asked anew for each request. */
+  /** The clients for certificate requests; called for each request. */
   clients(): Pick<ApiClients, 'reader' | 'writer'>;
   /** A pair was put in use. */
   changed(pair: KeyPair): void;
@@ -64,7 +64,7 @@ export class CertificateKeeping {
     });
   }
 
-  /** @param renews at once, whatever the pair in use says */
+  /** @param renews renews at once, even if the current pair is valid */
   begin(renews = false): void {
     if (renews) this.shell.deliver({ type: 'renew' });
     this.shell.deliver({ type: 'begin' });
@@ -75,7 +75,7 @@ export class CertificateKeeping {
     this.shell.deliver(events);
   }
 
-  /** For whom it is to be from now on; null: nobody knows yet. */
+  /** The template for new certificates; null: not known yet. */
   setTemplate(template: CertificateTemplate | null): void {
     this.shell.deliver({ type: 'template', template });
   }

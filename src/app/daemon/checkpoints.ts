@@ -1,5 +1,5 @@
-// Checkpoints of containers for whoever may ask for them (the kubelet's API does): finds the container, makes the directory, asks the runtime.
-// Invariant: archives are for root alone, since the memory of a container is in them.
+// Checkpoints of containers, for authorized clients of the kubelet's API: finds the container, makes the directory, calls the runtime.
+// Invariant: archives are readable by root only, since they contain the memory of a container.
 import { chmodSync, mkdirSync } from 'node:fs';
 import { checkpointPath, checkpointsDirectory, hasContainer, runningContainerId } from '../../domain/containers/checkpoint-archive.js';
 import type { CheckpointOutcome, CheckpointRequest, ContainerCheckpointOperations } from '../../ports/inbound/container-checkpoints.js';

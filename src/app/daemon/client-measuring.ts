@@ -1,6 +1,6 @@
-// What is measured of the way to the apiserver: requests of its clients, and the certificates that are kept. The clients are there long before
-// the metrics are, so what happens until then waits here.
-// Invariant: what waits is bounded; in an agent that never shows metrics the oldest goes.
+// Measurements of the access to the apiserver: requests of its clients, and the managed certificates. The clients exist long before
+// the metrics, so observations are queued until then.
+// Invariant: the queue is bounded; an agent that never serves metrics drops the oldest.
 
 import type { ClientHappening } from '../../adapters/apiserver/index.js';
 import type { KubeletMetrics, KubeletReading } from '../../adapters/metrics/index.js';
@@ -36,7 +36,7 @@ export class ClientMeasuring {
     this.tell((metrics) => measure(metrics, happening));
   }
 
-  /** A certificate that is kept from now on. @param kept what its keeper holds of it at any time */
+  /** Adds a managed certificate. @param kept its current state */
   keeps(kept: KeptCertificate): void {
     this.certificates.push(kept);
   }

@@ -1,4 +1,4 @@
-// What a node of a cluster says of itself, out of flags and configuration.
+// Settings of a node in a cluster, from flags and configuration.
 import { hostname } from 'node:os';
 import type { LoadedConfiguration } from '../../domain/configuration/load-configuration.js';
 import type { StartupValues } from '../../domain/configuration/startup-checks.js';

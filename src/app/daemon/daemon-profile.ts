@@ -1,5 +1,5 @@
-// How a daemon stands on its host: as the node's kubelet, as a second agent beside it, or as a demonstration. The agent is the same in each;
-// what differs is how much of the host it may touch.
+// The role of a daemon on its host: the node's kubelet, a second agent beside it, or a demonstration. The agent is the same in each;
+// the roles differ in how much of the host it may change.
 import type { PortOf } from '../../ports/operation.js';
 import type { ProbingOperations } from '../../ports/outbound/probing.js';
 
@@ -12,17 +12,17 @@ export interface DaemonProfile {
    */
   readonly ownsNode: boolean;
   /**
-   * The runtime's images are this agent's: what no pod here uses is removed by the configured rules. Elsewhere it may be what another program
-   * of the host needs, so nothing is.
+   * The runtime's images belong to this agent: unused ones are removed by the configured rules. Otherwise another program
+   * of the host may need them, and none is removed.
    */
   readonly ownsImages: boolean;
   /** Of `projects` and `projid`, where the host's projects are recorded; null: this agent may give no volume a project. */
   readonly projectFilesDirectory: string | null;
-  /** Take the runtime with the pods it holds: those that nobody here wants are stopped. */
+  /** Take over the runtime with its pods: those without a source on this agent are stopped. */
   readonly takeOver: boolean;
   /** A pod that is found counts as known also when a manifest asks for it: an agent whose root directory was lost finds its pods again. */
   readonly adoptsByManifest: boolean;
-  /** What is advised where pods of others are in the way. */
+  /** The advice in the error for pods of other agents. */
   readonly takeOverAdvice: string;
   /** Port of the loopback listener in place of the configured one; 0: any free one. null: as configured. */
   readonly listenPort: number | null;
@@ -42,7 +42,7 @@ export interface DaemonProfile {
 
 /** How this agent deals with logind, if it has to wait for pods at the node's shutdown. */
 export interface LogindSettings {
-  /** The file by which logind is told to wait for longer; null: this agent may not write it. */
+  /** The configuration file that raises logind's maximum delay; null: this agent may not write it. */
   readonly dropIn: string | null;
   /** The program that holds the lock, in place of `systemd-inhibit`; null: that one. */
   readonly inhibitor: readonly string[] | null;
@@ -57,7 +57,7 @@ export interface LivePageSettings {
 
 export interface FlightRecordSettings {
   readonly path: string;
-  /** The record ends when it has grown to this size; the daemon goes on. */
+  /** The record ends at this size; the daemon continues. */
   readonly bytesMax: number;
 }
 
@@ -75,7 +75,7 @@ export interface NodeClaim {
   readonly joinsCluster: boolean;
 }
 
-/** What the agent's own settings say of it; null: they don't. */
+/** The agent's own settings of the role; null: not set. */
 export interface OwnClaims extends Pick<DaemonProfile, 'flightRecord' | 'livePage'> {
   readonly ownsImages: boolean | null;
   readonly ownsNode: boolean | null;

@@ -1,5 +1,5 @@
-// The directories that a kubelet keeps its things in, made at the start with the modes of the reference.
-// Invariant: what can't be made ends the start with the path and the reason, before any pod is looked at.
+// The kubelet's data directories, made at the start with the Go kubelet's modes.
+// Invariant: a failure ends the start with the path and the reason, before any pod is handled.
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { nodePluginsDirectory, pluginRegistrationDirectory } from '../../domain/values/pod-directories.js';

@@ -1,5 +1,5 @@
-// The SELinux label of directories that plugins in containers put their sockets into, as the reference sets it at its start: by chcon(1), with its
-// arguments one by one. A policy that already lets them in loses nothing, so a failure is told and the start goes on.
+// The SELinux label of directories for the sockets of containerized plugins, set at the start as by the Go kubelet: by chcon(1), with an
+// argument list. A policy may already allow the access, so a failure is logged and the start continues.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Logger } from '../../ports/outbound/logger.js';

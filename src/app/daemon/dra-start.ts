@@ -1,5 +1,5 @@
-// What claims for devices start from: the state file of the agent before. One that can't be read is a reason not to start, which a person has to look at:
-// without it claims that drivers have prepared would never be unprepared.
+// The initial state of resource claims: the state file of the previous agent. An unreadable one refuses the start, and an administrator must resolve it:
+// without it prepared claims would never be unprepared.
 import type { AgentSettings } from '../../domain/agent/settings.js';
 import { draCheckpointName } from '../../domain/checkpoints/dra-checkpoint.js';
 import { startDraManager } from '../../domain/dra-manager/dra-state.js';

@@ -1,10 +1,10 @@
-// What ended this agent's processes by a programmer error, in files: which input was stepped, for which pod, and where it failed. The next agent learns
-// from them which pods it has to set aside, and people what to report.
+// Reports of programmer errors that ended this agent's processes, in files: the input of the step, its pod, and the place of the failure. The next agent reads
+// from them which pods it must set aside, and users which error to report.
 //
 //   ROOT/ended-steps/<microseconds>-<uid of the pod, or `node`>.json
 //
-// Invariants: a file is whole and on the disk before the process ends; it holds no secret: data of Secrets and ConfigMaps, values of variables and headers, tokens,
-// and every value of a Secret that the agent knows are left out; few files are kept, and what can't be written or read never keeps an agent from its start.
+// Invariants: a file is complete and on the disk before the process ends; it holds no secret: data of Secrets and ConfigMaps, values of variables and headers, tokens,
+// and every value of a Secret that the agent knows are omitted; few files are kept, and an unreadable or unwritable file never prevents a start.
 import { closeSync, constants, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { redactedText } from '../../adapters/logging/index.js';
@@ -142,7 +142,7 @@ function knownSecrets({ api, pullSecrets }: AgentState): unknown[] {
   return [...copies, ...pullSecrets.values()].map((secret) => ({ ...(secret as object), kind: 'Secret' }));
 }
 
-/** What a parser says of a text quotes from it. */
+/** A parser's error message quotes the text. */
 function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const stack = error.stack ?? error.message;

@@ -1,12 +1,12 @@
-// A record of everything that went into an agent and came out of it, in a file: a line with what the agent was made of, then a line a step.
-// It holds pod specs as they came in, so the file is for its owner alone; secrets that it comes across are masked (secret-masks.ts).
-// See domain/kernel/flight-recorder.ts for what a replay is.
+// A record of an agent's inputs and outputs in a file: a line with the agent's initial settings, then a line per step.
+// It contains complete pod specs, so the file is readable by its owner only; known secrets are masked (secret-masks.ts).
+// See domain/kernel/flight-recorder.ts for replays.
 //
 //   {"kubeletTs":2,"seed":7,"settings":{...},"facts":{...}}
 //   {"now":86400000000,"wall":1800000000000000,"input":{"type":"start"},"output":"{...}"}
 //
-// Invariants: each line is written before the step's commands are carried out, so a crash leaves the step that led to it; the file stays
-// within its bound: at the bound the record ends with a line that says so, and the agent goes on.
+// Invariants: each line is written before the step's commands are performed, so that after a crash the last line is the step that caused it; the file
+// stays within its limit: there the record ends with a line that says so, and the agent continues.
 import { closeSync, constants, lstatSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { type KubeletEvent, type KubeletOperations, type KubeletSettings, type KubeletState, kubeletMachine, newKubeletState } from '../../domain/agent/kubelet.js';
 import type { NodeFacts } from '../../domain/containers/node-facts.js';
@@ -20,7 +20,7 @@ import { SecretMasks } from './secret-masks.js';
 const formatVersion = 2;
 const endLine = '{"end":"the record has reached its size limit"}\n';
 
-/** What an agent is made of, besides its inputs. */
+/** An agent's initial settings. */
 export interface Beginning {
   readonly seed: number;
   readonly settings: KubeletSettings;

@@ -1,6 +1,6 @@
-// Pods of others that run on this host: in the runtime, and among the cgroups that the agent would clean up. What no longer runs (ended
-// sandboxes and containers, log directories, empty cgroups) is no use of the host: it is cleaned up, as the reference does.
-// Invariant: looking for them changes nothing.
+// Pods of other agents that run on this host: in the runtime, and among the cgroups that the agent would clean up. Remains (ended
+// sandboxes and containers, log directories, empty cgroups) don't count: they are cleaned up, as by the Go kubelet.
+// Invariant: the search changes nothing.
 
 import type { KubeletPorts } from '../../domain/agent/kubelet.js';
 import type { FileSourceSettings } from '../../domain/pod-sources/file-source.js';
@@ -46,8 +46,8 @@ export async function uidsOfManifests(ports: KubeletPorts, source: FileSourceSet
 }
 
 /**
- * What runs of pods that are not in `known`, one text each, and nothing when all are known. Containers of no pod are never touched; they
- * only show that a runtime is somebody else's, and so count where nothing in it is this agent's.
+ * Running pods that are not in `known`, one text each; empty if all are known. Containers without a pod are never touched; they
+ * only indicate that the runtime has another owner, and so count if it holds nothing of this agent.
  */
 export function strangers(host: PodsOnHost, known: ReadonlySet<string>): string[] {
   const found = new Map<string, string>();

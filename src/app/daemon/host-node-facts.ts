@@ -1,4 +1,4 @@
-// What pods are configured from besides their specs: the host as it was read, the configuration, and the two files of the host (hosts,
+// Node facts for the configuration of pods: the host as it was read, the configuration, and the host's two files (hosts,
 // resolv.conf) that pods inherit and that may change at any time.
 
 import { readFileSync } from 'node:fs';
@@ -51,7 +51,7 @@ export function nodeFactsOf(steady: SteadyFacts, passing: PassingFacts): NodeFac
       return unit.ok ? [unit.unit] : [];
     }),
     swap: { behavior: c.memorySwap.swapBehavior, bytes: host.swapBytes, controllerAvailable: host.swapControllerAvailable },
-    // The gate MemoryQoS is off by default; what it needs of the node's allocatable memory isn't computed yet.
+    // The gate MemoryQoS is off by default; the node's allocatable memory that it needs isn't computed yet.
     memoryQos: null,
     clusterDns: clusterNameServers(c),
     clusterDomain: c.clusterDomain,

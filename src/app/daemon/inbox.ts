@@ -1,5 +1,5 @@
-// Where adapters put the events that they come upon by themselves. Adapters are made before the shell that takes their events; until that
-// is there an event is dropped, which costs nothing, since the agent begins by looking at everything.
+// Receives the adapters' own events. Adapters are made before the shell that takes their events; an event before
+// that is dropped without loss, since the agent begins with complete listings.
 import type { KubeletEvent } from '../../domain/agent/kubelet.js';
 
 export class Inbox {

@@ -1,4 +1,4 @@
-// What the machine is told of the configuration: durations in microseconds, paths made absolute, sources by what is set.
+// Converts the configuration to the machine's settings: durations in microseconds, absolute paths, sources by which options are set.
 import { release } from 'node:os';
 import { appArmorDisabled } from '../../domain/admission/node-support.js';
 import { parseSysctlAllowlist, safeSysctlNames } from '../../domain/admission/sysctl-gate.js';
@@ -30,7 +30,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { DaemonProfile } from './daemon-profile.js';
 import { StartRefusal } from './start-refusal.js';
 
-/** From the end of one look at a runtime that tells of no changes to the beginning of the next. */
+/** From the end of one relist to the beginning of the next, on a runtime without events. */
 const relistPeriod: Micros = 1_000_000;
 
 /** @param node null: the node is none of a cluster */
@@ -102,7 +102,7 @@ export function kubeletSettings(
   };
 }
 
-/** On a runtime that may be somebody else's, images that nothing of ours uses are none of our business. */
+/** On a runtime that may have another owner, this agent doesn't remove unused images. */
 const noImageGc: ImageGcPolicy = { highThresholdPercent: 100, lowThresholdPercent: 0, minAge: 0, maxAge: 0 };
 
 function imageGcOf(c: KubeletConfiguration): ImageGcPolicy {

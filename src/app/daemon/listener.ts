@@ -1,5 +1,5 @@
-// The loopback listener: /healthz for whoever watches the daemon, and /pods for those on the node who ask, unless that would be a way around the
-// kubelet's own port. Invariant: pods are told to loopback only; a port that is taken is tried again and never ends the daemon.
+// The loopback listener: /healthz for monitors of the daemon, and /pods for local clients, unless that would bypass the
+// kubelet's own port. Invariant: pods are served on loopback only; a busy port is retried and never ends the daemon.
 import { healthRoutes, isLoopback, LoopbackHttpServer, pingOnly, podsRoutes } from '../../adapters/http-server/index.js';
 import type { KubeletConfiguration } from '../../domain/configuration/schema.js';
 import type { AgentQueries } from '../../ports/inbound/agent-queries.js';
@@ -9,7 +9,7 @@ import type { Teardown } from './teardown.js';
 const retryMillis = 5_000;
 const closeMillis = 200;
 
-/** Whoever can be on loopback, as every pod on the node's network is, is not to read there what the kubelet's own port asks credentials for. */
+/** Pods on the host network can access loopback: it must not serve what the kubelet's own port protects by authentication. */
 export function tellsPods({ enableServer, authentication, authorization }: KubeletConfiguration): boolean {
   return !enableServer || (authentication.anonymous.enabled && authorization.mode === 'AlwaysAllow');
 }

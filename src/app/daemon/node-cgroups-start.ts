@@ -1,5 +1,5 @@
-// What the node's own cgroups start from, and those that are reserved: they are set once, before any pod is run, and a node that can't hold them to
-// what is reserved for them doesn't start.
+// The initial state of the node's own and the reserved cgroups: they are set once, before any pod runs; if the reserved
+// limits can't be enforced, the node doesn't start.
 import type { NodeCgroupSettings } from '../../domain/agent/node-cgroups-state.js';
 import type { CgroupDriver } from '../../domain/cgroups/cgroup-name.js';
 import { podsCgroupConfig } from '../../domain/cgroups/node-allocatable.js';
@@ -35,7 +35,7 @@ export function nodeCgroupSettings(loaded: LoadedConfiguration, startup: Startup
   };
 }
 
-/** Where nobody assigns CPUs, all of them: systemd then knows that the cpuset is meant to be there. */
+/** Without a CPU manager policy, all CPUs: systemd then knows that the cpuset is intended. */
 function freeCpus({ configuration }: LoadedConfiguration, { onlineCpus }: CgroupHost): string | null {
   return configuration.cpuManagerPolicy === 'none' ? onlineCpus : null;
 }

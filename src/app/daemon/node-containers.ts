@@ -1,4 +1,4 @@
-// Finds the containers that requests name, and opens what they want of them (spec/config-and-api.md, 10.5 and 12).
+// Finds the containers that requests name, and opens their logs and sessions (spec/config-and-api.md, 10.5 and 12).
 // Invariant: a name from outside is only ever compared; paths and ids come from the agent's pods and from the runtime.
 
 import { join } from 'node:path';
@@ -92,7 +92,7 @@ export class NodeContainers implements PortOf<NodeContainerOperations> {
     });
   }
 
-  /** The name decides: a uid in the path of a command is not looked at, as the reference doesn't. */
+  /** By name only: ignores a uid in the path of a command, as the Go kubelet does. */
   private async running(pod: Pod, { containerName }: Pick<ContainerAddress, 'containerName'>, call: Call): Promise<string | null> {
     const status = await this.parts.runtime.inspectPod({ uid: pod.metadata.uid ?? '' }, call);
     return status?.containers.find(({ name, state }) => name === containerName && state === 'running')?.id ?? null;

@@ -1,12 +1,12 @@
-// Kills for lack of memory, out of the kernel's log into the agent. The log is read from its oldest record, so that a kill of while no agent ran is
-// told, too; how far it was told is kept beside the agent's state, so that a restart does not tell it again, as it would to whoever counts events.
-// Invariants: only what the kernel itself wrote counts, not what a process has written to its log; a state that can't be read or written costs
-// that events are told twice, never that one is not told.
+// OOM kills from the kernel's log, as events of the agent. The log is read from its oldest record, so that a kill while no agent ran is
+// reported, too; the last reported record is kept beside the agent's state, so that a restart doesn't report kills twice.
+// Invariants: only the kernel's own records count, not those that a process wrote to its log; with an unreadable or unwritable state
+// events may be repeated, but never lost.
 import { type OomKill, type OomParserState, readOomLine } from '../../domain/oom/oom-parser.js';
 import type { KernelLog, KernelLogBatch } from '../../ports/outbound/kernel-log.js';
 import type { Logger } from '../../ports/outbound/logger.js';
 
-/** How far kills were told. */
+/** The last reported OOM kill. */
 export interface ToldKills {
   readonly bootId: string;
   /** Of the record that ended the last one. */

@@ -1,4 +1,4 @@
-// The watch for kills for lack of memory, with its file below the root directory that says how far they were told.
+// The OOM watch, with its file of the last reported record below the root directory.
 import { join } from 'node:path';
 import { StateDirectory } from '../../adapters/storage/index.js';
 import type { OomKill } from '../../domain/oom/oom-parser.js';
@@ -20,7 +20,7 @@ export async function openOomWatch({ loaded, native, logger }: DaemonContext, re
   teardown.add('kernel log', watchForOom({ log: native.openKernelLog(), file, bootId, logger, killed }));
 }
 
-/** A file that can't be used is said once; what is told is told all the same. */
+/** Logs an unusable file once; kills are still reported. */
 function openToldKills(rootDirectory: string, teardown: Teardown, logger: Logger): ToldKillsFile {
   const failed = (error: unknown): void =>
     logger.log('warn', 'How far kills for lack of memory were told is not kept', {

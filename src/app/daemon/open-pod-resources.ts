@@ -1,5 +1,5 @@
-// The socket `pod-resources/kubelet.sock` in the root directory, where monitoring agents ask what containers have for themselves.
-// Invariant: the service is loaded when the first one connects; a socket that can't be had is told, and costs the pods nothing.
+// The socket `pod-resources/kubelet.sock` in the root directory, where monitoring agents query exclusive resources of containers.
+// Invariant: the service is loaded at the first connection; a failure to open the socket is logged and doesn't affect pods.
 import { rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The settings of this implementation, which no kubelet has: a small YAML file named by the environment variable KUBELET_TS_CONFIG.
+// The settings of this implementation, which the Go kubelet lacks: a small YAML file named by the environment variable KUBELET_TS_CONFIG.
 //
 //   nativeAddon: required         # or optional (default): whether the agent runs without its addon
 //   flightRecorder:
@@ -11,7 +11,7 @@
 //   node: own                       # or shared: whether this is the node's kubelet, which takes over the pods that it finds and sets the kernel
 //                                   # up (default: own with the default root directory or with a kubeconfig, else shared)
 //
-// Invariant: what is unknown or of the wrong type is an error that names the field.
+// Invariant: an unknown field or one of the wrong type is an error that names the field.
 import { readFileSync } from 'node:fs';
 import { isLoopback } from '../../adapters/http-server/index.js';
 import { parseYaml } from '../../adapters/yaml/index.js';
@@ -34,7 +34,7 @@ export const noOwnSettings: OwnSettings = { nativeAddonRequired: false, flightRe
 const defaultPagePort = 4194;
 const defaultBytesMax = 100 * 1024 * 1024;
 
-/** Reads the file that `path` names; undefined or '': there is none. Throws StartRefusal. */
+/** Reads the file at `path`; undefined or '': no file. Throws StartRefusal. */
 export function readOwnSettings(path: string | undefined): OwnSettings {
   if (path === undefined || path === '') return noOwnSettings;
   const refuse = (why: string): StartRefusal => new StartRefusal(`KUBELET_TS_CONFIG: ${path}: ${why}`);

@@ -1,6 +1,6 @@
-// Which pods on this host are this agent's: those that have, or ever had, a mark below its root directory. The mark is made before anything
-// else of the pod is, and it is taken away only when nothing of the pod is left; so an agent that was killed at any point knows its pods again.
-// Marks of pods that are gone go when there are twice as many as were kept the last time, so that an agent that runs for months keeps few.
+// Pods that belong to this agent: those that have, or ever had, a mark below its root directory. The mark is made before anything
+// else of the pod, and removed only after everything of the pod; so a killed agent recognizes its pods again.
+// Marks of removed pods are deleted when there are twice as many as were kept the last time, so that a long-running agent keeps few.
 import { mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,14 +9,14 @@ import type { Command } from '../../domain/kernel/machine.js';
 
 const directoryName = 'owned-pods';
 const directoryMode = 0o750;
-/** So many marks are never worth a look at the host. */
+/** Up to this many marks no listing of the host is needed. */
 const fewMarks = 64;
 const podCgroup = /^pod(.+)$/;
 
 export class OwnedPods {
   private readonly directory: string;
   private readonly known: Set<string>;
-  /** The marks of before the last look: a pod that was marked while the host was looked at may not be in what was found. */
+  /** The marks from before the last listing: a pod that was marked during the listing may be missing in it. */
   private older = new Set<string>();
   private lookAt = fewMarks;
   private isLooking = false;
@@ -35,7 +35,7 @@ export class OwnedPods {
     return this.known;
   }
 
-  /** To be told of each command before it is carried out; null when it needn't be waited for. Rejects with what the kernel says. */
+  /** Must be called before each command is performed; null: no wait needed. Rejects with the kernel's error. */
   note(command: Command<KubeletOperations>): Promise<void> | null {
     const uid = podOf(command);
     if (uid === null || this.known.has(uid) || uid.includes('/') || uid === '.' || uid === '..') return null;
@@ -44,7 +44,7 @@ export class OwnedPods {
     return marking;
   }
 
-  /** From now on, marks are held against what the host has of pods, by uid. A look that fails is made again after as many further pods. */
+  /** From now on, compares marks with the host's pods, by uid. A failed listing is retried after as many further pods. */
   forgetBy(onHost: () => Promise<ReadonlySet<string>>): void {
     this.onHost = onHost;
   }

@@ -1,7 +1,7 @@
-// Hands a command to its port: `port.operation` is a method of an adapter.
+// Passes a command to its port: `port.operation` is a method of an adapter.
 //
-// An event waits until the event loop's turn is over. Nobody waits for it, but it costs text, encryption and a write to a socket, and a step that tells of one
-// thing asks the runtime for the next: a container's start would be sent after the event of its creation.
+// An event waits until the event loop's turn ends. No caller waits for it, but it costs text, encryption and a write to a socket, and a step that emits
+// one often commands the runtime, too: a container's start would be sent after the event of its creation.
 // Invariant: events keep their order.
 import type { KubeletOperations, KubeletPorts } from '../../domain/agent/kubelet.js';
 import type { Command } from '../../domain/kernel/machine.js';
@@ -41,7 +41,7 @@ function isEvent(request: unknown): boolean {
 class Turns {
   private awaited: Promise<void> | null = null;
 
-  /** When the loop's turn is over; whoever asks within one turn shares it. */
+  /** At the end of the loop's turn; all callers within one turn share it. */
   next(): Promise<void> {
     this.awaited ??= new Promise((resolve) => {
       setImmediate(() => {

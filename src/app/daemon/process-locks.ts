@@ -1,4 +1,4 @@
-// That one agent works on a root directory, and the lock file by which several kubelets hand a node over to each other.
+// The lock of the root directory against a second agent, and the lock file by which several kubelets hand a node over to each other.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -24,7 +24,7 @@ export async function lockRootDirectory(rootDirectory: string, native: NativeLin
   teardown.add('root directory lock', () => taken.lock.release());
 }
 
-/** Waits until the file is free. With `onContention` it is watched from then on, and whoever opens or removes it is told of. */
+/** Waits until the file is free. With `onContention` it is watched from then on, and every open or removal is reported. */
 export async function holdLockFile(path: string, native: NativeLinux, teardown: Teardown, onContention: (() => void) | null): Promise<void> {
   let taken = await acquire(native, path);
   while (taken.kind === 'busy') {

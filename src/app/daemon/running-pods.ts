@@ -1,4 +1,4 @@
-// What runs in the runtime now, whoever wanted it: names and images.
+// All pods that run in the runtime now, including unknown ones: names and images.
 import type { RunningPod } from '../../adapters/http-server/index.js';
 import type { PortOf } from '../../ports/operation.js';
 import type { RuntimeStateOperations } from '../../ports/outbound/container-runtime.js';

@@ -1,5 +1,5 @@
-// The runtime's notices as events of the agent. Whether the runtime has any is known after its first answer, and the agent is made accordingly.
-// Invariant: a runtime that stops offering notices (it was replaced by an older one) is looked at every second from then on.
+// The runtime's container events as events of the agent. The first answer shows whether the runtime supports them, and the agent is made accordingly.
+// Invariant: a runtime that stops supporting them (it was replaced by an older one) is relisted every second from then on.
 import type { AgentEvent } from '../../domain/agent/agent-state.js';
 import type { RuntimeEvent, RuntimeEventSource } from '../../ports/outbound/runtime-events.js';
 
@@ -14,7 +14,7 @@ export class RuntimeNotices {
 
   constructor(private readonly source: RuntimeEventSource) {}
 
-  /** Begins to listen. Resolves to whether the runtime tells of changes; what it tells before `connect` is dropped: the agent begins with a look. */
+  /** Subscribes. Resolves to whether the runtime sends events; drops those before `connect`: the agent begins with a relist. */
   open(): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.answered?.(false), firstAnswerMillis);

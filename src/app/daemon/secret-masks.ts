@@ -1,9 +1,9 @@
-// Secrets in a flight record are replaced by masks, the same one for the same secret, so that a replay still decides as the agent did.
-// What is replaced: values of Secret objects, tokens, the node's registry credentials and what plugins answer, variables of plugins; at the
-// places where they come in, and wherever they turn up afterwards (variables and files of containers, credentials of pulls).
-// A replay may go another way where a record of a pull from before this agent proves a right by the hash of a login: the hash of a mask differs.
+// Replaces secrets in a flight record by masks, the same mask for the same secret, so that a replay decides as the agent did.
+// Masked are: values of Secret objects, tokens, the node's registry credentials and plugins' answers, variables of plugins; both in the
+// inputs that carry them, and wherever they occur afterwards (variables and files of containers, credentials of pulls).
+// A replay may differ if an earlier agent's pull record proves access by the hash of a login: the hash of a mask differs.
 //
-// Invariants: the key of the masks is nowhere but in memory, so a mask can't be tried against guesses; what can't be masked any more ends the record.
+// Invariants: the key of the masks is in memory only, so that a mask can't be tried against guesses; if masking fails, the record ends.
 import { createHmac, randomBytes } from 'node:crypto';
 import { credentialHash } from '../../domain/images/pull-records.js';
 import type { PullCredentials } from '../../ports/outbound/container-runtime.js';
@@ -23,7 +23,7 @@ export class SecretMasks {
   private readonly known = new Map<string, string>();
   private search: RegExp | null = null;
 
-  /** What the agent is made of. */
+  /** The agent's initial settings. */
   beginning<Made>(made: Made): Made {
     return this.copy(made, this.readSettings) as Made;
   }

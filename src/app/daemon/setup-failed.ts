@@ -1,4 +1,4 @@
-// Events of a start, before there is an agent that would tell them; also the last one of a start that failed, since nobody is left who would tell it later.
+// Events of a start, before the agent that would record them exists; also the last one of a failed start.
 // Invariant: an event delays the start or the end of the process by its own time limit at most, and never replaces a failure.
 
 import { eventOf } from '../../domain/events/event-object.js';

@@ -1,4 +1,4 @@
-// What is checked of the configuration and the host before anything is started, in the order in which a kubelet does it.
+// Checks of the configuration and the host before anything is started, in the Go kubelet's order.
 // Invariant: nothing is changed here; a refusal is the whole line that the process ends with.
 import { availableParallelism } from 'node:os';
 import { EndpointError, socketPathOf } from '../../adapters/cri/index.js';
@@ -38,7 +38,7 @@ export function checkConfiguration(loaded: LoadedConfiguration, host: HostReadin
   return startup.values;
 }
 
-/** The text alone: whether somebody listens there is seen when it is asked. Without one for images, the runtime's is theirs. */
+/** Checks only the text: a connection shows later whether a process listens there. An empty image endpoint defaults to the runtime's. */
 function checkEndpoint(setting: string, endpoint: string): void {
   if (setting === 'imageServiceEndpoint' && endpoint === '') return;
   try {
@@ -72,7 +72,7 @@ export function checkHost(loaded: LoadedConfiguration, host: HostReading, profil
   return {};
 }
 
-/** What people should know of their configuration, once each. */
+/** Logs notes on the configuration, once each. */
 export function logNotes(loaded: LoadedConfiguration, logger: Logger): void {
   const { configuration, options } = loaded;
   const privilege = privilegeWarning({ swapOn: false, cgroupVersion: 2, effectiveUserId: process.geteuid?.() ?? 0, tunables: {} });

@@ -1,17 +1,17 @@
-// Starts a kubelet as a daemon: checks, locks, the runtime's hand-shake, the parts, the first event. Each step adds what undoes it, so that
-// a start that fails half-way is undone like a stop.
+// Starts a kubelet as a daemon: checks, locks, the handshake with the runtime, the parts, the first event. Each step registers its teardown, so that
+// a failed start is undone like a stop.
 //
 // | step                                             | refuses                                                     |
 // |--------------------------------------------------|-------------------------------------------------------------|
 // | configuration, lock file, root directory         | bad values, another agent on the same root                  |
-// | the way to the apiserver                         | a kubeconfig or credentials that can't be used              |
-// | hand-shake with the runtime, cgroup driver       | a runtime that doesn't answer or speaks another version;    |
-// |                                                  | the driver systemd on a host that it doesn't run            |
+// | access to the apiserver                          | an unusable kubeconfig or unusable credentials              |
+// | handshake with the runtime, cgroup driver        | a runtime that doesn't answer or speaks another version;    |
+// |                                                  | the driver systemd on a host without systemd                |
 // | host                                             | swap, kernel tunables                                       |
-// | resource managers                                | policies, machine and state files that don't go together    |
-// | pods on the host                                 | pods of somebody else, unless this agent owns the node      |
-// | reserved cgroups                                 | one that isn't there, or takes no limit                     |
-// | agent, notices, listener, service manager        | a record that can't be written, a port that is taken        |
+// | resource managers                                | inconsistent policies, machine and state files              |
+// | pods on the host                                 | pods of another agent, unless this agent owns the node      |
+// | reserved cgroups                                 | one that is absent, or accepts no limit                     |
+// | agent, notices, listener, service manager        | an unwritable record, a port in use                         |
 import { randomInt } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -81,9 +81,9 @@ export interface Daemon {
   ownedUids(): ReadonlySet<string> | null;
   /** Everything the agent is wired from, for those who take it apart. */
   readonly resolver: Resolver;
-  /** Gives the agent no pods any more, whatever its manifests say: for demonstrations that clean up. */
+  /** Withdraws all pods from the agent, despite its manifests: for demonstrations that clean up. */
   withdrawPods(): void;
-  /** Stops the agent. Containers go on running. Idempotent, never rejects, within 3 s. */
+  /** Stops the agent. Containers keep running. Idempotent, never rejects, within 3 s. */
   stop(): Promise<void>;
 }
 
@@ -183,7 +183,7 @@ class DaemonStart {
     return this.begin(nodeName, steady, owned);
   }
 
-  /** Where nobody listens yet, or any more: the log alone. */
+  /** Before the agent starts and after it stops, only logs. */
   async tell(event: EventAtStart): Promise<void> {
     const { loaded, logger, clock } = this.context;
     const nodeName = nodeNameOf(loaded.options.hostnameOverride, hostname());

@@ -1,4 +1,4 @@
-// Why an agent does not start. Invariant: nothing that it started goes on, and the message is the one line that the process ends with.
+// A refused start. Invariant: everything that it started is stopped, and the message is the one line that the process ends with.
 import { EndpointError } from '../../adapters/cri/index.js';
 import { PortError } from '../../ports/port-error.js';
 
@@ -9,7 +9,7 @@ export class StartRefusal extends Error {
   }
 }
 
-/** A part of the agent itself that can't be set up: the node's events tell it, too, as they do of the reference. */
+/** A failed setup of a part of the agent itself: also recorded as an event of the node, as in the Go kubelet. */
 export class SetupFailure extends StartRefusal {
   constructor(readonly reason: string) {
     super(`failed to run Kubelet: failed to initialize internal modules: ${reason}`);

@@ -1,4 +1,4 @@
-// Tells the service manager that the daemon is alive, at half of the interval in which it wants to hear it, as long as every check is well.
+// Sends the service manager's watchdog keep-alive, at half of the requested interval, while every health check passes.
 // See sd_watchdog_enabled(3).
 import type { NativeLinux } from '../../adapters/native-linux/index.js';
 import type { HealthCheck } from '../../ports/inbound/agent-queries.js';

@@ -1,6 +1,6 @@
-// Takes a demonstration's pods out of a real runtime: the agent stops them as it stops any pod; what is left then (it would collect dead
-// sandboxes within a minute) and what it doesn't stop in time is removed by hand.
-// Invariant: only pods that this agent marked as its own are touched.
+// Removes a demonstration's pods from a real runtime: the agent stops them as it stops any pod; remains (dead sandboxes, which it would collect
+// within a minute) and pods that it doesn't stop in time are removed directly.
+// Invariant: touches only pods that this agent marked as its own.
 
 import { rmdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,12 +46,12 @@ async function removeByHand(daemon: Daemon, { sandboxes }: ListedPod): Promise<v
       await port.stop({ sandboxId: id }, within(byHandMillis));
       await port.remove({ sandboxId: id }, within(byHandMillis));
     } catch {
-      // It is listed again, and told of, afterwards.
+      // It is listed again, and reported, afterwards.
     }
   }
 }
 
-/** Removes the cgroups of this demonstration, with whatever is below them. */
+/** Removes the cgroups of this demonstration and all below them. */
 export async function removeCgroups(daemon: Daemon, processCgroup: string): Promise<void> {
   const cgroups = daemon.resolver.get(tokens.podCgroups);
   const name = [...processCgroup.split('/').filter((part) => part !== ''), 'kubepods'];
@@ -63,7 +63,7 @@ export async function removeCgroups(daemon: Daemon, processCgroup: string): Prom
   }
 }
 
-/** Another demonstration may have its cgroups beside ours. */
+/** Another demonstration may have its cgroups in the same directory. */
 function removeEmpty(directory: string): void {
   try {
     rmdirSync(directory);

@@ -1,5 +1,5 @@
-// Removes a demonstration's directory with what pods had mounted below it: at the end of the process, when nobody is left to take volumes down.
-// Invariant: nothing is removed while something is mounted below, since a mount may be somebody's data.
+// Removes a demonstration's directory with the mounts of pods below it: at the end of the process, when no agent unmounts volumes any more.
+// Invariant: nothing is removed while something is mounted below, since a mount may be user data.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, realpathSync, rmSync } from 'node:fs';
 import { parseMountinfo } from '../../adapters/native-linux/index.js';

@@ -1,5 +1,5 @@
-// Where a demonstration plays: private directories, the pods' manifests, a configuration that touches nothing else, and the mock runtime.
-// Invariant: everything is below one directory that is this process's alone, and goes with it.
+// The environment of a demonstration: private directories, the pods' manifests, a configuration that touches nothing else, and the mock runtime.
+// Invariant: everything is below one directory that only this process uses, and is removed with it.
 import { cpSync, existsSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ import { removeWithMounts } from './dev-removal.js';
 
 const nodeName = 'dev';
 const loopback = '127.0.0.1';
-/** There to be looked at: a demonstration is to run on a disk that is nearly full, too. */
+/** For display only: a demonstration must also run on a disk that is nearly full. */
 const demonstratedThresholds = { 'memory.available': '100Mi', 'nodefs.available': '1%', 'nodefs.inodesFree': '1%', 'imagefs.available': '1%', 'pid.available': '1%' };
 export const devCgroup = 'kubelet-ts-dev';
 /** The examples' images are small, so that a demonstration is not about waiting. */
@@ -108,7 +108,7 @@ export class DevStage {
     return { ...loaded, configuration };
   }
 
-  /** The kubelet's own port, for the apiserver and whomever it vouches for; without an apiserver nobody could say who may use it. */
+  /** The kubelet's own port, for the apiserver and users that it authenticates; without an apiserver nothing could authorize requests. */
   private server({ authentication, authorization }: KubeletConfiguration): Partial<KubeletConfiguration> {
     if (this.options.standalone) return { enableServer: false };
     const x509 = { clientCAFile: this.clientAuthorities };
@@ -146,7 +146,7 @@ export class DevStage {
   }
 }
 
-/** One that nobody has now. */
+/** A free port. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {

@@ -1,10 +1,10 @@
 // `kubelet-ctl dev`: a runtime, a kubelet and a view of its pods in one process, until Ctrl-C.
 //
-// | ends by                              | exit code | what is left                                        |
+// | ends by                              | exit code | remains                                             |
 // |--------------------------------------|-----------|-----------------------------------------------------|
 // | the first SIGINT, SIGTERM or SIGHUP, | 0         | nothing                                             |
 // | or the reader of its output is gone  |           |                                                     |
-// | a second one                         | 1         | what there was no time for, on a real runtime       |
+// | a second one                         | 1         | unfinished cleanup on a real runtime                |
 // | a refusal, or the agent's failure    | 1         | nothing                                             |
 
 import { relative } from 'node:path';
@@ -77,7 +77,7 @@ class Demonstration {
     return code;
   }
 
-  /** False: something is left, and it was told. */
+  /** False: something remains, and was reported. */
   private removeStage(): boolean {
     const left = this.stage.remove();
     if (left !== null) this.output.write(`Left behind: ${left}\n`);

@@ -1,5 +1,5 @@
-// What is told of a pod by its uid has its name beside it, so that people and log collectors find it as with the reference: pod="namespace/name".
-// Invariant: a field that a line has is never replaced, and a pod that nobody knows any more adds none.
+// Adds a pod's name to log fields with its uid, as in the Go kubelet, for users and log collectors: pod="namespace/name".
+// Invariant: never replaces an existing field; adds none for an unknown pod.
 import type { AgentState } from '../../domain/agent/agent-state.js';
 import type { LogFields } from '../../ports/outbound/logger.js';
 

@@ -1,9 +1,9 @@
-// The daemon's shell: takes the next event, runs the machine, hands its commands to the ports, turns each answer into an event, and
+// The daemon's shell: takes the next event, runs the machine, passes its commands to the ports, turns each answer into an event, and
 // sleeps until the earliest wake-up. It has no policy at all.
 //
-// Invariants: steps never nest (an answer that comes during a step waits its turn); every answered command is answered, also when its
-// adapter hangs beyond its time; a failed assertion ends the daemon, because its state can't be trusted any more; steps that follow from one
-// another leave the event loop its turn, however many they are, and stay in their order.
+// Invariants: steps never nest (an answer during a step waits its turn); every command gets an answer, even if its
+// adapter hangs beyond its time; a failed assertion ends the daemon, because its state can't be trusted any more; chains of steps
+// yield to the event loop, however long they are, and keep their order.
 
 import { turnIsSpent } from '../../adapters/time/index.js';
 import type { Kernel, Output } from '../../domain/kernel/kernel.js';
@@ -27,7 +27,7 @@ export interface ShellOutside<Ops> {
   fatal(error: unknown, input: unknown): void;
 }
 
-/** Node's timers hold 31 bits of milliseconds; a later wake-up is looked at again in between. */
+/** Node's timers hold 31 bits of milliseconds; a later wake-up is checked again in between. */
 const longestTimerMillis = 2_147_483_647;
 /** How long an adapter may take to notice that its call was cancelled; then its answer is made for it. */
 const cancellationGraceMillis = 2000;
@@ -43,7 +43,7 @@ export class Shell<State, Event extends { readonly type: string }, Ops> {
   private timer: NodeJS.Timeout | null = null;
   private timerAt: Micros = Number.POSITIVE_INFINITY;
   private running = false;
-  /** What waits goes on in the next turn of the event loop. */
+  /** Resumes waiting work in the next turn of the event loop. */
   private resuming: NodeJS.Immediate | null = null;
   private stopped = false;
 

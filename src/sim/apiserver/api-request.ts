@@ -1,4 +1,4 @@
-// What is asked of the simulated apiserver and what it answers: a request as the path, the query and the body of HTTP mean it, without HTTP.
+// Requests to the simulated apiserver and its answers: the path, the query and the body of HTTP as data, without HTTP.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiResource, PatchKind } from '../../ports/model/api-object.js';
 

@@ -1,4 +1,4 @@
-// What an apiserver is made of. Everything has a default.
+// The settings of an apiserver. Every setting has a default.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiUser, FieldValidation } from './api-request.js';
 import { allControllers, type ControllerName } from './control/controller-names.js';
@@ -6,7 +6,7 @@ import { allControllers, type ControllerName } from './control/controller-names.
 export interface ApiserverSettings {
   /** Uids, generated names and tokens are drawn from it. */
   readonly seed: number;
-  /** What becomes of unknown fields where the client doesn't say it. A real server warns. */
+  /** Treatment of unknown fields if the client sets no `fieldValidation`. A real server warns. */
   readonly fieldValidation: FieldValidation;
   /** Changes kept for watches and for lists of earlier versions; twice as many for a while. */
   readonly historyLimit: number;
@@ -24,17 +24,17 @@ export interface ApiserverSettings {
   readonly authorization: boolean;
   /** The parts of a control plane that run inside. */
   readonly controllers: readonly ControllerName[];
-  /** How long a controller takes to look at a change. */
+  /** The delay before a controller processes a change. */
   readonly controllerMicros: Micros;
   /** How long a node may be silent; null: for ever. */
   readonly nodeMonitorGraceMicros: Micros | null;
   readonly eventTtlMicros: Micros;
   readonly maxCertificateSeconds: number;
-  /** Requests kept for whoever asks what was done. */
+  /** The number of requests kept in the audit log. */
   readonly auditLimit: number;
   /** Collections that the server hasn't, as `leases.coordination.k8s.io`: an older one, or one with them switched off. They are a 404, and no document names them. */
   readonly without: readonly string[];
-  /** How far the server's clock is ahead of that of whoever drives it; negative: behind. */
+  /** The offset of the server's clock from the clock of its driver; negative: behind. */
   readonly clockOffsetMicros: Micros;
 }
 

@@ -1,4 +1,4 @@
-// What was asked of the server and how it was answered: the newest requests, for tests and for whoever wonders.
+// The audit log: the newest requests to the server with their answers, for tests and diagnosis.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiTarget, ApiUser } from './api-request.js';
 import { resourceKey } from './resource-types.js';

@@ -1,4 +1,4 @@
-// What signs certificate requests. The simulated server has no cryptography of its own: whoever runs it brings some.
+// The signer of certificate requests. The simulated server has no cryptography of its own: its owner provides it.
 import type { Micros } from '../../ports/micros.js';
 
 export interface RequestedCertificate {

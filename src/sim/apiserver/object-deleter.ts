@@ -1,13 +1,13 @@
-// How objects go: preconditions, grace, finalizers.
+// Deletion of objects: preconditions, grace, finalizers.
 //
 // | object                              | a deletion                                                     |
 // |-------------------------------------|----------------------------------------------------------------|
-// | with grace (a pod that has a node)  | is marked; whoever stops it deletes it again, with grace 0     |
-// | marked, less grace is asked for     | the time shrinks; it never grows                               |
-// | without grace, with finalizers      | is marked, and goes when the last finalizer is taken away      |
-// | a namespace                         | is marked, and goes when nothing is left in it                 |
-// | a pod, with grace 0 or no node      | is marked and goes at once: watchers see both                  |
-// | else                                | goes at once                                                   |
+// | with grace (a pod that has a node)  | is marked; the kubelet that stops it deletes it with grace 0   |
+// | marked, less grace is requested     | the time shrinks; it never grows                               |
+// | without grace, with finalizers      | is marked, and removed with the last finalizer                 |
+// | a namespace                         | is marked, and removed when it is empty                        |
+// | a pod, with grace 0 or no node      | is marked and removed at once: watchers see both               |
+// | else                                | removed at once                                                |
 import { epochMicros, instantOf } from '../../domain/values/instant.js';
 import { formatRfc3339, microsPerSecond, parseRfc3339 } from '../../domain/values/time.js';
 import { conflict } from './api-status.js';

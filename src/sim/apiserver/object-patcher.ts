@@ -1,4 +1,4 @@
-// A patch to the whole object that it makes of another: the four kinds of it, and what each refuses.
+// Patches: the whole object that results from each of the four kinds of patch, and the refusals of each kind.
 import type { PatchKind } from '../../ports/model/api-object.js';
 import type { FieldValidation, JsonDraft } from './api-request.js';
 import { type ApiRefusal, badRequest, invalidObject } from './api-status.js';
@@ -14,7 +14,7 @@ import { isObject } from './schema/decode.js';
 /** Characters of a patch in a refusal. */
 const maxShownPatch = 400;
 
-/** The object as a draft, read strictly; unknown fields are told as the real server tells them of a patch. */
+/** The object as a draft, decoded strictly; unknown fields are reported in the real server's words for a patch. */
 export function patchedObject(
   object: StoredObject,
   patch: Exclude<PatchKind, 'apply-patch'>,

@@ -1,7 +1,7 @@
-// The objects and what became of them: one revision for every write, and a bounded history that watches and old lists are answered from.
+// The objects and their history: one revision for every write, and a bounded history that serves watches and old lists.
 //
 // Invariants: an object is never changed, only replaced; the revision of a write is the resourceVersion of the object written, or deleted;
-// a list at a revision that is still in the history is exactly what there was.
+// a list at a revision in the history is exact.
 
 import { byCodeUnits } from '../../domain/values/text-order.js';
 import type { ObjectMeta } from '../../ports/model/object-meta.js';
@@ -20,7 +20,7 @@ export interface StoredChange {
   /** `namespace/name`; `/name` where there is no namespace. */
   readonly key: string;
   readonly before: StoredObject | null;
-  /** null: it was deleted; `last` is what the deletion says of it. */
+  /** null: deleted; `last` is the object in the deletion event. */
   readonly after: StoredObject | null;
   readonly last: StoredObject | null;
 }
@@ -64,8 +64,8 @@ export class ObjectStore {
   }
 
   /**
-   * Keys and objects in the order of their keys, of those that are wanted; at an earlier revision where one is given, null when that is no
-   * longer known. `within` is where all that is wanted now is to be found, where that is known; else everything is looked at.
+   * Matching keys and objects in the order of their keys; at an earlier revision if one is given, null if the history no longer
+   * has it. `within` holds all current matches if the caller knows them; otherwise every object is checked.
    */
   ordered(
     resource: string,

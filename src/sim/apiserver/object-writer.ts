@@ -1,7 +1,7 @@
-// How objects are written: read strictly, filled in, checked, stored. What holds of one kind only is in `kinds`.
+// Writes of objects: strict decoding, defaults, validation, storage. Rules of single kinds are in `kinds`.
 //
-// Invariants: nothing is stored that the schema or the kind's rules refuse; the spec's writers don't touch the status and the other way
-// round; a write that changes nothing is none, and has no new version.
+// Invariants: no object is stored that the schema or the kind's rules refuse; writes of the spec don't touch the status and vice
+// versa; a write without a change is no write and gets no new version.
 
 import { type FieldProblem, invalid, type Problems, required } from '../../domain/pod-sources/validation/field-problem.js';
 import { validateMetadata } from '../../domain/pod-sources/validation/validate-metadata.js';
@@ -48,7 +48,7 @@ export function readObject(
     const { metadata, kind: _kind, apiVersion: _version, ...rest } = decodeStruct(body, struct, unknown);
     if (unknown.length > 0 && validation === 'Strict') throw problem(`strict decoding error: ${unknown.map((field) => `unknown field "${field}"`).join(', ')}`);
     if (validation === 'Warn') warnings.push(...unknown.map((field) => `unknown field "${field}"`));
-    // First what every object begins with, whatever the client's order was.
+    // The fields that every object has come first, independent of the client's order.
     return { kind: struct, apiVersion: apiVersionOf(type), metadata: (isObject(metadata) ? metadata : {}) as unknown as ObjectDraft['metadata'], ...rest };
   } catch (error) {
     if (error instanceof WrongType) throw problem(error.message);

@@ -1,4 +1,4 @@
-// What the server's admission puts into every new pod: a service account and its token, a priority, tolerations, a runtime class's overhead.
+// The server's admission of new pods: sets service account and token, priority, tolerations, and a runtime class's overhead.
 
 import type { PodDraft, VolumeDraft } from '../../domain/pod-sources/draft.js';
 import { isMirrorPod } from '../../domain/values/pod-kind.js';
@@ -10,7 +10,7 @@ import { objectKey, type StoredObject } from './object-store.js';
 
 const tokenMountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
 const tokenVolumePrefix = 'kube-api-access-';
-/** An hour and seven seconds: tells a token of this volume from one that somebody asked for. */
+/** An hour and seven seconds: distinguishes a token of this volume from an explicitly requested one. */
 const tokenExpirationSeconds = 3607;
 const defaultTolerationSeconds = 300;
 const systemPriorities: Readonly<Record<string, number>> = { 'system-cluster-critical': 2_000_000_000, 'system-node-critical': 2_000_001_000 };

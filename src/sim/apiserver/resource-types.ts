@@ -1,5 +1,5 @@
-// The collections that the apiserver has: how each is named, which fields can be selected by, which subresources there are.
-// Invariant: plural and group name one collection; a struct of the schema says what its objects hold.
+// The collections of the apiserver: names, selectable fields, and subresources.
+// Invariant: plural and group name one collection; a struct of the schema describes its objects.
 import type { ApiResource } from '../../ports/model/api-object.js';
 
 export type Subresource =
@@ -34,7 +34,7 @@ export interface ResourceType extends ApiResource {
   readonly updatesUnconditionally: boolean;
   /** An update of what isn't there creates it. */
   readonly updateCreates: boolean;
-  /** Any name that can stand in a path; elsewhere it is a DNS subdomain. */
+  /** Any name that is valid in a path; otherwise a DNS subdomain. */
   readonly hasFreeNames: boolean;
 }
 

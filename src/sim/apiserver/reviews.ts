@@ -1,4 +1,4 @@
-// Requests for a decision: who holds a token, whether somebody may do something, who I am. Nothing of them is stored.
+// Review requests: TokenReview, SubjectAccessReview, SelfSubjectReview and their kin. They are not stored.
 import { type FieldProblem, invalid } from '../../domain/pod-sources/validation/field-problem.js';
 import type { AccessRequest } from './access/access-request.js';
 import type { Authorizer } from './access/authorizer.js';

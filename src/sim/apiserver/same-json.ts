@@ -1,4 +1,4 @@
-// Whether two values are the same JSON: the order of members doesn't matter, absent and undefined are one. What two objects share is not looked at.
+// Whether two values are the same JSON: the order of members doesn't matter, absent and undefined are equal. Skips subtrees that both share.
 
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;

@@ -1,7 +1,7 @@
-// One node's way to the simulated apiserver: the operations of the two ports, answered by requests with the node's own identity.
+// One node's client of the simulated apiserver: the operations of the two ports, answered by requests with the node's own identity.
 //
-// Invariants: what a watch sees arrives in order and before the answer that ends the watch; a client that is reset (its agent was killed)
-// has no watch any more; requests are carried out when they are asked, answers and events take their time.
+// Invariants: events of a watch arrive in order and before the answer that ends the watch; a reset client (its agent was killed)
+// has no watch any more; requests take effect at once, answers and events after a latency.
 import { assert } from '../../domain/kernel/assert.js';
 import type { Command } from '../../domain/kernel/machine.js';
 import { readAnswer, readNamed, structOfAnswer } from '../../domain/values/api-schema/api-kinds.js';
@@ -30,7 +30,7 @@ export interface ApiClientOutside {
 export interface SimApiClientState {
   /** The open watches by the name that the agent gave them. */
   readonly watches: Map<string, { readonly id: number; readonly command: WatchCommand }>;
-  /** Something waits to be told since then. */
+  /** Since then, events are waiting for delivery. */
   due: Micros | null;
 }
 
@@ -56,7 +56,7 @@ export class SimApiClient {
   private readonly latency: Micros;
   private now: Micros = 0;
 
-  /** @param wake called when something waits to be told: whoever runs the client asks `nextAt` again */
+  /** @param wake called when events wait for delivery: the caller requests `nextAt` again */
   constructor(
     private readonly server: SimApiserver,
     private readonly options: SimApiClientOptions,
@@ -95,7 +95,7 @@ export class SimApiClient {
     return this.state.due;
   }
 
-  /** Tells what waits. */
+  /** Delivers waiting events. */
   advance(outside: ApiClientOutside): void {
     this.now = outside.now;
     if (this.state.due === null || this.state.due > outside.now) return;

@@ -1,7 +1,7 @@
-// The simulated apiserver: a store of objects with the real server's rules, on the time of whoever asks. Every request is answered at once;
-// what a watch is to hear waits until its owner takes it. A world of nodes, a real HTTP server and a test use it alike.
+// The simulated apiserver: a store of objects with the real server's rules, on the caller's time. It answers every request at once;
+// events of a watch wait until its owner takes them. A world of nodes, a real HTTP server and a test use the same class.
 //
-// Invariants: all that it knows is in `state`, which is data; the same requests at the same times get the same answers.
+// Invariants: its whole memory is in `state`, which is data; the same requests at the same times get the same answers.
 import { streamOf } from '../../domain/kernel/random.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiResource } from '../../ports/model/api-object.js';
@@ -51,7 +51,7 @@ export class SimApiserver {
   readonly watches: WatchHub;
   readonly authorizer: Authorizer;
   readonly audit: AuditLog;
-  /** Called when something is due sooner than was said: whoever drives the server asks `nextAt` again. */
+  /** Called when something is due sooner than `nextAt` said: the driver requests `nextAt` again. */
   dueSooner: () => void = () => {};
   private readonly faults: ApiFaults;
   private readonly handler: RequestHandler;
@@ -95,7 +95,7 @@ export class SimApiserver {
     if (isNew) for (const name of firstNamespaces) this.createNamespace(name, now);
   }
 
-  /** What the server's own clock says at a moment of whoever drives it. */
+  /** The server's own time for a time of its driver. */
   clockAt(now: Micros): Micros {
     return now + this.settings.clockOffsetMicros;
   }
@@ -116,7 +116,7 @@ export class SimApiserver {
     return { code: response.code, body: response.body as JsonObject, warnings, latencyMicros: struck.latencyMicros, lost: struck.lost };
   }
 
-  /** Opens a watch, or answers why not. Events are taken from `watches`; whoever `listen`s there under the owner's name hears of them. */
+  /** Opens a watch, or refuses it. Take events from `watches`; a `listen` there under the owner's name is notified of new ones. */
   watch(owner: string, request: WatchRequest, now: Micros): { readonly watch: WatchRecord } | { readonly refused: ApiResponse } {
     this.now = this.clockAt(now);
     const { user, target } = request;
@@ -136,7 +136,7 @@ export class SimApiserver {
     }
   }
 
-  /** Whether somebody may do what another server does for this one (logs, commands), written down like any request. Throws `ApiRefusal`. */
+  /** Authorizes and audits a request that another server performs for this one (logs, commands). Throws `ApiRefusal`. */
   permit(user: ApiUser, verb: ApiVerb, target: ApiTarget, now: Micros): void {
     this.now = this.clockAt(now);
     try {
@@ -148,7 +148,7 @@ export class SimApiserver {
     }
   }
 
-  /** An object as it is stored. Throws `ApiRefusal` when there is none. */
+  /** An object as it is stored. Throws `ApiRefusal` if it is absent. */
   object(resource: ApiResource, namespace: string | null, name: string): StoredObject {
     const type = findResourceType(resource);
     const object = type === null ? null : this.store.get(resourceKey(type), objectKey(namespace, name));
@@ -156,7 +156,7 @@ export class SimApiserver {
     return object;
   }
 
-  /** Whose token it is; a text: why nobody's. */
+  /** The user of the token; a text: why it is invalid. */
   authenticate(token: string, audiences: readonly string[] = [tokenAudience], now: Micros = this.now): VerifiedToken | string {
     const known = this.settings.tokens.get(token);
     if (known !== undefined) return { user: withAuthenticated(known), audiences };

@@ -1,4 +1,4 @@
-// What is asked of a part of an object that is no status: binding a pod, evicting it, resizing it, a debug container, a token, an approval.
+// Subresources other than status: binding, eviction, resize, ephemeral containers, token, approval.
 
 import { type FieldProblem, invalid } from '../../domain/pod-sources/validation/field-problem.js';
 import { instantOf } from '../../domain/values/instant.js';

@@ -1,7 +1,7 @@
-// The watches that are open, as data: what each is to hear waits in its queue until its owner takes it.
+// The open watches, as data: events of each wait in its queue until its owner takes them.
 //
-// Invariants: a watch hears every change after its version that concerns its selection, once and in order; an object that leaves the
-// selection is a deletion, one that enters it an addition; whoever doesn't take its events in time is ended, and nothing grows for ever.
+// Invariants: a watch gets every change after its version that concerns its selection, once and in order; an object that leaves the
+// selection is a deletion, one that enters it an addition; a watch whose events aren't taken in time is ended, so that queues stay bounded.
 
 import { TimeHeap } from '../../domain/kernel/time-heap.js';
 import { microsPerSecond } from '../../domain/values/time.js';
@@ -59,11 +59,11 @@ export interface WatchHubLimits {
 const initialEventsEnd = { 'k8s.io/initial-events-end': 'true' };
 
 export class WatchHub {
-  /** Watches by what they may be concerned of: a watch of one node's pods isn't asked about another's. */
+  /** Watches by the field that they select: a change on one node doesn't check the watches of another node's pods. */
   private readonly buckets = new Map<string, Set<WatchRecord>>();
   /** Called when a watch has something to take, or has ended. */
   private readonly listeners = new Map<string, () => void>();
-  /** When each watch is to be looked at next; one that was closed meanwhile is passed over. */
+  /** When each watch is due next; skips one that was closed meanwhile. */
   private readonly due = new TimeHeap<WatchRecord>();
 
   constructor(
@@ -151,7 +151,7 @@ export class WatchHub {
   advance(now: Micros): void {
     const looked: WatchRecord[] = [];
     for (; this.due.firstAt <= now; this.due.drop()) if (this.due.firstValue?.ended === false) looked.push(this.due.firstValue);
-    // In the order in which they were opened, whatever the heap's is: a copy of the state has another heap.
+    // In the order in which they were opened, not the heap's: a copy of the state has another heap.
     for (const watch of looked.sort((a, b) => a.id - b.id)) this.look(watch, now);
   }
 

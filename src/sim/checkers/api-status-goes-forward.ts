@@ -1,4 +1,4 @@
-// What is written about a pod never takes back its end, its start time, or a restart. Mirror pods begin anew where their static pod does.
+// A pod's status in the API never loses its end, its start time, or a restart. A mirror pod starts over with its static pod.
 import { isTerminalPhase } from '../../domain/status/phase.js';
 import { isMirrorPod } from '../../domain/values/pod-kind.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';

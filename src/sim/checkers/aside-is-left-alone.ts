@@ -1,4 +1,4 @@
-// Nothing is asked for about a pod that is set aside, but that it be said, and what its containers are made of.
+// No command is about a pod that is set aside, except reports and reads of its containers' images.
 
 import type { KubeletOperations } from '../../domain/agent/kubelet.js';
 import { setAsideMachine } from '../../domain/agent/set-aside.js';

@@ -1,5 +1,5 @@
-// What is booked is held by something that may still run: once a container after an init container starts, that one is over, and nothing is booked
-// for it alone.
+// Reserved resources belong to containers that may still run: once a container after an init container starts, the init container has ended and
+// holds nothing of its own.
 import { isRestartableInit } from '../../domain/status/restart-rules.js';
 import type { Container } from '../../ports/model/container.js';
 import type { CheckedNode, Checker } from './checker.js';
@@ -15,7 +15,7 @@ export const bookedByWhatMayRun: Checker<null> = {
   },
 };
 
-/** What init containers that are over have for themselves when the container starts. */
+/** Resources that ended init containers still hold when the container starts. */
 export function bookedBefore({ agent }: Pick<CheckedNode, 'agent'>, uid: string, started: string): readonly string[] {
   const { alignment } = agent;
   const pod = agent.pods.pods.get(uid);

@@ -1,5 +1,5 @@
-// What has to hold in every world at every moment, whatever goes wrong around the agent. A checker sees what passes and says what must not be.
-// Invariant: a checker's memory is plain data, one a node, so that a forked world goes on being checked.
+// Properties that hold in every world at every moment, under any fault. A checker observes each step and reports violations.
+// Invariant: a checker's memory is plain data, one a node, so that a forked world is checked, too.
 import type { AgentState } from '../../domain/agent/agent-state.js';
 import type { KubeletOperations } from '../../domain/agent/kubelet.js';
 import type { Command } from '../../domain/kernel/machine.js';
@@ -59,7 +59,7 @@ export function podWrite(what: Observation, { apiserver }: CheckedNode): { reado
 
 type ApiWrite = Extract<Command<KubeletOperations>, { readonly op: `apiWriter.${string}` }>;
 
-/** Forgets what its type of memory is. */
+/** Erases the type of the checker's memory. */
 export function anyChecker<Memory>(checker: Checker<Memory>): AnyChecker {
   return { name: checker.name, fresh: () => checker.fresh(), look: (memory, what, node, report) => checker.look(memory as Memory, what, node, report) };
 }

@@ -1,5 +1,5 @@
-// A container that the API shows as ended, and that may not run again, is never made again. Init containers aren't looked at: with another sandbox
-// they run again. Nor are pods whose rules may restart all of their containers.
+// A container that the API shows as ended, and that may not restart, is never created again. Skips init containers, which run again in a new
+// sandbox, and pods whose rules may restart all of their containers.
 import { isRestartableAfterExit, podHasRestartAllRule } from '../../domain/status/restart-rules.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { objectKey } from '../apiserver/object-store.js';

@@ -1,5 +1,5 @@
-// Never two sandboxes at the same time whose user namespaces share an id of the host: processes of one pod would have rights over the other's.
-// And never a container that is told other ids than its sandbox has.
+// No two sandboxes at the same time have user namespaces that share a host id: processes of one pod would have rights over the other's.
+// And a container's id mappings are always those of its sandbox.
 import type { UserNamespaceOptions } from '../../ports/model/sandbox-config.js';
 import type { Checker } from './checker.js';
 

@@ -1,4 +1,4 @@
-// What a simulated host is told: where things are, and how long its disk and kernel take.
+// Settings of a simulated host: its paths, and the latencies of its disk and kernel.
 import type { Micros } from '../../ports/micros.js';
 
 export interface SimHostLatencies {

@@ -1,4 +1,4 @@
-// What a simulated host keeps for the agent, as plain data: it can be cloned, hashed and written down.
+// The state that a simulated host keeps for the agent, as plain data: it can be cloned, hashed and serialized.
 import type { PodEnd } from '../../domain/agent/set-aside-state.js';
 import type { Micros } from '../../ports/micros.js';
 import type { CgroupValues } from '../../ports/model/cgroup-values.js';
@@ -15,7 +15,7 @@ import { noSimUsage, type SimUsage } from './sim-node-stats.js';
 export interface SimPodDirectory {
   /** '' until it is written. */
   hosts: string;
-  /** The file `userns`; null: there is none. */
+  /** The file `userns`; null if absent. */
   userNamespace: string | null;
   /** `<container>/<8 hex>`. */
   readonly terminationFiles: Set<string>;
@@ -67,11 +67,11 @@ export interface SimPlugin {
   readonly capabilities: readonly string[];
   /** By volume: the bytes that it was last grown to. */
   readonly sizes: Map<string, number>;
-  /** What its next calls of a name fail with, the first one first. */
+  /** Failures of its next calls by name, in order. */
   readonly failures: { readonly call: keyof CsiNodeOperations | keyof DraPluginOperations; readonly kind: PortErrorKind; readonly message: string }[];
-  /** Of a DRA driver: what it says of claims with these names. */
+  /** Of a DRA driver: its errors for claims with these names. */
   readonly claimErrors: Map<string, string>;
-  /** What it was told of its registration last; null: nothing yet. */
+  /** The last registration result that it received; null: none yet. */
   told: { readonly registered: boolean; readonly error: string } | null;
 }
 
@@ -91,7 +91,7 @@ export interface SimCredentialPlugin {
   readonly stdout: string;
   readonly failure: string | null;
   readonly takes: Micros;
-  /** What it was given to read, each time, where somebody wants to know. */
+  /** Records its input, once per call, for scenarios that check it. */
   readonly asked?: string[];
 }
 
@@ -137,13 +137,13 @@ export interface SimHostState {
   readonly events: SimEvent[];
   /** Files of image pulls, by directory and name. */
   readonly pullRecords: { readonly pulling: Map<string, string>; readonly pulled: Map<string, string> };
-  /** The node's Docker configuration; null: there is none. */
+  /** The node's Docker configuration; null if absent. */
   dockerConfig: NodeDockerConfig | null;
   /** What each credential provider plugin answers. */
   readonly credentialPlugins: Map<string, SimCredentialPlugin>;
   /** The size of the one disk, and what is on it besides images, in bytes. */
   readonly disk: { capacityBytes: number; otherBytes: number };
-  /** What is measured of the node and its pods. */
+  /** Measured usage of the node and its pods. */
   readonly usage: SimUsage;
   eventsLost: number;
   terminationFilesMade: number;

@@ -1,6 +1,6 @@
 // A host as a model: the agent's directories, logs, cgroups and events, answered synchronously from plain data.
 //
-// Invariants: a change is made when it is asked for, the answer comes a latency later; names and paths that the real adapters refuse are
+// Invariants: a request takes effect at once, its answer comes after a latency; names and paths that the real adapters refuse are
 // refused with the same kinds; the same seed and requests give the same answers.
 
 import { unreachable } from '../../domain/kernel/assert.js';
@@ -93,12 +93,12 @@ export class SimHost {
   readonly machine: SimMachine;
   readonly nodeShutdown: SimNodeShutdown;
   readonly imageFiles: SimImageFiles;
-  /** What the runtime's images take of the disk. */
+  /** The disk usage of the runtime's images. */
   imageBytes: () => number = () => 0;
   /** Pods of which containers run. */
   runningPods: () => readonly SimRunningPod[] = () => [];
 
-  /** Goes on from `state` where one is given. */
+  /** Continues from `state` if one is given. */
   constructor(
     options: SimHostOptions,
     readonly state: SimHostState = emptyHostState(),

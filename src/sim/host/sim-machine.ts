@@ -1,4 +1,4 @@
-// The machine under a simulated node: plain facts that a scenario may change, as a reboot or a new address does.
+// The machine under a simulated node: plain facts that a scenario may change, such as a reboot or a new address.
 import type { AddressReading, MachineOperations, MachineReading, MachineTopology } from '../../ports/outbound/machine.js';
 
 export interface SimMachineState {
@@ -83,7 +83,7 @@ export class SimMachine {
     return topologyOf(this.state.machine);
   }
 
-  /** What a name resolves to is only told to those who ask. */
+  /** Resolved addresses are only in answers to requests with a name. */
   addresses({ resolve }: MachineOperations['addresses']['request']): AddressReading {
     const { addresses } = this.state.machine;
     return resolve === null ? { ...addresses, dnsAddresses: [] } : addresses;

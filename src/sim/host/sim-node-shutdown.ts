@@ -1,4 +1,4 @@
-// The init of a simulated host, as far as shutdowns go: whether it has been told to go down, the lock that it waits for, and what is kept of the last one.
+// The init of a simulated host, as far as shutdowns are concerned: whether a shutdown is in progress, the inhibitor lock, and the record of the last one.
 import { unreachable } from '../../domain/kernel/assert.js';
 import type { NodeShutdownOperations } from '../../ports/outbound/node-shutdown.js';
 import { HostRefusal } from './refusal.js';
@@ -8,7 +8,7 @@ export interface SimShutdownState {
   isPresent: boolean;
   shuttingDown: boolean;
   isLocked: boolean;
-  /** How long it can be told to wait. */
+  /** The longest delay that an inhibitor lock may request. */
   delaySecondsMax: number;
   record: string | null;
 }
@@ -50,7 +50,7 @@ export class SimNodeShutdown {
     const { shutdown } = this.state;
     if (!shutdown.isPresent) throw new HostRefusal('unavailable', 'dial unix /run/dbus/system_bus_socket: connect: no such file or directory');
     if (neededSeconds > shutdown.delaySecondsMax) throw new HostRefusal('failed-precondition', `init waits for ${shutdown.delaySecondsMax} s, and ${neededSeconds} s are needed`);
-    // As logind does it: once it goes down nobody takes a lock any more.
+    // As in logind, no lock is granted during a shutdown.
     if (!shutdown.shuttingDown) shutdown.isLocked = true;
     return { shuttingDown: shutdown.shuttingDown };
   }

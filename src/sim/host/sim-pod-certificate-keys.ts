@@ -1,5 +1,5 @@
-// Keys of pods' certificates as the simulated host makes them: texts that look like keys and no two of which are the same. There is no
-// cryptography in the simulated world; whoever signs there doesn't look into the request.
+// Keys of pods' certificates as the simulated host makes them: unique texts that resemble keys. The simulated world has no
+// cryptography; its signers don't inspect the request.
 
 import { base64Encode } from '../../domain/values/base64.js';
 import { utf8Encode } from '../../domain/values/utf8.js';

@@ -1,4 +1,4 @@
-// The pods' cgroups as a model: which exist, and what they are set to. What runs in them is the simulated runtime's matter.
+// The pods' cgroups as a model: which exist, and their values. The simulated runtime models the processes in them.
 // Invariant: a cgroup's parents exist, and nothing outside the pods' cgroup is made or removed.
 import type { CgroupValues } from '../../ports/model/cgroup-values.js';
 import type { PodCgroupOperations } from '../../ports/outbound/pod-files.js';
@@ -6,7 +6,7 @@ import type { SimHostSettings } from './host-options.js';
 import type { SimHostState } from './host-state.js';
 import { checkName, HostRefusal } from './refusal.js';
 
-/** Where pods stand below the pods' cgroup: Guaranteed directly, the others in their class's. */
+/** Parents of pods below the pods' cgroup: Guaranteed pods directly, the others in their QoS class. */
 const qosParents: readonly (readonly string[])[] = [[], ['burstable'], ['besteffort']];
 
 export class SimPodCgroups {

@@ -1,5 +1,5 @@
-// Container logs as a model: names of files, without their content; that they grow and are rotated is SimContainerLogs'.
-// Invariant: a link is dead when neither its target nor a rotated file of the target is there.
+// Container logs as a model: file names without content; SimContainerLogs models growth and rotation.
+// Invariant: a link is dead when neither its target nor a rotated file of the target exists.
 import { restartCountOfLogDirectory } from '../../domain/values/log-paths.js';
 import type { PodLogOperations } from '../../ports/outbound/pod-files.js';
 import type { SimHostSettings } from './host-options.js';
@@ -88,7 +88,7 @@ export class SimPodLogs {
     return this.fileOf(path);
   }
 
-  /** Of a path that was looked at before. */
+  /** For a path that was checked before. */
   private fileOf(path: string): { readonly files: Map<string, number>; readonly file: string } {
     const from = this.settings.podLogsDirectory.length + 1;
     const second = path.indexOf('/', from);

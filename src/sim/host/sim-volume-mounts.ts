@@ -1,4 +1,4 @@
-// What is mounted into pods' volumes, as a model: mount points by their path below the pod's directory, or below `plugins`, with what they show.
+// Mounts in pods' volumes, as a model: mount points by their path below the pod's directory, or below `plugins`, with their sources.
 import { joinPath } from '../../domain/values/slash-paths.js';
 import type { LeftVolume } from '../../ports/outbound/pod-volumes.js';
 import type { FoundPodVolumes, VolumeMountOperations, VolumePlace } from '../../ports/outbound/volume-mounts.js';
@@ -44,7 +44,7 @@ export class SimVolumeMounts {
     return { walked: true, gid, failures: 0 };
   }
 
-  /** A walk is over at once in a model: how far one is, whose answer a fault holds back, is said by the scenario. */
+  /** A walk completes at once in the model; for a walk whose answer a fault delays, the scenario sets the progress. */
   ownershipProgress({ place }: VolumeMountOperations['ownershipProgress']['request']): number | null {
     return this.state.ownershipWalks.get(this.pathOf(place)) ?? null;
   }
@@ -78,7 +78,7 @@ export class SimVolumeMounts {
   }
 }
 
-/** Directories of volumes, whoever made them. */
+/** Directories of volumes, of this and earlier agents. */
 export function volumesOf(state: SimHostState, uid: string): LeftVolume[] {
   const pod = state.podDirectories.get(uid);
   const left = [...(pod?.volumeData ?? []), ...(pod?.mounts ?? [])].filter((path) => path.startsWith('volumes/')).map((path) => path.split('/').slice(1, 3).join('/'));

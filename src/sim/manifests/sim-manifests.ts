@@ -1,8 +1,8 @@
 // Manifests as a model: a directory (or one file) of plain values and a URL, answered synchronously. Nothing is parsed: a scenario gives values,
-// or says of a file that it can't be read.
+// or marks a file as unreadable.
 //
-// Invariants: an unchanged file is the same content object; a change that is made while the path is watched gives an event, one that is made
-// while it isn't gives none; the same changes give the same answers.
+// Invariants: an unchanged file is the same content object; a change while the path is watched gives an event, a change while it isn't
+// gives none; the same changes give the same answers.
 import { unreachable } from '../../domain/kernel/assert.js';
 import type { FileWatchEvent } from '../../ports/outbound/file-watch.js';
 import type { ManifestContent, ManifestFile, ManifestListing, ManifestOperations, ManifestResponse, ManifestsChanged } from '../../ports/outbound/manifests.js';
@@ -13,7 +13,7 @@ export type ManifestOperationName = keyof ManifestOperations;
 type AnyRequest = { [Name in ManifestOperationName]: { readonly op: Name; readonly request: ManifestOperations[Name]['request'] } }[ManifestOperationName];
 
 export interface SimManifestsState {
-  /** Path -> content, of regular files and of what stands in the directory beside them. */
+  /** Path -> content, of regular files and other entries of the directory. */
   readonly files: Map<string, ManifestContent>;
   readonly directories: Set<string>;
   /** Paths that are watched; each is a directory or a file that exists. */

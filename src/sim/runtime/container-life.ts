@@ -1,4 +1,4 @@
-// The life of simulated containers: created, running, exited, gone; and what a script makes of it.
+// The life of simulated containers: created, running, exited, removed; and the effect of their scripts.
 import { containerLabels } from '../../domain/values/container-labels.js';
 import { instantOf } from '../../domain/values/instant.js';
 import { microsPerSecond } from '../../domain/values/time.js';
@@ -15,7 +15,7 @@ import type { ScriptSelector, SimLatencies, SimRuntimeOptions } from './runtime-
 import { type Ending, type SimContainer, type SimRuntimeEvent, type SimRuntimeState, type SimSandbox, stampOf } from './runtime-state.js';
 import type { RuntimeView } from './runtime-view.js';
 
-/** What the parts of a simulated runtime share. */
+/** State that the parts of a simulated runtime share. */
 export interface RuntimeParts {
   readonly state: SimRuntimeState;
   readonly options: SimRuntimeOptions;
@@ -122,7 +122,7 @@ export class ContainerLife {
     return answered(null, this.parts.latencies.remove);
   }
 
-  /** The runtime opens the log file anew; what it logs from here on goes there. */
+  /** Reopens the log file; later lines go to the new file. */
   reopenLog({ containerId }: ContainerOperations['reopenLog']['request'], now: Micros): Answer<null> {
     const running = this.runningOr('containers.reopenLog', containerId);
     if ('outcome' in running) return running;
@@ -130,7 +130,7 @@ export class ContainerLife {
     return answered(null, this.parts.latencies.look);
   }
 
-  /** The container goes on; what the archive holds is not modelled. */
+  /** The container keeps running; the content of the archive is not modelled. */
   checkpoint({ containerId, location }: ContainerOperations['checkpoint']['request']): Answer<null> {
     const { options, latencies } = this.parts;
     const operation = 'containers.checkpoint';

@@ -1,4 +1,4 @@
-// How a simulated container behaves, written in a few words. A pod asks for it with the annotation `sim.kubelet-ts/<container name>`:
+// The behaviour of a simulated container, written in a few words. A pod sets it with the annotation `sim.kubelet-ts/<container name>`:
 //
 //   run=30s,exit=1,log=2/s          ends by itself after 30 s with exit code 1, and logs two lines a second until then
 //   ignore-term                     runs until it is killed
@@ -8,22 +8,22 @@
 //
 //   run=<duration>|forever  until it ends by itself (default forever)       exit=<0-255>     with this code (default 0)
 //   reason=<Word>           its reason (default Completed or Error)         message=<text>   its termination message
-//   term=<duration>         how long it takes to end when asked (default 0) term-exit=<code> with this code (default 143)
-//   ignore-term             never ends when asked                           log=<n>/s        lines of log a second (default none)
+//   term=<duration>         how long it takes to end after SIGTERM (default 0) term-exit=<code> with this code (default 143)
+//   ignore-term             never ends after SIGTERM                        log=<n>/s        lines of log a second (default none)
 //   fail-create=<text>      creating it fails with this text                fail-start=<text> starting it does
 //   start=<duration>        starting takes this much longer
 //   healthy=<from>[-<to>]   answers probes well only from then, until then, counted from its start (default always)
 //   listen=<port>+<port>    answers on these ports (default on any)
-//   exec=<duration>         how long a command in it takes (default 0)      exec-exit=<code> how it ends (default 0)
-//   serve=<kind>            what a forwarded port finds: echo, http, discard, reset (default echo)
-//   stream=<fault>          what goes wrong with exec, attach and port-forward: no-answer, hang, reset, half-close (default nothing)
+//   exec=<duration>         how long a command in it takes (default 0)      exec-exit=<code> its exit code (default 0)
+//   serve=<kind>            the server behind a forwarded port: echo, http, discard, reset (default echo)
+//   stream=<fault>          a fault of exec, attach and port-forward: no-answer, hang, reset, half-close (default none)
 //
-// A duration is `500ms`, `30s`, `1m30s`, `2h`. Invariant: an unknown or doubtful word is an error, never ignored.
+// A duration is `500ms`, `30s`, `1m30s`, `2h`. Invariant: an unknown or ambiguous word is an error, never ignored.
 import type { Micros } from '../../ports/micros.js';
 
 export const scriptAnnotationPrefix = 'sim.kubelet-ts/';
 
-/** What whoever connects to a port of it finds: what he says, an answer in HTTP, nothing, or a connection that is reset at his first word. */
+/** The server behind a port of the container: echoes the input, answers in HTTP, discards the input, or resets the connection at the first byte. */
 export type ServedKind = 'echo' | 'http' | 'discard' | 'reset';
 /** No answer to the request; a session in which nothing comes; a reset, or an end without an outcome, after the first bytes. */
 export type StreamFault = 'no-answer' | 'hang' | 'reset' | 'half-close';
@@ -84,7 +84,7 @@ export function parseScript(text: string, attempt: number): ScriptParse {
   const attempts = text.split(';');
   const parsed = attempts.map(parseAttempt);
   const bad = parsed.find((one) => !one.ok);
-  // A mistake in a later attempt is told at the first, not in the middle of a run.
+  // A mistake in a later attempt is reported at the first attempt, not in the middle of a run.
   return bad ?? parsed[Math.min(attempt, parsed.length - 1)] ?? { ok: true, script: defaultScript };
 }
 

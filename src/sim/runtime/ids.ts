@@ -1,7 +1,7 @@
 // Ids of a simulated runtime: 64 hex digits, drawn from the seed.
 import { draw, streamOf } from '../../domain/kernel/random.js';
 
-/** Always the same for a seed, a purpose and a key. The words are of two streams in turn: one has too few states to tell 100 000 ids apart. */
+/** Deterministic for a seed, a purpose and a key. Words come from two streams in turn: one has too few states for 100 000 distinct ids. */
 export function hexId(seed: number, purpose: string, key: string): string {
   let id = '';
   const [low, high] = [streamOf(seed, purpose, key), streamOf(seed + 1, key, purpose)];

@@ -1,5 +1,5 @@
 // Images of a simulated runtime: the store, the registry behind it, and pulls that take as long as their bytes.
-// Invariant: an image is in the store from the moment its pull is over, no matter who still waits; ids and sizes depend on the
+// Invariant: an image is in the store from the moment its pull completes, even if no caller waits any more; ids and sizes depend on the
 // reference and the seed alone.
 import { draw, streamOf } from '../../domain/kernel/random.js';
 import { microsPerSecond } from '../../domain/values/time.js';

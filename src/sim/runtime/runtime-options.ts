@@ -1,4 +1,4 @@
-// What a simulated runtime is told about its world: images, times, and who behaves how. Plain data.
+// Settings of a simulated runtime's world: images, times, and the behaviour of containers. Plain data.
 import type { Micros } from '../../ports/micros.js';
 
 export interface SimImageEntry {

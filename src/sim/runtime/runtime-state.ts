@@ -1,4 +1,4 @@
-// What a simulated runtime holds, as plain data: it can be cloned, hashed and written down. Everything else is derived from it.
+// The state of a simulated runtime, as plain data: it can be cloned, hashed and serialized. Everything else is derived from it.
 
 import { instantOf } from '../../domain/values/instant.js';
 import type { Instant } from '../../ports/instant.js';
@@ -22,7 +22,7 @@ export interface SimSandbox {
   /** '' on the host's network. */
   readonly ip: string;
   state: SandboxState;
-  /** Resources that it was told of after it was made. */
+  /** Resources set by an update after creation. */
   updated: { readonly resources: LinuxContainerResources; readonly overhead: LinuxContainerResources } | null;
 }
 
@@ -79,7 +79,7 @@ export interface SimRuntimeState {
   /** Conditions that a scenario set otherwise than true. */
   runtimeReady: RuntimeCondition;
   networkReady: RuntimeCondition;
-  /** What it was last told of the node's range of pod addresses; '': nothing. */
+  /** The node's range of pod addresses from the last update; '': none yet. */
   podCidr: string;
   /** Addresses given out so far. */
   addresses: number;

@@ -1,5 +1,5 @@
-// What a simulated runtime shows of its state: the cheap list and the full look at a pod.
-// Invariant: pods that did not change since the last list are the same objects, as the list of the real adapter has it.
+// The views of a simulated runtime's state: the cheap list and the full inspection of a pod.
+// Invariant: pods that did not change since the last list are the same objects, as in the list of the real adapter.
 import { annotatedPreStop, containerAnnotations, containerLabels } from '../../domain/values/container-labels.js';
 import { derived } from '../../domain/values/derived.js';
 import { instantOf } from '../../domain/values/instant.js';

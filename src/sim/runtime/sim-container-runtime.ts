@@ -1,8 +1,8 @@
-// A container runtime as a model: the domain's runtime ports answered synchronously from plain data, on whatever time it is told.
+// A container runtime as a model: answers the domain's runtime ports synchronously from plain data, on the caller's time.
 // The world runs it on virtual time, the mock CRI server in real time.
 //
-// Invariants: a change is made when it is asked for, the answer comes later (as from a real runtime, whose work is done before the
-// caller hears of it); names are reserved by (pod, attempt); stop and remove of what is absent succeed; a container ends exactly once;
+// Invariants: a request takes effect at once, its answer comes later (as from a real runtime, whose work is done before the
+// caller gets the answer); names are reserved by (pod, attempt); stop and remove of absent objects succeed; a container ends exactly once;
 // the same seed and the same requests at the same times give the same answers.
 import { assert, unreachable } from '../../domain/kernel/assert.js';
 import { TimeHeap } from '../../domain/kernel/time-heap.js';
@@ -39,7 +39,7 @@ export class SimContainerRuntime {
   private readonly view: RuntimeView;
   private readonly endings = new TimeHeap<string>();
 
-  /** Goes on from `state` where one is given (a copy of another runtime's); `observe` is told of every change as it is made. */
+  /** Continues from `state` if one is given (a copy of another runtime's); `observe` receives every change as it is made. */
   constructor(
     readonly options: SimRuntimeOptions,
     readonly state: SimRuntimeState = emptyRuntimeState(),
@@ -87,7 +87,7 @@ export class SimContainerRuntime {
     return changed;
   }
 
-  /** SIGKILL from nowhere: the process is gone, and nobody asked for it. */
+  /** An external SIGKILL: the process ends without a stop request. */
   killContainer(id: string, now: Micros): void {
     this.settle(now);
     const container = this.state.containers.get(id);

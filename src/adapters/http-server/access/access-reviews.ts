@@ -1,5 +1,5 @@
-// Who somebody is and what they may do, asked of the apiserver (TokenReview, SubjectAccessReview; spec/config-and-api.md, 9).
-// Invariant: a token goes into the request's body and nowhere else, neither into errors nor into logs.
+// Authentication and authorization by the apiserver (TokenReview, SubjectAccessReview; spec/config-and-api.md, 9).
+// Invariant: a token is only in the request's body, never in errors or logs.
 import type { AccessAttributes } from '../../../ports/inbound/request-policy.js';
 import type { ApiObject, ApiResource } from '../../../ports/model/api-object.js';
 import type { PortOf } from '../../../ports/operation.js';
@@ -14,7 +14,7 @@ export interface UserInfo {
 }
 
 export interface AccessReviews {
-  /** The token's owner; null: the token is nobody's. Throws PortError when it can't be known. */
+  /** The token's user; null: not authenticated. Throws PortError if the review fails. */
   reviewToken(token: string, signal: AbortSignal): Promise<UserInfo | null>;
   /** Throws PortError when it can't be known. */
   reviewAccess(user: UserInfo, attributes: AccessAttributes, signal: AbortSignal): Promise<boolean>;

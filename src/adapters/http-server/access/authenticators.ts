@@ -1,6 +1,6 @@
-// Who sends a request (spec/config-and-api.md, 9.1): a client certificate, a bearer token, or nobody in particular where that is allowed.
-// Invariants: all are tried; the first that knows the sender counts; when none does and one of them found something wrong, nobody is let
-// in, not even as anonymous. Tokens are kept as digests only.
+// Authenticates a request (spec/config-and-api.md, 9.1): a client certificate, a bearer token, or anonymous if enabled.
+// Invariants: all authenticators are tried; the first one that knows the sender decides; if none does and one of them found an error, the request is
+// refused, even with anonymous access enabled. Tokens are kept as digests only.
 import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AccessReviews, UserInfo } from './access-reviews.js';
@@ -9,7 +9,7 @@ import { KeptAnswers } from './kept-answers.js';
 import { websocketBearer } from './websocket-bearer.js';
 import { type RetryTimes, usualRetries, withRetries } from './with-retries.js';
 
-/** What a request shows of its sender. */
+/** The credentials in a request. */
 export interface Credentials {
   readonly headers: IncomingHttpHeaders;
   /** null: the connection shows none. */
@@ -22,7 +22,7 @@ export interface AuthenticationOptions {
   readonly anonymous: boolean;
   readonly nowMillis: () => number;
   readonly retries?: RetryTimes;
-  /** Told, of each request that a certificate lets in, how long that one is valid for yet. */
+  /** Called for each request authenticated by a certificate, with the certificate's remaining validity. */
   readonly onCertificate?: (remainingMillis: number) => void;
 }
 
@@ -31,7 +31,7 @@ const authenticated = 'system:authenticated';
 const lookupMillis = 30_000;
 /** As many as a cluster's scrapers and administrators have by far. */
 const tokensMax = 4096;
-/** Whoever reaches the port can send tokens that nobody has seen; looking them up goes by the rate that the agent has for its own requests. */
+/** Any client of the port can send unknown tokens; their reviews are subject to the agent's own request rate. */
 const lookupsMax = 100;
 
 export class Authenticator {

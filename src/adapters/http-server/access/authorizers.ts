@@ -1,5 +1,5 @@
-// Whether a user may do something with this node (spec/config-and-api.md, 9.3): everybody everything, or as the apiserver says.
-// Invariant: what can't be found out is `error`, never `allow`.
+// Authorizes requests to this node (spec/config-and-api.md, 9.3): always allow, or by the apiserver's review.
+// Invariant: an undecidable request is `error`, never `allow`.
 import type { AccessAttributes, AccessOpinion } from '../../../ports/inbound/request-policy.js';
 import type { AccessReviews, UserInfo } from './access-reviews.js';
 import { KeptAnswers } from './kept-answers.js';
@@ -21,7 +21,7 @@ export interface WebhookOptions {
 }
 
 const answersMax = 8192;
-/** A question this long is asked each time, so that nobody fills the memory with names. */
+/** Decisions for requests longer than this aren't cached, so that long names can't fill the memory. */
 const keptLengthMax = 10_000;
 const lookupMillis = 30_000;
 /** Of those who are known, and may ask for a few things each. */

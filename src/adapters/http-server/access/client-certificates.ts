@@ -1,8 +1,8 @@
-// Users by their client certificates (spec/config-and-api.md, 9.1): the common name is the user, the organizations are the groups.
+// Client certificate authentication (spec/config-and-api.md, 9.1): the common name is the user, the organizations are the groups.
 //
-// The handshake asks for a certificate and takes any, so that an expired one is answered with 401 and not with an alert. What OpenSSL made
-// of the chain in the handshake (issuer, purpose, signatures) counts as long as the authorities are those of the handshake; times are
-// looked at again for each request, and after the authorities were replaced a connection has to be made anew.
+// The handshake requests a certificate and accepts any, so that an expired one is answered with 401 and not with an alert. OpenSSL's
+// verification in the handshake (issuer, purpose, signatures) is valid while the authorities are the same; each request checks
+// the validity times again, and after a change of the authorities the client must reconnect.
 
 import { createHash } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
@@ -35,7 +35,7 @@ export class ClientCertificates {
     return this.authorityPems;
   }
 
-  /** Connections that are open must be authenticated anew, which they are by being opened again. */
+  /** Open connections must authenticate again, which requires a reconnect. */
   replace(authorityPems: string): void {
     this.authorityPems = authorityPems;
     this.generation++;
@@ -46,7 +46,7 @@ export class ClientCertificates {
     const certificate = socket.getPeerX509Certificate();
     if (certificate === undefined) return null;
     const { notBefore, notAfter, commonName, organizations } = factsOf(certificate);
-    // Any error at all: OpenSSL tells of the last one only, so an expired certificate may be a stranger's, too.
+    // Any error at all: OpenSSL reports only the last one, so an expired certificate may also be untrusted.
     const trusted = socket.authorized;
     const extra = { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${createHash('sha256').update(certificate.raw).digest('hex')}`] };
     const uids = uidsIn(certificate.subject);
@@ -61,7 +61,7 @@ export class ClientCertificates {
     return certificate.authorities !== this.generation;
   }
 
-  /** null: the certificate names nobody. 'invalid': it is not to be believed. */
+  /** null: the certificate names no user. 'invalid': it is not trusted. */
   userOf(certificate: ClientCertificate): UserInfo | 'invalid' | null {
     const now = this.nowMillis();
     const { trusted, authorities, validFromMillis, validToMillis, user } = certificate;

@@ -1,8 +1,8 @@
-// The live page: a node and its pods at a glance, in a browser on the node itself. Three files that say nothing, and the data behind a key.
+// The live page: an overview of a node and its pods, in a browser on the node itself. Three public static files, and the data behind a key.
 //
-// Invariants: it listens on loopback and answers only to names of loopback (so that no page of elsewhere reaches it by a name that leads
-// here); data goes to those who send the key, which is never in a URL that a server sees; nothing is changed through it, and nothing is
-// fetched from elsewhere.
+// Invariants: it listens on loopback and answers only to names of loopback (so that no foreign page reaches it by a name that resolves
+// here); data requires the key, which is never in a URL that a server sees; the page changes nothing and fetches nothing from
+// elsewhere.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ export interface LivePageOptions {
 const contentTypes = { 'page.html': 'text/html', 'page.css': 'text/css', 'page.js': 'text/javascript' } as const;
 const logsPattern = '/containerLogs/';
 const dataPattern = '/data';
-/** People look at it, one or two at a time. */
+/** For one or two users at a time. */
 const limits = { connectionsMax: 64, headerBytesMax: 16 * 1024, bodyBytesMax: 1024, headersMillis: 10_000, requestMillis: 600_000 };
 
 /** Errors: invalid-argument (not a loopback address), and those of KubeletServer.listen. */
@@ -46,7 +46,7 @@ const paths: RequestPolicy = {
     if (path.startsWith(logsPattern)) return { kind: 'matched', pattern: logsPattern };
     return ['/', '/page.css', '/page.js', dataPattern].includes(path) ? { kind: 'matched', pattern: path } : { kind: 'notFound' };
   },
-  // The key is looked at by the routes: the files need none.
+  // The routes check the key: the files need none.
   checks: () => [],
   next: () => ({ kind: 'passed' }),
 };

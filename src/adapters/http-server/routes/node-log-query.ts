@@ -1,4 +1,4 @@
-// Answers queries of the node's logs: the journal for services that it knows, else files below the directory of logs.
+// Answers node log queries: from the journal for services that it has, otherwise from files below the log directory.
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { NodeLogQueries, NodeLogQuery } from '../../../ports/inbound/node-log-queries.js';
@@ -43,7 +43,7 @@ async function answered(query: NodeLogQuery, sources: NodeLogSources, question: 
   return streamed(servicesText(query, sources, question.signal), question);
 }
 
-/** Or why there is none. */
+/** The file's content, or the refusal. */
 async function fileBelow(file: string, open: OpenLogEntry): Promise<AsyncIterable<Uint8Array> | string> {
   const elements = file.split('/').filter((element) => element !== '' && element !== '.');
   if (file.startsWith('/') || elements.includes('..') || file.includes('\0')) return `statat ${file}: path escapes from parent`;

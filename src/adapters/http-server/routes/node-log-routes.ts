@@ -1,5 +1,5 @@
 // /logs/: the files under /var/log, as a file server shows them (spec/config-and-api.md, 10.2).
-// Invariant: nothing outside the directory is read, whatever links are in it: paths are opened beneath it, one element at a time.
+// Invariant: nothing outside the directory is read, even through links: paths are opened beneath it, one element at a time.
 import type { FileHandle } from 'node:fs/promises';
 import { notFound, plainText, redirect, strictText } from '../http-answer.js';
 import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from '../kubelet-routes.js';
@@ -10,7 +10,7 @@ export type LogEntry =
   /** Neither: a device, a socket, or something that can't be reached. */
   | { readonly kind: 'none' };
 
-/** Opens what is below the directory of logs; `elements` has no empty, `.` or `..` element. */
+/** Opens an entry below the log directory; `elements` has no empty, `.` or `..` element. */
 export type OpenLogEntry = (elements: readonly string[]) => Promise<LogEntry>;
 
 const chunkBytes = 64 * 1024;

@@ -1,4 +1,4 @@
-// What the node holds and how it is: /pods, /runningpods/, /healthz, /configz, /checkpoint/ (spec/config-and-api.md, 10.2 and 11).
+// The node's state: /pods, /runningpods/, /healthz, /configz, /checkpoint/ (spec/config-and-api.md, 10.2 and 11).
 import type { AgentQueries } from '../../../ports/inbound/agent-queries.js';
 import type { ContainerCheckpointOperations } from '../../../ports/inbound/container-checkpoints.js';
 import type { PortOf } from '../../../ports/operation.js';
@@ -7,7 +7,7 @@ import { goJson, type HttpAnswer, plainText } from '../http-answer.js';
 import type { KubeletQuestion, KubeletRoute } from '../kubelet-routes.js';
 
 const json = 'application/json';
-/** Looking at everything in the runtime. */
+/** The time limit for listing everything in the runtime. */
 const listMillis = 30_000;
 
 export function podRoutes(queries: Pick<AgentQueries, 'pods'>): readonly KubeletRoute[] {

@@ -1,4 +1,4 @@
-// The node's numbers: /stats/summary as JSON, and metrics in the text format (spec/config-and-api.md, 10.2).
+// The node's statistics: /stats/summary as JSON, and metrics in the text format (spec/config-and-api.md, 10.2).
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { LoopShare } from '../../time/index.js';
@@ -8,7 +8,7 @@ import type { KubeletAnswer, KubeletQuestion, KubeletRoute } from '../kubelet-ro
 /** A summary is long by its pods: they are written a few at a time. */
 export type SummaryOutcome = { readonly ok: true; readonly value: { readonly node: unknown; readonly pods?: readonly unknown[] } } | { readonly ok: false; readonly error: string };
 
-/** @param summary the answer, or why there is none: it is all or nothing */
+/** @param summary the complete answer, or the reason of its failure */
 export function statsSummaryRoute(summary: (onlyCpuAndMemory: boolean) => Promise<SummaryOutcome>): KubeletRoute {
   const answer = async ({ path, query }: KubeletQuestion): Promise<HttpAnswer | null> => {
     if (path !== '/stats/summary') return null;

@@ -1,4 +1,4 @@
-// /flagz, /statusz and /debug/flags/v (spec/config-and-api.md, 10.2): what the process was started with, how it is, and how much it logs.
+// /flagz, /statusz and /debug/flags/v (spec/config-and-api.md, 10.2): the process's flags, its state, and its log verbosity.
 import { goQuote } from '../../../domain/values/go-text.js';
 import { formatYaml } from '../../yaml/index.js';
 import type { HttpAnswer } from '../http-answer.js';
@@ -57,7 +57,7 @@ export function statuszRoute(facts: () => StatusFacts): KubeletRoute {
 
 /** klog's level is a signed number of 32 bits. */
 const verbosityMax = 2 ** 31 - 1;
-/** Of what was sent instead of a number. */
+/** How much of an invalid number the answer shows. */
 const shownMax = 200;
 
 function said(status: number, body: string): HttpAnswer {

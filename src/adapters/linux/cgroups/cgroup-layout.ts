@@ -10,7 +10,7 @@ const hybridMountPoint = '/sys/fs/cgroup/unified';
 
 export interface CgroupHierarchy {
   readonly mountPoint: string;
-  /** `systemd` stands for the named tree without a controller. Empty on v2, where each directory says what it has. */
+  /** `systemd` is the named tree without a controller. Empty on v2, where each directory lists its controllers. */
   readonly controllers: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export function cgroupLayout(mountinfo: string): CgroupLayout {
   return { version: 1, hierarchies: hierarchies.sort((a, b) => (a.mountPoint < b.mountPoint ? -1 : 1)), hybrid };
 }
 
-/** Trees that somebody else named are somebody else's. */
+/** Trees with other names belong to other programs. */
 const knownControllers: ReadonlySet<string> = new Set('cpu cpuacct cpuset memory pids hugetlb blkio devices freezer net_cls net_prio perf_event rdma misc'.split(' '));
 
 function controllerOf(option: string): readonly string[] {

@@ -1,5 +1,5 @@
-// Values of a cgroup as steps on its files, to go into the same list as what makes its directories.
-// Invariants: every value is tried, whichever fails; nothing follows from a value that is null; a controller that the host hasn't got has no values.
+// Values of a cgroup as steps on its files, for the step list that creates its directories.
+// Invariants: every value is tried, even after a failure; null causes no step; a controller that the host lacks has no values.
 import { constants } from 'node:os';
 import type { CgroupValues } from '../../../ports/model/cgroup-values.js';
 import { byPath, type FileStepOutcomes, type FileStepRunner, FileSteps, type StepIndex, tolerated } from '../../native-linux/index.js';
@@ -64,7 +64,7 @@ async function againByQuota(runner: FileStepRunner, steps: ValueSteps['steps'], 
   const list = new FileSteps([]);
   const again = addValueSteps(list, [...ordered, ...other]);
   const outcomes = await runner.run(list);
-  // What counts is what each file was told last.
+  // Only the last write to each file counts.
   const last = new Map(again.steps.map((one) => [one.write.name, one]));
   const bad = [...last.values()].find(({ step }) => outcomes.status(step) < 0);
   return bad === undefined ? null : withValue(stepError(list, outcomes, bad.step), bad.write);

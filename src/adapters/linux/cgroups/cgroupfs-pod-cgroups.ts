@@ -1,6 +1,6 @@
-// The pods' cgroups by plain directories (the `cgroupfs` driver), on cgroup v1 and v2.
-// Invariant: only cgroups below the pods' cgroup are emptied, removed or listed, and only those and it itself are made and set, besides those that are
-// reserved by name, which are only set. (On v2 those above the pods' are made to pass controllers on.)
+// The pods' cgroups as plain directories (the `cgroupfs` driver), on cgroup v1 and v2.
+// Invariant: empties, removes and lists only cgroups below the pods' cgroup; makes and sets only those and the pods' cgroup itself; cgroups
+// reserved by name are only set. (On v2 it makes those above the pods' cgroup, to delegate controllers.)
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Call, PortOf } from '../../../ports/operation.js';
 import type { PodCgroupOperations } from '../../../ports/outbound/pod-files.js';
@@ -14,7 +14,7 @@ import type { CgroupFilesOf } from './cgroup-values.js';
 
 /** Waits double from 1 ms: about a second in all, in which a killed process has ended unless the kernel holds it. */
 const removalTriesMax = 10;
-/** Where pods stand below the pods' cgroup: Guaranteed directly, the others in their class's. */
+/** Parents of pods below the pods' cgroup: Guaranteed pods directly, the others in their QoS class. */
 const qosParents: readonly (readonly string[])[] = [[], ['burstable'], ['besteffort']];
 const podPrefix = 'pod';
 

@@ -1,7 +1,7 @@
-// The pods' cgroups as slices of systemd (the `systemd` driver), on cgroup v1 and v2. systemd makes a slice's cgroup and keeps it as it was told; what
-// it doesn't do (controllers of v2 that nobody accounts, trees of v1 that it doesn't know) is done to the directories as with plain ones.
-// Invariants: as of the plain ones; and a slice's unit is begun before its directories are made, and stopped before they are removed, so that
-// systemd doesn't take away what it doesn't know.
+// The pods' cgroups as systemd slices (the `systemd` driver), on cgroup v1 and v2. systemd makes a slice's cgroup and maintains its properties; the
+// rest (v2 controllers without accounting, v1 trees unknown to systemd) is done on the directories as in the cgroupfs driver.
+// Invariants: those of the cgroupfs driver; and a slice's unit is started before its directories are made, and stopped before they are removed, so that
+// systemd doesn't remove directories that it doesn't know.
 import type { CgroupValues } from '../../../ports/model/cgroup-values.js';
 import type { Call, PortOf } from '../../../ports/operation.js';
 import type { PodCgroupOperations } from '../../../ports/outbound/pod-files.js';
@@ -24,7 +24,7 @@ export interface SliceNaming {
   parse(unit: string): readonly string[];
 }
 
-/** What of a cgroup's values systemd is told, and what is written to files afterwards; the domain's rules. */
+/** Splits a cgroup's values into systemd properties and later writes to files, by the domain's rules. */
 export type SliceSettingsOf = (
   values: CgroupValues,
   cgroupVersion: 1 | 2,
@@ -135,7 +135,7 @@ export class SystemdPodCgroups implements PortOf<PodCgroupOperations> {
     const { unit } = this.unitsOf(name);
     if (this.begun.has(unit)) return;
     await this.start(name);
-    // Names of more levels are nobody's; those of the classes and of the root are few.
+    // Deeper names don't recur; those of the QoS classes and of the root are few.
     if (name.length <= this.root.length + 1) this.begun.add(unit);
   }
 

@@ -1,5 +1,5 @@
-// What the kernel counts of one cgroup, in one form for cgroup v1 and v2 (see cgroup-v1/memory.rst and cgroup-v2.rst of the kernel).
-// Invariant: a number that can't be read is null or 0 as said here; one broken file never costs what the others say.
+// The kernel's counters of one cgroup, in one form for cgroup v1 and v2 (see cgroup-v1/memory.rst and cgroup-v2.rst of the kernel).
+// Invariant: an unreadable number is null or 0 as documented here; one broken file doesn't affect the values of others.
 import type { NumberForm } from '../../native-linux/index.js';
 
 export interface CpuCounters {
@@ -27,7 +27,7 @@ export interface MemoryCounters {
   readonly inactiveFileBytes: number;
   /** How often its limit was hit. */
   readonly failures: number;
-  /** Of the cgroup alone; v2 doesn't tell it apart. */
+  /** Of the cgroup alone; v2 doesn't report it separately. */
   readonly ownPageFaults: number;
   readonly ownMajorPageFaults: number;
   readonly pageFaults: number;
@@ -76,7 +76,7 @@ export interface CgroupCounters {
   readonly cpu: CpuCounters | null;
   readonly memory: MemoryCounters | null;
   readonly limits: CgroupLimits;
-  /** Processes in it, not in cgroups below it. null: can't be told. */
+  /** Processes in it, not in cgroups below it. null: unknown. */
   readonly pids: readonly number[] | null;
   readonly threads: number;
   readonly oomKills: number;
@@ -85,7 +85,7 @@ export interface CgroupCounters {
   readonly pressure: { readonly cpu: Pressure; readonly memory: Pressure; readonly io: Pressure } | null;
 }
 
-/** What was read of one cgroup. */
+/** The files read of one cgroup. */
 export interface CgroupFiles {
   /** Whether the file was read. */
   has(file: string): boolean;
@@ -96,7 +96,7 @@ export interface CgroupFiles {
   text(file: string): string | null;
 }
 
-/** How much of a cgroup is read, from the least on: whose processes, what they use, both, and all that can be told. */
+/** How much of a cgroup is read, in ascending order: its processes, its usage, both, and all counters. */
 export type CgroupDetail = 'processes' | 'use' | 'use-and-processes' | 'all';
 
 /** What a file is read for: `always`, or for one part of the numbers. */
@@ -254,7 +254,7 @@ export function countersV2(files: CgroupFiles): CgroupCounters {
       : null,
     memory: memoryV2(files),
     limits: {
-      // Weights 1 to 10000 stand for shares 2 to 262144.
+      // Maps weights 1 to 10000 to shares 2 to 262144.
       cpuShares: Number.isNaN(weight) ? 0 : 2 + Math.floor(((weight - 1) * 262_142) / 9_999),
       cpuQuotaMicros: Number.isNaN(quota) ? null : quota,
       cpuPeriodMicros: orZero(files.at('cpu.max', 1)),

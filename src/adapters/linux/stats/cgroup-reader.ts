@@ -1,7 +1,7 @@
 // Reads the counters of many cgroups in a few batches, away from the main thread.
 //
-// Invariants: what a walk finds and a batch holds is bounded; a cgroup that vanishes between walk and read is left out; what was read is put
-// together in slices, so that no slice holds the event loop for long.
+// Invariants: a walk and a batch are bounded; a cgroup that vanishes between walk and read is omitted; results are assembled
+// in slices, so that none blocks the event loop for long.
 
 import { stat } from 'node:fs/promises';
 import type { Micros } from '../../../ports/micros.js';
@@ -30,7 +30,7 @@ export interface CgroupReaderOptions {
   readonly now: () => Micros;
   /** Kept open between readings; 512 when left out. */
   readonly descriptorsMax?: number;
-  /** Stands before the mount points: '' on a host, a recorded tree in tests. */
+  /** Prefix of the mount points: '' on a host, a recorded tree in tests. */
   readonly hostRoot?: string;
 }
 
@@ -47,7 +47,7 @@ interface FileSet {
   /** Which of all files they are. */
   readonly numbers: readonly number[];
   readonly texts: readonly number[];
-  /** Where each stands among those of its kind. */
+  /** The position of each among those of its kind. */
   readonly numberAt: ReadonlyMap<string, number>;
   readonly textAt: ReadonlyMap<string, number>;
 }
@@ -62,7 +62,7 @@ interface Wanted {
 const batchFilesMax = 2048;
 /** Of one file: enough for the processes of a busy root. */
 const itemBytesMax = 65_536;
-/** Kept open between readings: reading one anew costs a quarter of opening it. */
+/** Kept open between readings: rereading one costs a quarter of opening it. */
 export const statsDescriptorsMax = 8192;
 export const cgroupsReadMax = 4096;
 const levelsMax = 8;
@@ -85,7 +85,7 @@ export class CgroupReader {
     this.batch.close();
   }
 
-  /** Nothing is kept open for a node that nobody looks at; what was known is found again. */
+  /** Closes all files while no client reads them; the next reading opens them again. */
   rest(): void {
     for (const { slots } of this.known.values()) for (const slot of slots) this.batch.remove(slot);
     this.known.clear();
@@ -230,7 +230,7 @@ function slotsOf(wanted: readonly Wanted[], kind: 'numbers' | 'texts'): Int32Arr
 
 const noFiles: FileSet = { numbers: [], texts: [], numberAt: new Map(), textAt: new Map() };
 
-/** Shows of what was read of many cgroups that of one, which moves on. */
+/** A cursor over the files of many cgroups that shows one at a time. */
 class FilesOfOne implements CgroupFiles {
   set: FileSet = noFiles;
   firstNumber = 0;

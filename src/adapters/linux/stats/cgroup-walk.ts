@@ -1,8 +1,8 @@
-// Which cgroups there are, kept between looks, so that a look at a tree that hardly changed costs one question for each of them.
+// The tree of cgroups, cached between walks, so that a walk of a tree that hardly changed costs one stat for each of them.
 //
-// Invariants: the kernel counts the links of a directory, two and one of each directory in it: while there are as many as were found before
-// and each of those is still there, nothing else can be, and the directory is not listed again. File systems that don't count say 1, and are
-// listed each time. What is kept is what the last walk found, within its bounds. One walk at a time.
+// Invariants: the kernel counts the links of a directory, two and one of each directory in it: while the count is unchanged
+// and each known child still exists, there are no others, and the directory is not listed again. File systems that don't count say 1, and are
+// listed each time. The cache holds the last walk's result, within its bounds. One walk at a time.
 import { readdirSync } from 'node:fs';
 import type { NativeLinux } from '../../native-linux/index.js';
 import { LoopShare } from '../../time/index.js';
@@ -82,7 +82,7 @@ export class CgroupWalk {
     );
   }
 
-  /** Children that are new are added to `fresh`; those that are gone are let go. */
+  /** Adds new children to `fresh`; drops removed ones. */
   private list(cgroup: WalkedCgroup, linksOf: ReadonlyMap<WalkedCgroup, number>, fresh: WalkedCgroup[]): void {
     const kept = new Map(cgroup.children.map((child) => [child.path, child]));
     const paths = directoriesIn(cgroup.directory).map((name) => (cgroup.path === '/' ? `/${name}` : `${cgroup.path}/${name}`));

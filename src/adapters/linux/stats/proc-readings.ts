@@ -1,5 +1,5 @@
-// What /proc says of the node and of single processes, for statistics.
-// Invariant: a file that is missing or odd gives nothing, never a failure.
+// Statistics of the node and of single processes from /proc.
+// Invariant: a missing or malformed file gives no value, never a failure.
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 
@@ -49,7 +49,7 @@ export function parseTaskCount(text: string): number | null {
   return count !== undefined && /^\d+$/.test(count) ? Number(count) : null;
 }
 
-/** Soft limit on open files from /proc/<pid>/limits; null: unlimited, or not told. */
+/** Soft limit on open files from /proc/<pid>/limits; null: unlimited or unknown. */
 export function parseOpenFilesLimit(text: string): number | null {
   const soft = /^Max open files\s+(\S+)/m.exec(text)?.[1];
   return soft !== undefined && /^\d+$/.test(soft) ? Number(soft) : null;
@@ -62,7 +62,7 @@ export interface OpenFiles {
   readonly openFilesMax: number | null;
 }
 
-/** Processes of one cgroup that are looked at. */
+/** How many processes of one cgroup are inspected. */
 export const openFileProcessesMax = 64;
 
 /** Of a file of /proc, which is in memory. */

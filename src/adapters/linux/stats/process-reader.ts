@@ -1,6 +1,6 @@
-// What /proc says of the processes of many containers, in one call for all of them.
+// Reads /proc for the processes of many containers, in one call for all of them.
 //
-// Invariants: what is read is bounded; a process that ended meanwhile counts for nothing; no descriptor stays open, since one of a process's
+// Invariants: the amount read is bounded; a process that ended meanwhile is ignored; no descriptor stays open, since one of a process's
 // network files would keep its network namespace alive.
 import type { NativeLinux } from '../../native-linux/index.js';
 import { LoopShare } from '../../time/index.js';
@@ -8,7 +8,7 @@ import { type InterfaceCounters, type OpenFiles, openFileProcessesMax, parseNetD
 
 export interface ProcessReaderOptions {
   readonly native: Pick<NativeLinux, 'openFileBatch'>;
-  /** Stands before /proc: '' on a host. */
+  /** Prefix of /proc: '' on a host. */
   readonly hostRoot?: string;
 }
 

@@ -1,5 +1,5 @@
-// What happens in a session of exec or attach: a program of the mock container runs on its streams, or the container's own output is shown, until the
-// program ends, the container does, or the client is gone. Invariant: whatever ends it, its timers and listeners go with it.
+// A session of exec or attach: runs a program of the mock container on its streams, or shows the container's own output, until the
+// program ends, the container ends, or the client disconnects. Invariant: its timers and listeners end with it.
 import type { Writable } from 'node:stream';
 import type { Micros } from '../../../ports/micros.js';
 import type { SimContainer } from '../../../sim/index.js';
@@ -12,7 +12,7 @@ import type { ProgramScene } from './programs.js';
 import { runCommand } from './shell.js';
 import { terminalInput } from './terminal-input.js';
 
-/** By whoever kills a container's processes. */
+/** The exit code after a container's processes were killed. */
 export const killedCode = 137;
 const interruptedCode = 130;
 const defaultPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -70,7 +70,7 @@ async function program(session: CommandSession, plan: ExecPlan, after: (micros: 
     }
     return exited(command, await runCommand(command, scene));
   } catch (error) {
-    // Nobody reads any more, or the program itself is at fault: the client is told, where there is one.
+    // The client is gone, or the program failed: reports the failure to the client, if connected.
     return { kind: 'failed', message: `error executing command in container: ${error instanceof Error ? error.message : String(error)}` };
   }
 }
@@ -144,7 +144,7 @@ export async function attachSession(session: CommandSession, { tty, ended, wrote
   session.resize?.resume();
   const stop = listen((text) => {
     const { stdout } = session;
-    // A container is not held up by whoever looks at it.
+    // A slow viewer doesn't block the container.
     if (stdout === null || stdout.writableLength > unreadMax) return;
     stdout.write(tty ? text.replace(/\n/g, '\r\n') : text, () => wrote());
   });

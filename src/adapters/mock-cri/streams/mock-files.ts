@@ -1,4 +1,4 @@
-// The files of a mock container, in memory: what commands in it have written, gone with it.
+// The files of a mock container, in memory: written by its commands, lost with it.
 // Invariant: no path leads to the host's disk; all files of a container together stay below `bytesMax` and `filesMax`.
 import { posix } from 'node:path';
 
@@ -46,7 +46,7 @@ export class MockFiles {
     this.contents.set(whole, content);
   }
 
-  /** false: there was none. */
+  /** false: it didn't exist. */
   remove(path: string): boolean {
     const whole = this.path(path);
     this.bytes -= this.contents.get(whole)?.length ?? 0;

@@ -1,12 +1,12 @@
-// Ports of a mock pod, as a client forwards to them: in SPDY pairs of streams, one for data and one for what went wrong, by request; in WebSocket
-// two channels a port. What listens there is made up (`serve=` of the container's script).
-// Invariants: streams of one request are paired whichever comes first, and wait for each other a limited time; a failure is told on its own error
-// stream, and the session's other transfers know nothing of it.
+// Ports of a mock pod, for port-forward: in SPDY pairs of streams per request, one for data and one for errors; in WebSocket
+// two channels per port. The servers behind the ports are simulated (`serve=` of the container's script).
+// Invariants: streams of one request are paired in either order, and wait for each other a limited time; a failure is reported on its own error
+// stream, and doesn't affect the session's other transfers.
 import type { Duplex } from 'node:stream';
 import type { ServedKind } from '../../../sim/index.js';
 import { SpdyConnection, type SpdyStream, type WebSocketChannels } from '../../streaming/index.js';
 
-/** null: nobody listens there. */
+/** null: no server listens there. */
 export type PortLookup = (port: number) => { readonly serves: ServedKind; readonly healthy: boolean } | null;
 
 export interface ForwardPlan {
@@ -28,7 +28,7 @@ const portMax = 65_535;
 /** Two for each connection that a client has open at once. */
 const streamsMax = 4_096;
 
-/** Resolves when the connection is over. @param hang streams are taken, and nothing comes of them */
+/** Resolves when the connection closes. @param hang accepts streams without any answer */
 export function spdyForwards(socket: Duplex, head: Buffer, plan: ForwardPlan, hang: boolean): Promise<void> {
   const pairs = new Map<string, Pair>();
   const accept = (stream: SpdyStream): boolean => {
@@ -117,7 +117,7 @@ async function serve(data: Duplex, { serves, healthy }: { readonly serves: Serve
   }
 }
 
-/** One request, whatever it is, and one answer. */
+/** Answers one request of any kind. */
 function http(data: Duplex, healthy: boolean, wrote: () => void): Promise<null> {
   return new Promise((resolve) => {
     let head = '';

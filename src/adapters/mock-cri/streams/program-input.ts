@@ -1,5 +1,5 @@
-// What a program of a mock container reads: chunks or lines of a stream, one reader after the other.
-// Invariant: what one program leaves is the next one's, as with a process's standard input; a stream that breaks ends.
+// The input of a mock container's programs: chunks or lines of a stream, one reader after the other.
+// Invariant: the next program reads what the previous one left, as with a process's standard input; a broken stream ends.
 import type { Readable } from 'node:stream';
 
 const newline = 0x0a;
@@ -24,7 +24,7 @@ export class ProgramInput {
     return kept;
   }
 
-  /** Without its end; null: there is none. @param bytesMax a longer one is given in parts */
+  /** Without its line end; null: end of input. @param bytesMax splits longer lines */
   async line(bytesMax = 64 * 1024): Promise<string | null> {
     for (;;) {
       const at = this.kept.indexOf(newline);
@@ -41,7 +41,7 @@ export class ProgramInput {
 
   private async more(): Promise<void> {
     if (this.ended || this.iterator === null) return;
-    // A stream that broke is over.
+    // A broken stream has ended.
     const { done, value } = await this.iterator.next().catch(() => ({ done: true as const, value: undefined }));
     if (done === true || value === undefined) this.ended = true;
     else this.kept = this.kept.length === 0 ? value : Buffer.concat([this.kept, value]);

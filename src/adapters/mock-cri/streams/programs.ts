@@ -1,5 +1,5 @@
-// The few programs that a mock container has: enough to try kubectl exec, cp and terminals on it. A word about each is in docs/mock-cri.md.
-// Invariant: a program touches its own streams and the container's files in memory, and nothing else.
+// The few programs of a mock container: enough to try kubectl exec, cp and terminals on it. docs/mock-cri.md describes each.
+// Invariant: a program touches only its own streams and the container's files in memory.
 
 import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
@@ -13,7 +13,7 @@ import { readTar, writeTar } from './tar.js';
 
 export interface ProgramScene {
   readonly input: ProgramInput;
-  /** Reject once nobody reads any more. */
+  /** Rejects once no reader is left. */
   readonly out: (bytes: Buffer | string) => Promise<void>;
   readonly err: (bytes: Buffer | string) => Promise<void>;
   readonly env: Map<string, string>;

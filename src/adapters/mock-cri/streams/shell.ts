@@ -1,6 +1,6 @@
-// The shell of a mock container: lists of commands with `;`, `&&`, `||`, pipes, quotes, variables and redirections, and nothing else of a shell. What it
-// doesn't know it refuses, by name, rather than do something else.
-// Invariant: as POSIX has it where it does something at all; an unknown command is 127.
+// The shell of a mock container: only lists of commands with `;`, `&&`, `||`, pipes, quotes, variables and redirections. It refuses
+// everything else by name.
+// Invariant: supported features behave as in POSIX; an unknown command is 127.
 import { posix } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { FileProblem } from './mock-files.js';
@@ -16,7 +16,7 @@ const brokenPipeCode = 141;
 
 class BrokenPipe extends Error {}
 
-/** The shell that a script runs in is over. */
+/** Ends the shell that runs the script. */
 class Exit {
   constructor(readonly code: number) {}
 }
@@ -26,7 +26,7 @@ interface Redirection {
   readonly path: string;
 }
 
-/** A name stands for what the variable is when its command runs. */
+/** A name is expanded when its command runs. */
 type WordPart = string | { readonly name: string };
 type Token = { readonly operator: string } | { readonly word: readonly WordPart[] };
 
@@ -265,7 +265,7 @@ function tokensOf(script: string): readonly Token[] | string {
 
 const variable = /^\$(?:\{(\w+)\}|(\w+|\?))/;
 
-/** What stands between double quotes. */
+/** The parts of a double-quoted text. */
 function partsOf(text: string): readonly WordPart[] {
   const parts: WordPart[] = [''];
   for (let at = 0; at < text.length; ) {

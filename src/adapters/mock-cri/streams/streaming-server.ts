@@ -1,6 +1,6 @@
-// The mock runtime's streaming server: the addresses that Exec, Attach and PortForward answer with, and what happens behind them.
+// The mock runtime's streaming server: the URLs that Exec, Attach and PortForward return, and the sessions behind them.
 //
-// Invariants: it listens on loopback; an address is good for one request, within a minute, and nobody can guess it; after `stop` no connection and
+// Invariants: it listens on loopback; a URL is unguessable and valid for one request, within a minute; after `stop` no connection and
 // no timer is left; a container's end ends its sessions.
 
 import { randomBytes } from 'node:crypto';
@@ -53,7 +53,7 @@ export class MockStreamingServer {
   private readonly pending = new Map<string, Pending>();
   private readonly files = new Map<string, MockFiles>();
   private readonly sockets = new Set<Socket>();
-  /** By container, while somebody has a session in it. */
+  /** By container, while it has sessions. */
   private readonly endings = new Map<string, AbortController>();
   private readonly server: Server;
 
@@ -71,7 +71,7 @@ export class MockStreamingServer {
     });
     this.server.on('clientError', (_error, socket) => socket.destroy());
     this.server.on('upgrade', (request, socket, head) => {
-      // Whatever a client brings about is its own connection's end.
+      // A client's error ends only its own connection.
       this.upgraded(request, socket as Socket, head).catch(() => socket.destroy());
     });
   }

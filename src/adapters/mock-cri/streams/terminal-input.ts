@@ -1,5 +1,5 @@
-// What a terminal does between its keyboard and a program, as far as a shell needs it: shows what is typed, makes lines of it, Ctrl-C, Ctrl-D and
-// the backspace. Invariant: a program gets whole lines, or the end.
+// Terminal input between keyboard and program, as far as a shell needs it: echo, line editing, Ctrl-C, Ctrl-D and
+// backspace. Invariant: a program gets whole lines, or the end.
 import { PassThrough, type Readable } from 'node:stream';
 
 const lineMax = 4_096;
@@ -10,7 +10,7 @@ export interface TerminalInput {
   onInterrupt(listener: () => void): void;
 }
 
-/** @param show what the terminal shows of it */
+/** @param show writes the echo */
 export function terminalInput(keys: Readable, show: (text: string) => void): TerminalInput {
   const lines = new PassThrough();
   let line = '';

@@ -1,5 +1,5 @@
-// The serving certificate that the cluster issues (serverTLSBootstrap): asked for once the node's addresses are known, anew when they change,
-// and renewed in time. Invariant: until there is one nothing is shown, and handshakes fail: a pair that nobody vouches for would look like one.
+// The serving certificate that the cluster issues (serverTLSBootstrap): requested once the node's addresses are known, again when they change,
+// and renewed in time. Invariant: until it is issued, no certificate is presented and handshakes fail: an untrusted one could be mistaken for it.
 import { FileCertificateStore } from '../../../adapters/certificates/index.js';
 import type { ServingPair } from '../../../adapters/http-server/index.js';
 import { issueTimeout } from '../../../domain/certificates/certificate-keeper.js';

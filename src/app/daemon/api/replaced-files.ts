@@ -1,4 +1,4 @@
-// Files whose content may be exchanged while the daemon runs (certificates, authorities): looked at each minute, and taken if they are good.
+// Files that may be replaced while the daemon runs (certificates, authorities): checked each minute, and loaded if they are valid.
 import { readFileSync } from 'node:fs';
 import type { Logger } from '../../../ports/outbound/logger.js';
 import type { Teardown } from '../teardown.js';

@@ -1,6 +1,6 @@
-// The certificate that the kubelet's port shows (spec/config-and-api.md, 8.1): files of the operator's, read anew when they change, or one
-// that the agent makes for itself once and keeps.
-// Invariants: a pair that doesn't fit together never replaces one that does; a key is written for its owner alone, before its certificate.
+// The serving certificate of the kubelet's port (spec/config-and-api.md, 8.1): the operator's files, reread when they change, or a
+// self-signed pair that the agent makes once and keeps.
+// Invariants: an inconsistent pair never replaces a consistent one; a key is readable by its owner only, and written before its certificate.
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -32,7 +32,7 @@ export function servingFilesIn(certificateDirectory: string): ServingFiles {
   return { certificate: join(certificateDirectory, 'kubelet.crt'), key: join(certificateDirectory, 'kubelet.key') };
 }
 
-/** The pair in these files, made now if there is none. */
+/** The pair in these files, created if absent. */
 export function ownServingPair({ certificate: certificateFile, key: keyFile }: ServingFiles, host: string, nowMillis: number): ServingPair {
   // A key alone is what a kill between the two writes leaves.
   if (existsSync(certificateFile)) {
@@ -50,7 +50,7 @@ export function ownServingPair({ certificate: certificateFile, key: keyFile }: S
   return pair;
 }
 
-/** Signed by an authority of its own, which nobody keeps the key of. */
+/** Signed by a new authority whose key is discarded. */
 function makePair(host: string, nowMillis: number): ServingPair {
   const seconds = Math.floor(nowMillis / 1000);
   const authority = { commonName: `${host}-ca@${seconds}`, organizations: [] };

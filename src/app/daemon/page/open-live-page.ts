@@ -1,5 +1,5 @@
-// Opens the live page where the settings of this implementation ask for it, and keeps its key.
-// Invariants: the key is in a file that only this user reads, and in no log; a page that can't be opened never keeps the node from working.
+// Opens the live page if this implementation's settings enable it, and keeps its key.
+// Invariants: the key is in a file that only this user can read, and in no log; a failure to open the page doesn't affect the node.
 
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ const keyFile = 'live-page-key';
 const keyBytes = 24;
 const closeMillis = 200;
 
-/** null: nobody asked for it, or it can't be opened (the log says why). */
+/** null: not enabled, or it can't be opened (the log says why). */
 export async function openLivePage(
   context: DaemonContext,
   resolver: Resolver,

@@ -1,5 +1,5 @@
-// What the live page shows, as one JSON document: the node, its eviction signals, its pods with their lives, and its cgroups.
-// Invariants: what can't be measured is null, never 0; nothing of a pod's environment or of its secrets is in it.
+// The data of the live page, as one JSON document: the node, its eviction signals, its pods with their lives, and its cgroups.
+// Invariants: an unknown measurement is null, never 0; it contains nothing of a pod's environment or secrets.
 
 import { observeSignals, statsByPod } from '../../../domain/eviction/observations.js';
 import { type EvictionThreshold, isHard, thresholdQuantity } from '../../../domain/eviction/thresholds.js';
@@ -25,7 +25,7 @@ export interface PageFacts {
 export interface PageReading {
   readonly now: Micros;
   readonly pods: readonly Pod[];
-  /** null: it can't be told at the moment. */
+  /** null: unknown at the moment. */
   readonly summary: StatsSummary | null;
   readonly cgroups: readonly SampledCgroup[];
   readonly thresholds: readonly EvictionThreshold[];
@@ -60,7 +60,7 @@ export function pageData(facts: PageFacts, reading: PageReading) {
   };
 }
 
-/** Each threshold with where its signal stands; one without an observation shows the threshold alone. */
+/** Each threshold with its observed signal; without an observation the threshold alone. */
 function signalsOf(summary: StatsSummary, thresholds: readonly EvictionThreshold[]) {
   const observations = observeSignals(summary, 0);
   return thresholds.map((threshold) => {

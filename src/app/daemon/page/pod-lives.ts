@@ -1,6 +1,6 @@
-// The lives of pods as spans of time, for the live page: how long a pod waited, when its images were pulled, when its sandbox and containers
-// were made, when it became ready, and how it ended. Made from what goes into the agent and comes out of it; it decides nothing.
-// Invariants: it costs nothing unless somebody watches; a life is kept as long as the agent knows the pod, and holds at most `spansMax` spans.
+// The lives of pods as time spans, for the live page: a pod's wait, the pulls of its images, the creation of its sandbox and containers,
+// its readiness, and its end. Derived from the agent's inputs and outputs; it decides nothing.
+// Invariants: no cost without a viewer; a life is kept as long as the agent knows the pod, and holds at most `spansMax` spans.
 import type { AgentState } from '../../../domain/agent/agent-state.js';
 import type { KubeletOperations } from '../../../domain/agent/kubelet.js';
 import type { Output } from '../../../domain/kernel/kernel.js';
@@ -23,7 +23,7 @@ export interface LifeSpan {
 
 interface Life {
   readonly spans: LifeSpan[];
-  /** The record that `ready` was last told from. */
+  /** The record from which `ready` was last derived. */
   seen: StatusRecord | null;
 }
 
@@ -36,7 +36,7 @@ export class PodLives {
   private readonly lives = new Map<string, Life>();
   private readonly inFlight = new Map<number, { readonly uid: string; readonly span: LifeSpan }>();
   private readonly containerNames = new Map<string, string>();
-  /** How many pods the agent worked on when it was last looked at. */
+  /** The number of the agent's pods at the last check. */
   private known = 0;
 
   /** From now on. */

@@ -1,5 +1,5 @@
-// Watches what goes into the agent and comes out of it, for metrics; the domain knows nothing of them. It decides nothing.
-// Invariant: it costs nothing before somebody wants the metrics, and remembers only what is in flight or there.
+// Observes the agent's inputs and outputs for metrics, on which the domain doesn't depend. It decides nothing.
+// Invariant: no cost before the metrics are enabled; keeps only what is in flight or exists.
 
 import type { CriCallObservation } from '../../../adapters/cri/index.js';
 import type { KubeletMetrics } from '../../../adapters/metrics/index.js';
@@ -84,7 +84,7 @@ export class AgentObserver {
     for (const part of parts) part.stepped?.(now, wall);
   }
 
-  /** Called by each look at the runtime and before a scrape. */
+  /** Called at each relist and before a scrape. */
   forgetGone(): void {
     for (const part of this.watching?.parts ?? []) part.forgetGone?.();
   }
@@ -98,7 +98,7 @@ export class AgentObserver {
 
   private countLost(input: Input<KubeletEvent, KubeletOperations>): void {
     const lost = (source: string) => this.watching?.metrics.count('kubelet_ts_lost_notices_total', { source });
-    // A runtime that tells of nothing is looked at by the same event.
+    // Without runtime events the same event triggers a plain relist.
     if (input.type === 'runtimeChangesLost' && this.watching?.state.agent.settings.runtimeTellsChanges === true) lost('runtime');
     if (input.type === 'manifests-changed' && (input as { readonly events: readonly { readonly kind: string }[] }).events.some(({ kind }) => kind === 'lost')) lost('manifests');
   }

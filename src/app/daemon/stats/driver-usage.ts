@@ -1,5 +1,5 @@
-// What a CSI driver says of how full a volume is (NodeGetVolumeStats). A driver that is away, can't tell or says nothing leaves the volume out of answers.
-// Invariant: it never throws; numbers that the driver leaves out are 0, as the reference shows them.
+// The usage of a volume from its CSI driver (NodeGetVolumeStats). The volume is omitted if its driver is unreachable, fails or reports nothing.
+// Invariant: it never throws; missing numbers are 0, as in the Go kubelet.
 import type { MeasuredVolume } from '../../../domain/volume-manager/measured-volumes.js';
 import type { Call, PortOf } from '../../../ports/operation.js';
 import type { CsiNodeOperations } from '../../../ports/outbound/csi-node.js';
@@ -10,9 +10,9 @@ const conditionCapability = 'VOLUME_CONDITION';
 const unlimited: Call = { signal: new AbortController().signal, timeoutMicros: null };
 
 /**
- * @param endpointOf of a driver that can be called; null: it isn't registered
+ * @param endpointOf the endpoint of a registered driver; null: not registered
  * @param tellsHealth whether the volume's condition counts (`CSIVolumeHealth`)
- * @param abnormal told what the driver says is wrong
+ * @param abnormal called with the driver's message for an abnormal volume
  */
 export async function driverUsage(
   node: PortOf<CsiNodeOperations>,

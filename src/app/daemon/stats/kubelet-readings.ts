@@ -1,5 +1,5 @@
-// What /metrics reads off the agent at a scrape, beside what was counted before.
-// Invariant: it looks and changes nothing.
+// Values that /metrics reads from the agent at a scrape, besides the counters.
+// Invariant: it reads and changes nothing.
 
 import { textOrEmptyNow } from '../../../adapters/linux/index.js';
 import type { KubeletReading } from '../../../adapters/metrics/index.js';
@@ -146,7 +146,7 @@ function containerReadings({ cache, pods }: AgentState): readonly KubeletReading
   ];
 }
 
-/** Volumes as they are and are to be, and what was said of their SELinux labels. */
+/** Volumes of the actual and the desired state, and warnings about their SELinux labels. */
 export function volumeReadings({ volumes }: Pick<AgentState, 'volumes'>): readonly KubeletReading[] {
   type Counted = { readonly plugin: string; readonly pods: ReadonlyMap<string, { readonly spec: VolumeSpec }> };
   const count = (state: string, of: Iterable<Counted>): readonly KubeletReading[] => {
@@ -220,7 +220,7 @@ function startupReadings(observer: AgentObserver, bootedAt: Micros, startedAt: M
   ];
 }
 
-/** What prom-client does not tell of a process. */
+/** Process metrics that prom-client lacks. */
 function processReadings(): readonly KubeletReading[] {
   const limit = /^Max address space\s+(\S+)/m.exec(textOrEmptyNow('/proc/self/limits'))?.[1];
   let received = 0;

@@ -1,8 +1,8 @@
-// Samples of the node's cgroups, taken when somebody asks: nothing ticks. A rate is of two samples some seconds apart, so what was never
-// seen before is looked at twice within one request.
+// Samples of the node's cgroups, taken on demand: no timer runs. A rate needs two samples some seconds apart, so
+// a new cgroup is sampled twice within one request.
 //
-// Invariants: one look is under way at a time and all who ask meanwhile get it; samples are kept for cgroups that are there; a rate is never
-// of a window shorter than `shortestWindow`, nor of one that reaches further back than `longestWindow`.
+// Invariants: one sampling runs at a time and concurrent callers share it; samples are kept for existing cgroups; a rate's
+// window is never shorter than `shortestWindow`, and never reaches further back than `longestWindow`.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CgroupCounters, CgroupDetail, CgroupReader, InterfaceCounters, OpenFiles, ProcessReader, ReadCgroup } from '../../../adapters/linux/index.js';
@@ -30,7 +30,7 @@ export interface SampledCgroup {
   readonly container: KnownContainer | null;
   readonly read: ReadCgroup;
   readonly interfaces: readonly InterfaceCounters[];
-  /** Of a container's processes, with all detail; null: not looked at. */
+  /** Open files of a container's processes, with all detail; null: not read. */
   readonly openFiles: OpenFiles | null;
   /** For the stats summary. */
   readonly sample: CgroupSample;
@@ -47,14 +47,14 @@ export interface SamplerOptions {
   readonly pause?: (millis: number) => Promise<unknown>;
 }
 
-/** Between the two looks at what is new. */
+/** Between the two samples of a new cgroup. */
 const firstWindow: Micros = 250_000;
 const shortestWindow: Micros = 5_000_000;
 const longestWindow: Micros = 60_000_000;
 /** Processes tried until one has a network namespace to read. */
 const networkProcessesMax = 3;
 
-/** Cgroups that are gone live on while their files are open: nobody asking for so long means that nobody will soon. */
+/** Open files keep removed cgroups alive: after this long without a request they are closed. */
 const restAfterMillis = 120_000;
 
 interface Kept {
@@ -99,7 +99,7 @@ export class NodeSampler {
     const containers = read.map(({ path }) => containerOf(path, known));
     const [interfaces, openFiles] = await Promise.all([
       this.interfaces(read, containers),
-      // Of containers only: the processes of the others are theirs, and the root's are too many to look at.
+      // Of containers only: other cgroups' processes aren't the kubelet's, and the root has too many.
       detail ? this.options.processes.openFiles(read.map(({ counters }, i) => (containers[i] === null ? [] : (counters.pids ?? [])))) : [],
     ]);
     const silent = detail ? noSilent : await this.readSilent(read, containers, interfaces);
@@ -117,7 +117,7 @@ export class NodeSampler {
     return sampledCgroups;
   }
 
-  /** Of a sandbox whose network tells of nothing its memory is looked at: whether anything lives in it is to be known. */
+  /** For a sandbox without network counters, reads its memory: that shows whether it has processes. */
   private async readSilent(
     read: readonly ReadCgroup[],
     containers: readonly (KnownContainer | null)[],
@@ -190,7 +190,7 @@ function containerOf(path: string, known: ReadonlyMap<string, KnownContainer>): 
   return path === '/' ? null : (known.get(containerIdOfCgroup(path)) ?? null);
 }
 
-/** What the summary tells: of a container all, of its pod what it uses, of a sandbox the network behind its processes. */
+/** What the summary needs: of a container everything, of its pod the usage, of a sandbox its processes' network. */
 function neededOf(path: string, known: ReadonlyMap<string, KnownContainer>): CgroupDetail {
   const container = containerOf(path, known);
   if (container === null) return 'use';

@@ -1,7 +1,7 @@
-// The node's numbers for those who ask: one snapshot of cgroups, runtime and file systems, taken at most every ten seconds and only when
-// somebody asks, from which the stats summary and the metrics are made.
+// The node's statistics: one snapshot of cgroups, runtime and file systems, taken on demand and at most every ten seconds,
+// from which the stats summary and the metrics are made.
 //
-// Invariants: everybody who asks while a snapshot is being taken gets that one; a snapshot with less detail is never shown to who wants more.
+// Invariants: concurrent callers share one snapshot; a snapshot with less detail never serves a request for more.
 
 import type { CriContainerReading, CriFilesystemReading, CriStats } from '../../../adapters/cri/index.js';
 import { type CpuRates, forgetOldCpuRates, readCpuRate, updateCpuRate } from '../../../domain/stats/cpu-rates.js';
@@ -53,7 +53,7 @@ export interface Snapshot {
   /** Where the runtime says that images lie; null: it doesn't. */
   readonly imageFsMountpoint: string | null;
   readonly rootCgroup: Part<SampledCgroup>;
-  /** Why pods can't be told; null: they can. */
+  /** Why pods' statistics are missing; null: they aren't. */
   readonly podsError: string | null;
 }
 
@@ -160,7 +160,7 @@ export class NodeStats {
     };
   }
 
-  /** The runtime gives totals; their rate is over the time since the snapshot before. */
+  /** The runtime reports totals; their rate is over the time since the previous snapshot. */
   private withRate(reading: CriContainerReading, now: Micros): RuntimeContainerReading {
     const { cpu } = reading;
     if (cpu === null) return { ...reading, cpu: null };
@@ -207,7 +207,7 @@ export class NodeStats {
 /** Runtimes have one or two file systems. */
 const mountpointsMax = 16;
 
-/** null: it can't be told, or not soon. */
+/** null: unknown, or not in time. */
 export async function filesystemNumbers(port: PortOf<FilesystemUsageOperations>, path: string): Promise<FilesystemNumbers | null> {
   const signal = AbortSignal.timeout(filesystemMicros / 1_000);
   const asked: Promise<FilesystemUsage | null> = port.usage({ path }, { signal, timeoutMicros: filesystemMicros }).catch(() => null);
@@ -243,7 +243,7 @@ export function knownContainers(listing: RuntimeListing): Map<string, KnownConta
   return known;
 }
 
-/** What is late goes on by itself, unheard. */
+/** A late value is ignored. */
 async function within<T>(value: Promise<T>, micros: Micros, late: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const end = new Promise<T>((resolve) => {

@@ -1,4 +1,4 @@
-// The kubelet's own metrics: what is counted from the start of the API on, and what the agent holds at each scrape.
+// The kubelet's own metrics: counters from the start of the API on, and the agent's state at each scrape.
 
 import { type BegunRequest, type KubeletRoute, metricsRoute, plainText, type ServedRequest } from '../../../adapters/http-server/index.js';
 import { parseBootTime, readCgroupLayout, textOrEmpty } from '../../../adapters/linux/index.js';

@@ -1,4 +1,4 @@
-// Wires the node's numbers to the host: which cgroups are read, where the disk is looked at, and the routes that show it all.
+// Wires the node's statistics to the host: which cgroups are read, which file systems are measured, and the routes that serve them.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { CriStats } from '../../../adapters/cri/index.js';
@@ -50,14 +50,14 @@ export interface NodeNumbers {
   readonly summary: () => Promise<Part<StatsSummary>>;
   /** For the agent's own decisions. */
   readonly reading: () => Promise<NodeStatsReading>;
-  /** The cgroups that are looked at, each with a sample. */
+  /** The sampled cgroups. */
   readonly cgroups: () => Promise<readonly SampledCgroup[]>;
   /** /stats/summary, /metrics/resource and /metrics/cadvisor. */
   readonly routes: readonly KubeletRoute[];
   readonly diskUsage: PodDiskUsage;
 }
 
-/** Nothing is read before somebody asks. */
+/** Nothing is read before the first request. */
 export async function openNodeStats(context: DaemonContext, resolver: Resolver, teardown: Teardown, nodeName: string, startedMillis: number): Promise<NodeNumbers> {
   const { clock, loaded } = context;
   const machine = await resolver.get(tokens.machine).read(null, calling());
@@ -185,7 +185,7 @@ function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolv
   });
 }
 
-/** null too when the kernel doesn't tell: there is the walk. */
+/** Also null if the kernel doesn't report it: the caller falls back to the walk. */
 async function quotaUsage(port: PortOf<ProjectQuotaOperations>, place: QuotaPlace) {
   return port.usage(place, { signal: new AbortController().signal, timeoutMicros: null }).catch(() => null);
 }

@@ -1,8 +1,8 @@
-// What pods write to the node's disk: logs, hosts files, volumes. Walks are slow, so they are done one after the other, away from answers,
-// and the last results are what answers show.
+// The disk usage of pods: logs, hosts files, volumes. Walks are slow, so they run one after the other in the background,
+// and answers show the last results.
 //
-// Invariants: one walk at a time, but for those whose file system doesn't answer, each of which holds up its own pod's numbers alone; a pod's
-// volumes are walked again at the earliest after their period, spread out over as long again; what is known of pods that are gone is forgotten.
+// Invariants: one walk at a time, except for unresponsive file systems, each of which delays only its own pod's numbers; a pod's
+// volumes are walked again at the earliest after their period, spread over another period; results of removed pods are dropped.
 
 import type { Used } from '../../../domain/stats/filesystem-stats.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
@@ -31,11 +31,11 @@ export interface DiskWalks {
   tree(directory: string): Promise<Required<Used> | null>;
   /** The same of a volume, which may never answer. */
   volume(directory: string): Promise<Required<Used> | null>;
-  /** What the file system has counted of a volume by itself; null: it doesn't. */
+  /** A volume's usage by the file system's own accounting; null: not available. */
   quota(place: QuotaPlace): Promise<Required<Used> | null>;
-  /** What the volume's driver says of it, missing numbers as 0; null: nothing. @param abnormal told why the volume is not well, where the driver says so */
+  /** A volume's usage by its driver, missing numbers as 0; null: not available. @param abnormal called with the driver's message if the volume is abnormal */
   driver(volume: MeasuredVolume, abnormal: (message: string) => void): Promise<DriverUsage | null>;
-  /** null: it can't be told, or not soon. */
+  /** null: unknown, or not in time. */
   filesystem(
     path: string,
   ): Promise<{ readonly availableBytes: number; readonly usedBytes: number; readonly capacityBytes: number; readonly inodes: number; readonly inodesFree: number } | null>;
@@ -47,27 +47,27 @@ export interface PodDiskUsageOptions {
   readonly volumes: (pod: Pod) => readonly MeasuredVolume[];
   readonly rootDirectory: string;
   readonly podLogsDirectory: string;
-  /** Between two looks at the volumes of a pod; 0 or less: never. */
+  /** Between two measurements of a pod's volumes; 0 or less: never. */
   readonly volumePeriod: Micros;
   readonly now: () => Micros;
   readonly wall: () => Instant;
   /** In [0, 1). */
   readonly random: () => number;
-  /** How long a look at a pod's volumes holds up those of others; 10 s unless told. */
+  /** How long the measurement of a pod's volumes delays those of others; default 10 s. */
   readonly patienceMillis?: number;
-  /** Told how long each look at a volume took, and by what means: `du`, `fsquota`, `statfs`, a driver's name. */
+  /** Called after each measurement of a volume with its duration and method: `du`, `fsquota`, `statfs`, a driver's name. */
   readonly onMeasured?: (took: Micros, source: string) => void;
-  /** Told at each look at a volume whose driver says that it is not well. */
+  /** Called at each measurement of a volume whose driver reports it as abnormal. */
   readonly onAbnormal?: (uid: string, volumeName: string, message: string) => void;
 }
 
-/** Logs grow by themselves; a look at them is cheap. */
+/** Logs grow continuously; measuring them is cheap. */
 const logPeriod: Micros = 10_000_000;
 
 interface PodUsage {
   logsAt: Micros;
   volumesAt: Micros;
-  /** A look at its volumes is under way. */
+  /** A measurement of its volumes is in progress. */
   walking: boolean;
   containerLogs: ReadonlyMap<string, Used>;
   podLogs: Used | null;
@@ -76,7 +76,7 @@ interface PodUsage {
   persistent: readonly VolumeStats[];
 }
 
-/** A look that takes longer goes on by itself, and the next volume is looked at: its file server may never answer. */
+/** A slower measurement continues in the background, and the next volume is measured: its file server may never answer. */
 const patienceMillis = 10_000;
 
 export class PodDiskUsage {
@@ -89,7 +89,7 @@ export class PodDiskUsage {
     return this.known.get(uid) ?? null;
   }
 
-  /** Looks at what is due. Resolves when the logs of all pods have been looked at once; the rest goes on by itself. */
+  /** Measures everything due. Resolves when the logs of all pods have been measured once; the rest continues in the background. */
   async refresh(pods: readonly Pod[]): Promise<void> {
     const uids = new Set(pods.map(({ metadata }) => metadata.uid ?? ''));
     for (const uid of this.known.keys()) if (!uids.has(uid)) this.known.delete(uid);
@@ -181,7 +181,7 @@ export class PodDiskUsage {
   }
 }
 
-/** A walk may tell more of itself, which is not for answers. */
+/** Drops a walk's extra fields from the answer. */
 function usedOf({ usedBytes, inodesUsed }: Used): Used {
   return { ...(usedBytes === undefined ? {} : { usedBytes }), ...(inodesUsed === undefined ? {} : { inodesUsed }) };
 }

@@ -23,7 +23,7 @@ export interface SummaryAnswersOptions {
   readonly stats: NodeStats;
   readonly nodeName: string;
   readonly bootedAt: Instant;
-  /** null: they can't be told. */
+  /** null: unknown. */
   readonly processCounts: () => Promise<ProcessCounts | null>;
 }
 
@@ -31,7 +31,7 @@ export async function summaryOf(options: SummaryAnswersOptions, onlyCpuAndMemory
   return summaryFrom(await options.stats.snapshot(false), options, onlyCpuAndMemory);
 }
 
-/** For the agent's own decisions: measured anew. @throws when there is no summary */
+/** A fresh measurement for the agent's own decisions. @throws if no summary is available */
 export async function nodeStatsReading(options: SummaryAnswersOptions, rootDirectory: string): Promise<NodeStatsReading> {
   const snapshot = await options.stats.snapshotNow();
   const [summary, dedicatedImageFs] = await Promise.all([summaryFrom(snapshot, options, false), isOtherDevice(rootDirectory, snapshot.imageFsMountpoint)]);
@@ -39,7 +39,7 @@ export async function nodeStatsReading(options: SummaryAnswersOptions, rootDirec
   return { summary: summary.value, dedicatedImageFs };
 }
 
-/** A path that this host has not is the runtime's own. null: that can't be told. */
+/** A path that doesn't exist on this host belongs to the runtime. null: unknown. */
 async function isOtherDevice(rootDirectory: string, mountpoint: string | null): Promise<boolean | null> {
   if (mountpoint === null) return null;
   try {

@@ -1,6 +1,6 @@
-// Spans of what the agent does by itself: the operations of pod workers and the rounds of garbage collection, made from its state after each step.
-// The domain knows nothing of them.
-// Invariant: what is kept is of runs that are under way; it decides nothing.
+// Spans of the agent's own work: pod workers' operations and rounds of garbage collection, derived from its state after each step.
+// The domain doesn't depend on them.
+// Invariant: only runs in progress are kept; it decides nothing.
 import type { Span, Tracer } from '../../../adapters/tracing/index.js';
 import type { AgentState } from '../../../domain/agent/agent-state.js';
 import type { KubeletOperations } from '../../../domain/agent/kubelet.js';
@@ -52,7 +52,7 @@ export class AgentSpans {
 
   private beginRun(uid: string, run: SyncRun): void {
     const { operation, pod } = run;
-    // Of a pod that only the runtime knows there is nothing to tell.
+    // A pod that only the runtime knows has no span.
     if (operation.op === 'syncTerminatingRuntimePod') return;
     const { name, namespace = '' } = pod.metadata;
     const attributes = {

@@ -1,5 +1,5 @@
-// Tracing of one daemon: the tracer, its way to the collector, and the hooks that the parts take. Loaded only where tracing is configured.
-// Invariant: whatever becomes of the collector, the agent goes on as if there were none.
+// Tracing of one daemon: the tracer, the exporter, and the hooks of the parts. Loaded only if tracing is configured.
+// Invariant: a failing collector never affects the agent.
 import { apiRequestTrace, grpcCallTrace, OtlpExporter, requestTrace, SpanBatches, Tracer } from '../../../adapters/tracing/index.js';
 import type { AgentState } from '../../../domain/agent/agent-state.js';
 import type { KubeletOperations } from '../../../domain/agent/kubelet.js';

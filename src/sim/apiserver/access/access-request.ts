@@ -1,4 +1,4 @@
-// What somebody wants to do, as an authorizer sees it, and its answer.
+// A request as an authorizer sees it, and the authorizer's decision.
 import type { ApiResource } from '../../../ports/model/api-object.js';
 import type { ApiUser } from '../api-request.js';
 

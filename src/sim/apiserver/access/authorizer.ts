@@ -1,18 +1,18 @@
-// Who may do what. Administrators and the control plane may do everything; nodes what the node authorizer and its role let them do;
-// bootstrap tokens ask for certificates; everybody who is somebody may ask about himself.
+// Authorization. Administrators and the control plane may do everything; nodes what the node authorizer and their role allow;
+// bootstrap tokens request certificates; every authenticated user may review their own identity and access.
 //
 // | a node may                                      | of                                                        |
 // |-------------------------------------------------|-----------------------------------------------------------|
 // | get, create, update, patch, delete nodes        | itself; lists and watches with its own name selected      |
 // | get, list, watch pods                           | bound to it; lists and watches with its own name selected |
 // | create, delete pods, patch their status, evict  | see node-restriction                                      |
-// | get, list, watch one secret, configmap by name  | that a pod of its own refers to; claims, volumes likewise |
+// | get, list, watch one secret, configmap by name  | that one of its pods refers to; claims, volumes likewise  |
 // | create tokens of service accounts               | for its own pods                                          |
 // | its lease, CSINode, resource slices             | by its own name                                           |
 // | create, get, list, watch certificate requests of pods | with its own name selected; see node-restriction     |
 // | list, watch services, CSIDrivers, RuntimeClasses, create events, certificate requests and reviews | any           |
 //
-// Invariant: what isn't allowed here is refused.
+// Invariant: everything else is refused.
 import type { ApiUser } from '../api-request.js';
 import { type ObjectStore, objectKey } from '../object-store.js';
 import { resourceKey } from '../resource-types.js';
@@ -51,7 +51,7 @@ export class Authorizer {
     private readonly isOff: boolean,
   ) {}
 
-  /** Paths that are no objects: everybody may see that the server lives, whoever is somebody may learn what it has. */
+  /** Non-resource paths: health is public, discovery is for authenticated users. */
   decidePath(user: ApiUser, path: string): AccessDecision {
     if (this.isAlmighty(user) || publicPaths.some((open) => path === open || path.startsWith(`${open}/`))) return yes;
     return user.groups.includes('system:authenticated') && discoveryPaths.some((open) => path === open || path.startsWith(`${open}/`)) ? yes : no;

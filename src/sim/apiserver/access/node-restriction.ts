@@ -1,4 +1,4 @@
-// What a node that may write a kind of object may not write into it: the NodeRestriction admission of the real server.
+// The NodeRestriction admission of the real server: fields and objects that a node may not write although its role permits the kind.
 import { isKubernetesLabel, isOwnLabel } from '../../../domain/configuration/node-labels.js';
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
 import { apiReferenceProblem } from '../../../domain/pod-sources/api-references.js';

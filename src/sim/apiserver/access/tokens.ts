@@ -1,6 +1,6 @@
-// Service account tokens: JSON web tokens signed with a key of the server's own, as text that says who holds them and until when.
+// Service account tokens: JSON web tokens, signed with a key of the server; the text holds the identity and the expiry.
 //
-// Invariants: a token is good only while its account, and the pod it is bound to, are the ones it was made for; a changed token is none.
+// Invariants: a token is valid only while its account and its bound pod are those that it was issued for; a modified token is invalid.
 
 import { base64Decode, base64Encode } from '../../../domain/values/base64.js';
 import { hmacSha256 } from '../../../domain/values/hmac-sha256.js';
@@ -77,7 +77,7 @@ export class TokenIssuer {
     return `${body}.${this.signature(body)}`;
   }
 
-  /** A text: why it is none of ours, or no longer good. `audiences`: at least one of them must be the token's. */
+  /** A text: why the token is unknown or no longer valid. `audiences`: the token must have at least one of them. */
   verify(token: string, audiences: readonly string[], now: Micros): VerifiedToken | string {
     const [header = '', payload = '', signature = '', ...more] = token.split('.');
     if (more.length > 0 || signature !== this.signature(`${header}.${payload}`)) return 'invalid bearer token';

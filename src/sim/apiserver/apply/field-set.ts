@@ -1,4 +1,4 @@
-// Which fields of an object somebody owns, as server-side apply counts them: leaves, and the items of lists that merge by key.
+// Field ownership of server-side apply: leaves, and the items of lists that merge by key.
 //
 // | segment     | is                                                      |
 // |-------------|---------------------------------------------------------|
@@ -7,7 +7,7 @@
 // | `v:value`   | a value of a list that is a set                         |
 // | `.`         | the item itself, beside its members                     |
 //
-// Invariant: a path names one place of the object, whatever else is in it.
+// Invariant: a path names one place of the object, independent of the other contents.
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
 import { structOf } from '../../../domain/values/api-schema/api-schema.js';
 import type { ApiFieldType } from '../../../domain/values/api-schema/field-types.js';

@@ -1,8 +1,8 @@
-// Who owns what, as `metadata.managedFields` says it. It is kept for objects that somebody applied: before the first apply there is none, and
-// what was written until then belongs to `before-first-apply`.
+// Field managers, as in `metadata.managedFields`. Tracked for objects that were applied: before the first apply there is no entry, and
+// fields written until then belong to `before-first-apply`.
 //
-// Invariants: what an apply would change and another owns is a conflict, unless it is forced; a field that its only owner no longer applies
-// goes; a plain write takes what it changes from whoever had it.
+// Invariants: an apply that would change a field of another manager is a conflict, unless it is forced; a field that its only manager no longer
+// applies is removed; a plain write takes over the fields that it changes.
 
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
 import { instantOf } from '../../../domain/values/instant.js';
@@ -58,7 +58,7 @@ function withManagers(object: JsonDraft, managers: readonly Manager[]): JsonDraf
   return { ...object, metadata: { ...(object.metadata as JsonDraft), managedFields: written(managers) } };
 }
 
-/** What becomes of the live object. `live` null: there is none. Throws 409 with the conflicts. */
+/** The result of the apply. `live` is null for a new object. Throws 409 with the conflicts. */
 export function applied(live: JsonDraft | null, config: JsonDraft, struct: string, writer: WriterName, force: boolean): JsonDraft {
   const ofStatus = writer.subresource === 'status';
   const wanted = fieldsOf(config, struct, ofStatus);

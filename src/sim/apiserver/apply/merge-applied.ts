@@ -1,4 +1,4 @@
-// What is applied, put into what there is; and what is no longer applied, taken out of it. Invariant: neither argument is changed.
+// Merges an applied configuration into the live object, and removes fields that are no longer applied. Invariant: neither argument is changed.
 
 import { structOf } from '../../../domain/values/api-schema/api-schema.js';
 import { type ApiFieldType, rootType } from '../../../domain/values/api-schema/field-types.js';
@@ -26,7 +26,7 @@ function merge(live: unknown, applied: unknown, type: ApiFieldType | null): unkn
   return plainCopy(applied);
 }
 
-/** In the order of what is applied; what others have put there stands behind it. */
+/** In the order of the applied list; items of other managers follow. */
 function mergeList(live: readonly unknown[], applied: readonly unknown[], type: Extract<ApiFieldType, { kind: 'list' }>): unknown[] {
   const identify = identifierOf(type);
   const others = live.filter((item) => !applied.some((other) => identify(other) === identify(item)));

@@ -1,10 +1,10 @@
-// Certificate requests of kubelets: approved where the requester may have what is asked for, and signed by whoever has the key.
+// Certificate requests of kubelets: approves those that the requester may make, and has the signer sign them.
 //
 // | signer                                       | approved for                                            |
 // |----------------------------------------------|---------------------------------------------------------|
 // | kubernetes.io/kube-apiserver-client-kubelet  | bootstrappers, and the node itself                      |
 // | kubernetes.io/kubelet-serving                | the node itself                                         |
-// | any other                                    | nobody: a person approves it                            |
+// | any other                                    | manual approval only                                    |
 
 import { base64Decode, base64Encode } from '../../../domain/values/base64.js';
 import { instantOf } from '../../../domain/values/instant.js';

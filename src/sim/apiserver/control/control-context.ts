@@ -1,4 +1,4 @@
-// What the controllers of the simulated control plane work with, and the state that they keep, as data.
+// The context and the state of the simulated control plane's controllers, as data.
 import type { Micros } from '../../../ports/micros.js';
 import type { ApiserverSettings } from '../apiserver-settings.js';
 import type { CertificateSigner } from '../certificate-signer.js';
@@ -27,7 +27,7 @@ export interface ControlContext {
   readonly store: ObjectStore;
   readonly settings: ApiserverSettings;
   readonly ids: IdSource;
-  /** null: certificates are approved, and nobody signs them. */
+  /** null: certificates are approved, but not signed. */
   readonly signer: CertificateSigner | null;
   readonly state: ControlState;
   readonly now: Micros;

@@ -1,7 +1,7 @@
-// The parts of a control plane that a server without them would be no cluster: each looks at what there is when something changed that
-// concerns it, a little later, and does what is to be done.
+// The controllers that a cluster needs. Each one runs a little after a change that concerns it, and reconciles
+// the objects.
 //
-// Invariant: nothing runs while nothing changes, but what waits for a time of its own (silent nodes, old events).
+// Invariant: nothing runs while nothing changes, except timers (silent nodes, expired events).
 import type { Micros } from '../../../ports/micros.js';
 import type { Node } from '../../../ports/model/node.js';
 import type { PodRelations } from '../access/pod-relations.js';
@@ -173,7 +173,7 @@ function heartbeatOf(object: StoredObject): string {
   return conditions.map(({ lastHeartbeatTime }) => lastHeartbeatTime ?? '').join();
 }
 
-/** What scheduling goes by. */
+/** The fields of a node that scheduling depends on. */
 function roomOf(object: StoredObject): readonly unknown[] {
   const node = object as unknown as Node;
   return [node.spec, node.metadata.labels, node.status?.allocatable];

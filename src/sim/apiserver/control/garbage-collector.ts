@@ -1,4 +1,4 @@
-// Objects whose owners are all gone go too, as a mirror pod does with its node.
+// Deletes objects whose owners are all gone, such as a mirror pod after its node.
 
 import type { OwnerReference } from '../../../ports/model/object-meta.js';
 import { deleteObject } from '../object-deleter.js';
@@ -7,7 +7,7 @@ import { resourceKey, resourceTypeOf, resourceTypes } from '../resource-types.js
 import type { ControlContext } from './control-context.js';
 import { controllerUser } from './controller-user.js';
 
-/** Which objects have which owners, so that the end of one costs a look at its own. */
+/** Objects by owner, so that the deletion of one inspects only its own dependents. */
 export class OwnerIndex {
   private readonly owned = new Map<string, Set<string>>();
 

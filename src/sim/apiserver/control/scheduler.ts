@@ -1,7 +1,7 @@
-// The tiny scheduler: a pod goes to the node with the most room left of those whose labels, taints and resources let it.
+// A minimal scheduler: a pod goes to the node with the most free resources among those whose labels, taints and resources fit.
 //
-// Invariants: pods are looked at in the order of their priority, then their age, then their name; of equal nodes the first by name wins;
-// a pod that fits nowhere is told why once, not each time it is looked at.
+// Invariants: pods are scheduled in the order of priority, then age, then name; of equal nodes the first by name wins;
+// an unschedulable pod gets one event, not one per attempt.
 
 import { areHostPortsFree, usedHostPorts } from '../../../domain/admission/host-ports.js';
 import { type Amounts, allocatableAmounts, shortages, usedAmounts } from '../../../domain/admission/node-resources.js';

@@ -1,4 +1,4 @@
-// What a kind may say of its own objects when they are written: what is filled in, what is refused, what a change may touch.
+// The rules of a kind for writes of its objects: defaults, refusals, and fields that a change may not touch.
 import type { Problems } from '../../../domain/pod-sources/validation/field-problem.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { ApiUser, JsonDraft } from '../api-request.js';
@@ -37,13 +37,13 @@ export interface MetadataDraft extends JsonDraft {
   finalizers?: string[];
 }
 
-/** Each of them throws what it refuses at once, or adds to the problems that are told together. */
+/** Each function throws an immediate refusal, or adds to the problems that are reported together. */
 export interface KindRules {
   /** What is left out and has a default, in new and in changed objects. */
   readonly complete?: (draft: ObjectDraft, context: WriteContext) => void;
   /** A new object: what the server sets or takes away itself, and what it refuses. */
   readonly begin?: (draft: ObjectDraft, context: WriteContext) => void;
-  /** What must hold of every object of the kind. */
+  /** Validates every object of the kind. */
   readonly check?: (problems: Problems, object: ObjectDraft, context: WriteContext) => void;
   /** A change: what it may not touch stays as it was. Of the subresource in the context. */
   readonly change?: (draft: ObjectDraft, old: StoredObject, context: WriteContext) => void;

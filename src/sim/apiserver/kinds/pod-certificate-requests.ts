@@ -1,4 +1,4 @@
-// Requests for pods' certificates: what is asked for never changes, and an answer is given once and whole.
+// Requests for pods' certificates: the spec is immutable, and the status is set once and completely.
 
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
 import { forbidden, invalid, type Problems, required } from '../../../domain/pod-sources/validation/field-problem.js';
@@ -79,7 +79,7 @@ function checkTimes(problems: Problems, status: JsonDraft): void {
   if (!String(status.certificateChain).includes('-----BEGIN CERTIFICATE-----')) invalid(problems, 'status.certificateChain', '', 'must consist of PEM blocks of type CERTIFICATE');
 }
 
-/** null: there is none yet. */
+/** null: not decided yet. */
 export function verdictOf({ status }: StoredObject | ObjectDraft): string | null {
   const { conditions = [] } = (status ?? {}) as { readonly conditions?: readonly Condition[] };
   return conditions.find(({ type }) => verdicts.includes(type))?.type ?? null;

@@ -106,7 +106,7 @@ const serviceRules: KindRules = {
   },
 };
 
-/** Whatever its pods are given may be an address of either family, where no selector says which pods those are. */
+/** Without a selector the endpoints may have addresses of either family. */
 function withoutAddress(spec: JsonDraft): void {
   spec.clusterIPs ??= ['None'];
   if (spec.ipFamilies !== undefined) return;

@@ -1,12 +1,12 @@
-// Strategic merge patch: as a merge patch, but lists merge by the key that the schema names, and directives say what to take away.
+// Strategic merge patch: as a merge patch, but lists merge by the key that the schema names, and directives remove items.
 //
 // | directive                        | where               | does                                             |
 // |----------------------------------|---------------------|--------------------------------------------------|
-// | `$patch: replace`                | map, item of a list | what is given replaces the map, or the list      |
-// | `$patch: delete`                 | map, item of a list | the map is emptied, the item goes                |
-// | `$deleteFromPrimitiveList/x`     | beside x            | these values go from x                           |
+// | `$patch: replace`                | map, item of a list | the given value replaces the map, or the list    |
+// | `$patch: delete`                 | map, item of a list | empties the map, removes the item                |
+// | `$deleteFromPrimitiveList/x`     | beside x            | removes these values from x                      |
 // | `$setElementOrder/x`             | beside x            | the order of x's items, by key or by value       |
-// | `$retainKeys`                    | map                 | other keys of the map go                         |
+// | `$retainKeys`                    | map                 | removes other keys of the map                    |
 //
 // Invariant: the document given is not changed, and no directive gets into the result.
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
@@ -95,7 +95,7 @@ function mergeItems(old: readonly unknown[], given: readonly unknown[], mergeKey
   return list;
 }
 
-/** Items that the order names stand in it; the server's own keep their place among them as far as that can be. */
+/** Sorts items by the given order; other items of the server keep their place among them as far as possible. */
 function inOrder(list: readonly unknown[], order: readonly string[], serverOrder: readonly string[], identify: (item: unknown) => string): unknown[] {
   const named = list.filter((item) => order.includes(identify(item))).sort((a, b) => order.indexOf(identify(a)) - order.indexOf(identify(b)));
   const others = list.filter((item) => !order.includes(identify(item)));

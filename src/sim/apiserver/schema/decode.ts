@@ -1,4 +1,4 @@
-// What a client sent, read by the schema as a server reads it: types are strict, null is absent, unknown fields are left out and told.
+// Decodes a client's object by the schema as a server does: types are strict, null is absent, unknown fields are dropped and reported.
 // Invariant: the result is a fresh tree with no zero values in plain fields; the caller owns it.
 
 import { structOf } from '../../../domain/values/api-schema/api-schema.js';
@@ -26,7 +26,7 @@ const goTypes: Readonly<Record<ApiScalar, string>> = {
 };
 
 interface Place {
-  /** The struct that the field stands in. */
+  /** The struct that contains the field. */
   readonly struct: string;
   /** As Go names it: no indices. */
   readonly field: string;

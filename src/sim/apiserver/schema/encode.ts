@@ -1,7 +1,7 @@
-// Objects as a server writes them: what has no `omitempty`, or is a struct in Go, is there also when it is zero; a zero time, list or map is null.
-// The store keeps objects without all that, so that its rules needn't know of it.
+// Encodes objects as a server does: a field without `omitempty`, or of a struct type in Go, is written even when zero; a zero time, list or map is null.
+// The store keeps objects without these fields, so that its rules can ignore them.
 //
-// Invariants: nothing is changed in place; an object that has everything is the same object; each stored object is encoded once.
+// Invariants: nothing is changed in place; a complete object is returned as it is; each stored object is encoded once.
 import { allStructs, structOf } from '../../../domain/values/api-schema/api-schema.js';
 import type { ApiFieldType, ApiScalar } from '../../../domain/values/api-schema/field-types.js';
 import type { JsonDraft, JsonObject } from '../api-request.js';
@@ -11,7 +11,7 @@ type Encoder = (value: unknown) => unknown;
 
 const encoded = new WeakMap<object, JsonObject>();
 
-/** An answer: an object, a list of objects, or what has no kind of the schema. */
+/** An answer: an object, a list of objects, or a document of no kind in the schema. */
 export function encodeAnswer(body: JsonObject): JsonObject {
   const { kind, items } = body;
   if (typeof kind !== 'string') return body;

@@ -1,4 +1,4 @@
-// The fields that the schema says must be there. What else must hold of a kind is said where the kind is.
+// Fields that the schema requires. Further requirements of a kind are in its rules.
 import { type Problems, required } from '../../../domain/pod-sources/validation/field-problem.js';
 import { structOf } from '../../../domain/values/api-schema/api-schema.js';
 import type { ApiFieldType } from '../../../domain/values/api-schema/field-types.js';
@@ -30,7 +30,7 @@ const lookedAt = new Map<string, readonly (readonly [string, ApiFieldType])[]>()
 function fieldsToLookAt(struct: string): readonly (readonly [string, ApiFieldType])[] {
   let fields = lookedAt.get(struct);
   if (fields === undefined) {
-    // What contains itself is looked at.
+    // Ends the recursion of a struct that contains itself.
     lookedAt.set(struct, [...structOf(struct)]);
     fields = [...structOf(struct)].filter(([, type]) => type.required || holdsRequired(type));
     lookedAt.set(struct, fields);

@@ -1,4 +1,4 @@
-// What the server says it has: groups, versions and collections, in the forms that clients ask for. Of which collections is its caller's to say.
+// Discovery: groups, versions and collections, in each form that clients request. The caller chooses the collections.
 
 import type { JsonObject } from '../api-request.js';
 import { apiVersionOf, type ResourceType, type Subresource } from '../resource-types.js';
@@ -56,12 +56,12 @@ export function groupList(types: readonly ResourceType[]): JsonObject {
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map((group) => groupObject(types, group)) };
 }
 
-/** `GET /apis/<group>`; null: there is none. */
+/** `GET /apis/<group>`; null for an unknown group. */
 export function groupDocument(types: readonly ResourceType[], group: string): JsonObject | null {
   return group !== '' && groupNames(types).includes(group) ? { kind: 'APIGroup', apiVersion: 'v1', ...groupObject(types, group) } : null;
 }
 
-/** `GET /api/v1`, `GET /apis/<group>/<version>`; null: there is none. */
+/** `GET /api/v1`, `GET /apis/<group>/<version>`; null for an unknown version. */
 export function resourceList(types: readonly ResourceType[], { group, version }: GroupVersion): JsonObject | null {
   const held = types.filter((type) => type.group === group && type.version === version);
   if (held.length === 0) return null;

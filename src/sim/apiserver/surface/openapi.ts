@@ -1,4 +1,4 @@
-// OpenAPI 3 documents of the collections, from the schema and the table of collections: what kubectl explains, and checks options by.
+// OpenAPI 3 documents of the collections, from the schema and the table of collections: for `kubectl explain` and kubectl's validation.
 
 import { structOf } from '../../../domain/values/api-schema/api-schema.js';
 import type { ApiFieldType, ApiScalar } from '../../../domain/values/api-schema/field-types.js';
@@ -36,7 +36,7 @@ export function openApiIndex(types: readonly ResourceType[]): JsonObject {
   return { paths: Object.fromEntries(entries) };
 }
 
-/** The document of a version of a group; null: there is none. */
+/** The document of a group's version; null if unknown. */
 export function openApiV3(all: readonly ResourceType[], { group, version }: GroupVersion): JsonObject | null {
   const types = all.filter((type) => type.group === group && type.version === version);
   if (types.length === 0) return null;

@@ -1,4 +1,4 @@
-// The columns of `kubectl get pods` between name and age: above all the one word that says how a pod is.
+// The columns of `kubectl get pods` between name and age: mainly the status column.
 import { isRestartableInit } from '../../../domain/status/restart-rules.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import type { ContainerStatus } from '../../../ports/model/pod-status.js';
@@ -29,7 +29,7 @@ function shown(object: StoredObject): Shown {
   return { ready, restarts, lastRestart, status: initWord ?? runningWord(pod, statuses) };
 }
 
-/** null: the init containers are done, or there are none. */
+/** null: the pod has no init containers, or all are done. */
 function initializingWord({ spec, status = {} }: Pod): string | null {
   const total = (spec.initContainers ?? []).length;
   for (const [i, one] of (status.initContainerStatuses ?? []).entries()) {

@@ -1,4 +1,4 @@
-// What `kubectl get` shows of each kind: the columns of the real server's tables, read off the objects.
+// The columns of `kubectl get` for each kind: those of the real server's tables, computed from the objects.
 import type { Micros } from '../../../ports/micros.js';
 import type { Node } from '../../../ports/model/node.js';
 import type { StoredObject } from '../object-store.js';
@@ -8,7 +8,7 @@ import { age, type Column } from './table-cell.js';
 const none = '<none>';
 const unset = '<unset>';
 
-/** A field by its path; `instead` where there is none. */
+/** A field by its path; `instead` if it is absent. */
 function field(name: string, path: string, instead: string | number = none, wide?: true): Column {
   const cell = (object: StoredObject): string | number => {
     const value = at(object, path);

@@ -1,4 +1,4 @@
-// Objects as the table that clients ask for to print.
+// Objects as the table that clients request for printing.
 import type { Micros } from '../../../ports/micros.js';
 import type { JsonObject } from '../api-request.js';
 import type { StoredObject } from '../object-store.js';
@@ -10,9 +10,9 @@ export interface TableRequest {
   readonly objects: readonly StoredObject[];
   /** Of the list; of the object where there is one. */
   readonly metadata: JsonObject;
-  /** What of each object comes along: `Object` all, `Metadata` what names it, `None` nothing. */
+  /** How much of each object to include: `Object` all, `Metadata` its metadata, `None` nothing. */
   readonly include: string;
-  /** Events of a watch tell the columns once. */
+  /** Only the first event of a watch has the columns. */
   readonly withColumns: boolean;
   readonly now: Micros;
 }

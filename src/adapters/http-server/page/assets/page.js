@@ -1,6 +1,6 @@
 // @ts-check
-// The live page in the browser: asks for the node's data every two seconds while somebody looks, and draws it. It keeps the plots' history
-// itself, so that a node measures nothing for a page that nobody has open.
+// The live page in the browser: requests the node's data every two seconds while the page is visible, and draws it. It keeps the plots' history
+// itself, so that a node measures nothing for a closed page.
 // Invariant: text from the node is only ever set as text, never as markup.
 
 /** @typedef {{step: string, subject: string, from: number, to: number | null, failure: string | null}} Span */

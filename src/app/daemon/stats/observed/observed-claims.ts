@@ -1,4 +1,4 @@
-// Claims for devices: how long it takes to prepare and unprepare those of a pod, and what calls of drivers take.
+// Resource claims: how long preparing and unpreparing a pod's claims takes, and the duration of driver calls.
 import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
 import type { DraTask } from '../../../../domain/dra-manager/dra-state.js';
 import type { Reply } from '../../../../domain/kernel/machine.js';

@@ -1,4 +1,4 @@
-// How the node's start went on: registration, and when it was ready first. Only of a node that this process made.
+// The node's start: registration, and its first readiness. Only of a node that this process registered.
 
 import { ownNode } from '../../../../domain/agent/api-state.js';
 import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';

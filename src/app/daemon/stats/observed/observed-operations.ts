@@ -1,4 +1,4 @@
-// How long single operations take: cgroups, sandboxes, looks at the runtime, writes of statuses; and events that are counted by their reason.
+// The duration of single operations: cgroups, sandboxes, relists, status writes; and the number of events by reason.
 import { rejectionMetricLabel } from '../../../../domain/admission/admission-result.js';
 import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
 import { evictedReason } from '../../../../domain/eviction/eviction.js';

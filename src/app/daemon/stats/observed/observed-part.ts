@@ -1,5 +1,5 @@
-// One kind of what is observed of the agent for metrics. A part looks at commands, answers and state; it decides nothing and is told nothing.
-// Invariant: what a part remembers is of things that are there or under way, and goes with them.
+// One part of the agent's observation for metrics. A part reads commands, answers and state; it decides nothing and gets no events.
+// Invariant: a part remembers only objects that exist or operations in flight, and drops them with these.
 
 import type { KubeletMetrics } from '../../../../adapters/metrics/index.js';
 import type { KubeletOperations, KubeletState } from '../../../../domain/agent/kubelet.js';
@@ -19,7 +19,7 @@ export interface Begun {
 
 export interface ObservedPart {
   begun?(now: Micros, command: Command<KubeletOperations>, wall: Instant): void;
-  /** @param begun null: it was asked before anybody watched */
+  /** @param begun null: the command preceded the observation */
   answered?(now: Micros, begun: Begun | null, reply: Reply<KubeletOperations>): void;
   /** After each step. */
   stepped?(now: Micros, wall: Instant): void;

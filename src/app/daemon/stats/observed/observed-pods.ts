@@ -1,6 +1,6 @@
-// Pods: how long the work on them and their starts take, which containers were started and how they ended.
+// Pods: the duration of pod work and of pod starts, and the number of containers started and ended.
 //
-// Invariant: a container counts as ended when it was seen before it had ended, so that what an earlier agent has left counts for nothing.
+// Invariant: a container counts as ended only if it was seen before its end, so that an earlier agent's containers don't count.
 
 import type { KubeletOperations } from '../../../../domain/agent/kubelet.js';
 import type { Command, Reply } from '../../../../domain/kernel/machine.js';
@@ -31,7 +31,7 @@ export class ObservedPods implements ObservedPart {
   private readonly runs = new Map<string, ObservedRun>();
   private readonly seenRunning = new Set<string>();
   private readonly starting = new Map<string, StartingPod>();
-  /** Pods that are to begin anew under their uid. */
+  /** Pods that will restart under their uid. */
   private readonly restarting = new Set<string>();
   /** Containers that have not ended, by pod. */
   private readonly living = new Map<string, ReadonlySet<string>>();
@@ -99,7 +99,7 @@ export class ObservedPods implements ObservedPart {
     this.seenRunning.add(uid);
     metrics.observe('kubelet_pod_start_duration_seconds', {}, secondsBetween(firstSeenAt, now));
     const pod = state.agent.pods.pods.get(uid);
-    // A static pod has no time of making that means anything, and what is made anew waits for its own.
+    // A static pod has no meaningful creation time, and a restarted pod waits for its own.
     if (pod === undefined || isStaticPod(pod)) return;
     const created = parseRfc3339(pod.metadata.creationTimestamp ?? '');
     if (created === null) return;
