@@ -107,7 +107,7 @@ function nodeWith(pods: readonly Pod[], tells = true, maxContainerRestartPeriod:
   const runtime = new SimContainerRuntime({ seed: 1, registry: 'any' }, undefined, ({ kind, containerId, sandboxId }) => {
     const container = runtime.state.containers.get(containerId);
     const sandbox = runtime.state.sandboxes.get(sandboxId);
-    if (kind === 'started' && container !== undefined && sandbox !== undefined) host.logs.writeLog(`${sandbox.config.logDirectory}/${container.config.logPath}`);
+    if (kind === 'started' && container !== undefined && sandbox !== undefined) host.models.podLogs.writeLog(`${sandbox.config.logDirectory}/${container.config.logPath}`);
   });
   const ports = {
     wallOffset: 0,

@@ -312,7 +312,7 @@ export class SimClusterNode {
     if (container === undefined || directory === '' || container.config.logPath === '') return;
     const path = `${directory}/${container.config.logPath}`;
     const bytesPerSecond = container.script.logLinesPerSecond * simLogLineBytes;
-    const logs = this.host.containerLogs;
+    const logs = this.host.models.containerLogs;
     if (kind === 'started') logs.opened(containerId, path, bytesPerSecond, at);
     else if (kind === 'logReopened') logs.reopened(containerId, path, bytesPerSecond, at);
     else if (kind === 'stopped') logs.closed(containerId, at);

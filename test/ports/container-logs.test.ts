@@ -31,7 +31,7 @@ function simulated(): ContainerLogsUnderTest {
     logs: new Proxy({}, { get: (_, name) => operation(String(name)) }) as ContainerLogsUnderTest['logs'],
     podLogsDirectory,
     put(path, sizeBytes) {
-      host.logs.writeLog(path);
+      host.models.podLogs.writeLog(path);
       filesOf(path)?.set(path.slice(path.lastIndexOf('/') + 1), sizeBytes);
     },
     sizeOf: (path) => filesOf(path)?.get(path.slice(path.lastIndexOf('/') + 1)) ?? null,

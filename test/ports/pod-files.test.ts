@@ -39,9 +39,9 @@ function simulated(): PodFilesUnderTest {
     rootDirectory: host.settings.rootDirectory,
     podLogsDirectory: host.settings.podLogsDirectory,
     linksDirectory: host.settings.linksDirectory,
-    writeLog: (path) => host.logs.writeLog(path),
-    loseLog: (path) => host.logs.loseLog(path),
-    leaveVolumeData: (uid, left) => host.directories.leaveVolumeData(uid, 'volumes/kubernetes.io~empty-dir/data', left),
+    writeLog: (path) => host.models.podLogs.writeLog(path),
+    loseLog: (path) => host.models.podLogs.loseLog(path),
+    leaveVolumeData: (uid, left) => host.models.podDirectories.leaveVolumeData(uid, 'volumes/kubernetes.io~empty-dir/data', left),
   };
 }
 
@@ -114,12 +114,12 @@ t.test('the model', async (t) => {
 t.test('the model of a host: mounts, events, plain data', async (t) => {
   const host = new SimHost({ seed: 7, eventsMax: 2, latencies: { files: 5, cgroups: 9 } });
   host.handle('podDirectories.prepare', { uid: 'u' }, 0);
-  host.directories.mount('u', 'volumes/x', true);
+  host.models.podDirectories.mount('u', 'volumes/x', true);
   t.match(host.handle('podDirectories.remove', { uid: 'u' }, 1), {
     after: 5,
     outcome: { ok: false, error: { kind: 'failed-precondition', operation: 'podDirectories.remove', subject: 'u' } },
   });
-  host.directories.mount('u', 'volumes/x', false);
+  host.models.podDirectories.mount('u', 'volumes/x', false);
   t.strictSame(host.handle('podDirectories.remove', { uid: 'u' }, 2), { after: 5, outcome: { ok: true, value: null } });
   t.equal(host.handle('podCgroups.list', null, 2).after, 9);
   for (const reason of ['A', 'B', 'C']) host.handle('events.record', { involvedObject: {}, type: 'Normal', reason, message: '' }, 3);

@@ -14,7 +14,7 @@ import { portOf } from './sim-port.js';
 
 function simulated(): VolumesUnderTest {
   const host = new SimHost({ seed: 1 });
-  host.volumes.putHostPath('/srv', 'directory');
+  host.models.podVolumes.putHostPath('/srv', 'directory');
   const directories = portOf<FilePodDirectories>(host, 'podDirectories');
   return {
     volumes: portOf(host, 'podVolumes'),

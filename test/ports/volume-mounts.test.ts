@@ -18,7 +18,7 @@ const options = { kernelLogPath: '/dev/null', service: serviceEnvironmentOf({}) 
 
 function simulated(): VolumeMountsUnderTest {
   const host = new SimHost({ seed: 1 });
-  host.volumes.putHostPath('/srv/data', 'directory');
+  host.models.podVolumes.putHostPath('/srv/data', 'directory');
   const directories = portOf<FilePodDirectories>(host, 'podDirectories');
   return {
     mounts: portOf(host, 'volumeMounts'),

@@ -9,7 +9,7 @@ const local = { local: { path: '/mnt/disk' }, nodeAffinity: { required: { nodeSe
 
 t.test('a local volume: bound for the pod, its group’s, seen by the container, taken down with the pod; the data stays', async (t) => {
   const run = new VolumeRun();
-  run.host.volumes.putHostPath('/mnt/disk', 'directory');
+  run.host.models.podVolumes.putHostPath('/mnt/disk', 'directory');
   run.volume('pv', local, run.claim('c', 'pv'));
   const uid = run.pod('a', claimed(), { securityContext: { fsGroup: 2000 } });
   run.until('it runs', () => run.phase('a') === 'Running');
@@ -45,7 +45,7 @@ t.test('a walk through a large volume is told of once it has taken half a minute
   ] as const) {
     const delay: FaultRule = { operation: 'volumeMounts.setOwnership', trigger: { nth: 1 }, action: { kind: 'delay', moment: 'before', micros: minutes * minute } };
     const run = new VolumeRun({ faults: [delay] });
-    run.host.volumes.putHostPath('/mnt/disk', 'directory');
+    run.host.models.podVolumes.putHostPath('/mnt/disk', 'directory');
     run.volume('pv', local, run.claim('c', 'pv'));
     const uid = run.pod('a', claimed(), { securityContext: { fsGroup: 2000 } });
     const directory = `${uid}/volumes/kubernetes.io~local-volume/pv`;
@@ -68,7 +68,7 @@ t.test('a walk through a large volume is told of once it has taken half a minute
 
 t.test('one claim in two volumes of a pod is one mount; a second pod has its own, and is told of another group', async (t) => {
   const run = new VolumeRun();
-  run.host.volumes.putHostPath('/mnt/disk', 'directory');
+  run.host.models.podVolumes.putHostPath('/mnt/disk', 'directory');
   run.volume('pv', local, run.claim('c', 'pv'));
   const uid = run.pod('a', [...claimed(), { name: 'e', persistentVolumeClaim: { claimName: 'c' } }], { securityContext: { fsGroup: 2000 } });
   run.until('it runs', () => run.phase('a') === 'Running');
@@ -170,9 +170,9 @@ const failures: readonly (readonly [sentence: string, source: object, more: obje
 for (const [sentence, source, more, annotations, message] of failures) {
   t.test(`told, and tried again: ${sentence}`, async (t) => {
     const run = new VolumeRun();
-    run.host.volumes.putHostPath('/mnt/disk', 'directory');
-    run.host.volumes.putHostPath('/mnt/file', 'file');
-    run.host.volumes.putHostPath('/mnt/block', 'block-device');
+    run.host.models.podVolumes.putHostPath('/mnt/disk', 'directory');
+    run.host.models.podVolumes.putHostPath('/mnt/file', 'file');
+    run.host.models.podVolumes.putHostPath('/mnt/block', 'block-device');
     run.volume('pv', source, bound(run), more, annotations);
     const uid = run.pod('a', claimed());
     run.until('it says so', () => run.said('a').length > 0);
@@ -185,7 +185,7 @@ for (const [sentence, source, more, annotations, message] of failures) {
 
 t.test('the pod’s wait for a claim ends by itself: bound later, it runs', async (t) => {
   const run = new VolumeRun();
-  run.host.volumes.putHostPath('/mnt/disk', 'directory');
+  run.host.models.podVolumes.putHostPath('/mnt/disk', 'directory');
   const uid = run.claim('c', 'pv', 'Pending');
   run.pod('a', claimed());
   run.until('it says so', () => run.said('a').length > 0);
@@ -202,7 +202,7 @@ t.test('the group that a volume is annotated with is the pod’s processes’, u
   ];
   for (const [gid, supplementalGroups, wanted] of rows) {
     const run = new VolumeRun();
-    run.host.volumes.putHostPath('/mnt/disk', 'directory');
+    run.host.models.podVolumes.putHostPath('/mnt/disk', 'directory');
     run.volume('pv', local, bound(run), {}, { 'pv.beta.kubernetes.io/gid': gid });
     const uid = run.pod('a', claimed(), { securityContext: { supplementalGroups } });
     run.until('it runs', () => run.phase('a') === 'Running');
@@ -216,7 +216,7 @@ t.test('the group that a volume is annotated with is the pod’s processes’, u
 
 t.test('an ephemeral claim is its pod’s, or refused', async (t) => {
   const run = new VolumeRun();
-  run.host.volumes.putHostPath('/mnt/disk', 'directory');
+  run.host.models.podVolumes.putHostPath('/mnt/disk', 'directory');
   run.claim('a-d', 'pv');
   const template = { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } };
   run.pod('a', [{ name: 'd', ephemeral: { volumeClaimTemplate: template } }]);
@@ -230,7 +230,7 @@ t.test('an ephemeral claim is its pod’s, or refused', async (t) => {
 
 t.test('ReadWriteOncePod: the second pod waits until the first is gone', async (t) => {
   const run = new VolumeRun();
-  run.host.volumes.putHostPath('/mnt/disk', 'directory');
+  run.host.models.podVolumes.putHostPath('/mnt/disk', 'directory');
   run.volume('pv', local, bound(run), { accessModes: ['ReadWriteOncePod'] });
   const uid = run.pod('a', claimed());
   run.until('it runs', () => run.phase('a') === 'Running');
@@ -252,7 +252,7 @@ t.test('NFS: by its own mount program, an IPv6 server in brackets, and options; 
 
 t.test('a restart finds what is mounted again; of a pod that went meanwhile it is taken down', async (t) => {
   const run = new VolumeRun();
-  run.host.volumes.putHostPath('/mnt/disk', 'directory');
+  run.host.models.podVolumes.putHostPath('/mnt/disk', 'directory');
   run.volume('pv', local, bound(run));
   const stays = run.pod('a', claimed());
   const goes = run.pod('b', [

@@ -50,8 +50,8 @@ export class SwarmStorage {
     this.driverObject(oldDriver, { attachRequired: false });
     for (const name of cluster.nodeNames) {
       const node = cluster.node(name);
-      node.host.volumes.putHostPath('/mnt/disk', 'directory');
-      node.host.volumes.putHostPath('/dev/disk', 'block-device');
+      node.host.models.podVolumes.putHostPath('/mnt/disk', 'directory');
+      node.host.models.podVolumes.putHostPath('/dev/disk', 'block-device');
       for (const driver of drivers) this.put(node, driver);
       for (const claim of [...claims, ...devices]) this.bind(claim, name);
     }

@@ -39,8 +39,8 @@ function leave(node: SimClusterNode, now: number, name: string, uid: string, con
     ask('containers.start', { containerId });
     ids[container] = containerId;
   }
-  node.host.directories.prepare({ uid });
-  node.host.cgroups.ensure({ name: ['kubepods', 'besteffort', `pod${uid}`], values: null, rewrite: false });
+  node.host.models.podDirectories.prepare({ uid });
+  node.host.models.podCgroups.ensure({ name: ['kubepods', 'besteffort', `pod${uid}`], values: null, rewrite: false });
   return { sandboxId, containers: ids };
 }
 

@@ -84,7 +84,7 @@ scenario(
   { settings: { userNamespaces: { idsPerPod: unit, firstId: unit, slots: 3 } } },
   (stage) => {
     const { t, node } = stage;
-    const { directories } = node.host;
+    const directories = node.host.models.podDirectories;
     directories.writeUserNamespace({
       uid: 'a',
       text: '{"uidMappings":[{"hostId":131072,"containerId":0,"length":65536}],"gidMappings":[{"hostId":131072,"containerId":0,"length":65536}]}',

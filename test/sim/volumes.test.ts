@@ -44,7 +44,7 @@ scenario('emptyDir: shared by the containers, made before they are, gone before 
   t.equal(node.containers('v').length, 2);
   t.strictSame(volumesOf(stage).get(`${emptyDirs}/work`), { mode: 0o777, gid: null, tmpfsBytes: null, nodes: new Map() });
   stage.run(10 * minute);
-  node.host.directories.leaveVolumeData('v', `volumes/${emptyDirs}/work/file`, true);
+  node.host.models.podDirectories.leaveVolumeData('v', `volumes/${emptyDirs}/work/file`, true);
   node.remove('v.yaml');
   stage.untilGone('v', 5 * minute);
   t.equal(node.host.state.podDirectories.size, 0);
@@ -97,7 +97,7 @@ scenario('hostPath: made where its type says so; no container starts before a fi
   const waits = tries.slice(1).map((at, i) => Math.round((2 * (at - (tries[i] ?? 0))) / second) / 2);
   t.strictSame(waits.slice(0, 7), [0.5, 1, 2, 4, 8, 16, 32], 'tried again at growing distances');
   stage.run(2 * minute);
-  node.host.volumes.putHostPath('/srv/token', 'file');
+  node.host.models.podVolumes.putHostPath('/srv/token', 'file');
   stage.untilPhase('v', 'Running', 5 * minute);
   t.match(
     node.containers('v')[0]?.config.mounts?.find(({ containerPath }) => containerPath === '/any'),
@@ -170,7 +170,7 @@ scenario('sub paths: made with the volume’s mode, bound below the pod, named b
     { name: 'work', emptyDir: {} },
     { name: 'host', hostPath: { path: '/srv' } },
   ];
-  node.host.volumes.putHostPath('/srv/file', 'file');
+  node.host.models.podVolumes.putHostPath('/srv/file', 'file');
   const made = podWith(volumes, { containers: { c: 'run=3s' } });
   const volumeMounts = [
     { name: 'work', mountPath: '/a', subPath: 'deep/er' },
@@ -204,7 +204,7 @@ scenario('sub paths: made with the volume’s mode, bound below the pod, named b
 
 scenario('sub paths that can’t be bound: the container waits, and says no more than it may', {}, (stage) => {
   const { t, node } = stage;
-  node.host.volumes.putHostPath('/srv/file', 'file');
+  node.host.models.podVolumes.putHostPath('/srv/file', 'file');
   node.put('v.yaml', podWith([{ name: 'host', hostPath: { path: '/srv' } }], {}, { subPath: 'file/below' }));
   stage.until('it says so', () => messages(stage, 'Failed').length > 0, minute);
   stage.run(second);

@@ -1,40 +1,17 @@
 // Raw block devices that pods are given, as a model: by the file below `plugins` which device it is, and the link in the pod's directory.
-import { unreachable } from '../../domain/kernel/assert.js';
 import { joinPath } from '../../domain/values/slash-paths.js';
 import type { BlockDeviceOperations, BlockMap } from '../../ports/outbound/block-devices.js';
 import type { LeftVolume } from '../../ports/outbound/pod-volumes.js';
 import type { SimHostSettings } from './host-options.js';
+import type { ModelOf } from './host-ports.js';
 import type { SimHostState } from './host-state.js';
 import { checkName, HostRefusal } from './refusal.js';
 
-export type BlockDeviceRequest = {
-  readonly [Name in keyof BlockDeviceOperations]: { readonly op: `blockDevices.${Name}`; readonly request: BlockDeviceOperations[Name]['request'] };
-}[keyof BlockDeviceOperations];
-
-export function isBlockDeviceRequest(asked: { readonly op: string }): asked is BlockDeviceRequest {
-  return asked.op.startsWith('blockDevices.');
-}
-
-export class SimBlockDevices {
+export class SimBlockDevices implements ModelOf<BlockDeviceOperations> {
   constructor(
     private readonly state: SimHostState,
     private readonly settings: SimHostSettings,
   ) {}
-
-  answer(asked: BlockDeviceRequest): unknown {
-    switch (asked.op) {
-      case 'blockDevices.mark':
-        return this.mark(asked.request);
-      case 'blockDevices.map':
-        return this.map(asked.request);
-      case 'blockDevices.unmap':
-        return this.unmap(asked.request);
-      case 'blockDevices.users':
-        return this.users(asked.request);
-      default:
-        return unreachable(asked);
-    }
-  }
 
   map({ device, ...map }: BlockDeviceOperations['map']['request']): null {
     const file = this.fileOf(map);

@@ -1,24 +1,15 @@
 // DRA drivers of a simulated node: what each has prepared, which outlives its process, as the hardware's state does.
 // Invariant: a claim gets the devices that a scenario has named for it, else one that is named after it, always the same.
 import type { DraCall, DraClaimName, DraDevice, DraPluginOperations } from '../../ports/outbound/dra-plugin.js';
+import type { ModelOf } from './host-ports.js';
 import type { SimHostState } from './host-state.js';
 import type { SimCsi } from './sim-csi.js';
 
-type DraRequest = { readonly [Name in keyof DraPluginOperations]: { readonly op: `draPlugin.${Name}`; readonly request: DraCall } }[keyof DraPluginOperations];
-
-export function isDraRequest(asked: { readonly op: string }): asked is DraRequest {
-  return asked.op.startsWith('draPlugin.');
-}
-
-export class SimDra {
+export class SimDra implements ModelOf<DraPluginOperations> {
   constructor(
     private readonly state: SimHostState,
     private readonly plugins: SimCsi,
   ) {}
-
-  answer({ op, request }: DraRequest): unknown {
-    return op === 'draPlugin.prepare' ? this.prepare(request) : this.unprepare(request);
-  }
 
   prepare({ endpoint, claims }: DraCall): DraPluginOperations['prepare']['reply'] {
     const { name: driver, claimErrors } = this.plugins.called(endpoint, 'prepare');

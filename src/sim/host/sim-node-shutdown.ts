@@ -1,6 +1,6 @@
 // The init of a simulated host, as far as shutdowns are concerned: whether a shutdown is in progress, the inhibitor lock, and the record of the last one.
-import { unreachable } from '../../domain/kernel/assert.js';
 import type { NodeShutdownOperations } from '../../ports/outbound/node-shutdown.js';
+import type { ModelOf } from './host-ports.js';
 import { HostRefusal } from './refusal.js';
 
 export interface SimShutdownState {
@@ -13,40 +13,28 @@ export interface SimShutdownState {
   record: string | null;
 }
 
-export type NodeShutdownRequest = {
-  readonly [Name in keyof NodeShutdownOperations]: { readonly op: `nodeShutdown.${Name}`; readonly request: NodeShutdownOperations[Name]['request'] };
-}[keyof NodeShutdownOperations];
-
 export function newSimShutdown(): SimShutdownState {
   return { isPresent: true, shuttingDown: false, isLocked: false, delaySecondsMax: 3_600, record: null };
 }
 
-export function isNodeShutdownRequest(asked: { readonly op: string }): asked is NodeShutdownRequest {
-  return asked.op.startsWith('nodeShutdown.');
-}
-
-export class SimNodeShutdown {
+export class SimNodeShutdown implements ModelOf<NodeShutdownOperations> {
   constructor(private readonly state: { readonly shutdown: SimShutdownState }) {}
 
-  answer(asked: NodeShutdownRequest): unknown {
-    const { shutdown } = this.state;
-    switch (asked.op) {
-      case 'nodeShutdown.inhibit':
-        return this.inhibit(asked.request.neededSeconds);
-      case 'nodeShutdown.release':
-        shutdown.isLocked = false;
-        return null;
-      case 'nodeShutdown.readRecord':
-        return shutdown.record;
-      case 'nodeShutdown.writeRecord':
-        shutdown.record = asked.request.text;
-        return null;
-      default:
-        return unreachable(asked);
-    }
+  release(): null {
+    this.state.shutdown.isLocked = false;
+    return null;
   }
 
-  private inhibit(neededSeconds: number): NodeShutdownOperations['inhibit']['reply'] {
+  readRecord(): string | null {
+    return this.state.shutdown.record;
+  }
+
+  writeRecord({ text }: NodeShutdownOperations['writeRecord']['request']): null {
+    this.state.shutdown.record = text;
+    return null;
+  }
+
+  inhibit({ neededSeconds }: NodeShutdownOperations['inhibit']['request']): NodeShutdownOperations['inhibit']['reply'] {
     const { shutdown } = this.state;
     if (!shutdown.isPresent) throw new HostRefusal('unavailable', 'dial unix /run/dbus/system_bus_socket: connect: no such file or directory');
     if (neededSeconds > shutdown.delaySecondsMax) throw new HostRefusal('failed-precondition', `init waits for ${shutdown.delaySecondsMax} s, and ${neededSeconds} s are needed`);
