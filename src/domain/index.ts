@@ -1,6 +1,6 @@
-// Package entry `kubelet-ts/domain`: what a kubelet knows and decides, to be used by itself in a script, a scheduler, a simulator or a page;
-// and the agent as a machine, with the kernel that runs it. No Node module and no package below here.
-// The single decisions look at their arguments and fail with AssertionFailed, which names the argument, where one is wrong.
+// Package entry `kubelet-ts/domain`: single decisions of a kubelet, for use in a script, a scheduler, a simulator or a page;
+// and the agent as a machine, with the kernel that runs it. It depends on no Node module and no package.
+// The single decisions validate their arguments and fail with AssertionFailed, which names the wrong argument.
 export type { Admission, Rejection } from './admission/admission-result.js';
 export type { PredicateInput, PredicateResult } from './admission/predicates.js';
 export type { AgentEvent, AgentState } from './agent/agent-state.js';

@@ -1,4 +1,4 @@
-// What a step of admission says. Reasons and messages are the pod's status: controllers and people match on them.
+// The result of an admission step. Reasons and messages go into the pod's status: controllers and users match on them.
 
 export interface Rejection {
   readonly kind: 'rejected';

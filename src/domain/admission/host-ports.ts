@@ -1,4 +1,4 @@
-// Ports of the host that pods ask for: two pods can't have one.
+// Host ports that pods request: two pods can't have the same one.
 // Invariant: the wildcard address clashes with every address; `::` is an address like any other.
 import type { Pod } from '../../ports/model/pod.js';
 import { isRestartableInit } from '../status/restart-rules.js';
@@ -33,7 +33,7 @@ export function areHostPortsFree(pod: Pod, used: UsedHostPorts): boolean {
   });
 }
 
-/** Plain init containers are over before anybody connects, so theirs don't count. */
+/** Plain init containers end before any client connects, so theirs don't count. */
 const hostPortsOf = derived((pod: Pod): readonly HostPort[] => {
   const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? []).filter(isRestartableInit)];
   return containers.flatMap(({ ports = [] }) =>

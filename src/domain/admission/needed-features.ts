@@ -1,5 +1,5 @@
-// Which features of a node a pod needs, of those that a node declares because older ones don't have them: to run at all, and for a change of
-// its spec. Every other feature a kubelet of this version either has or refuses by itself.
+// The node features that a pod needs, among those that a node declares because older nodes lack them: for running at all, and for an update of
+// its spec. A kubelet of this version has every other feature, or refuses it by itself.
 // Invariant: names are Kubernetes' own, those of `status.declaredFeatures`.
 import type { Pod } from '../../ports/model/pod.js';
 import { isSameRequirements } from '../allocation/same-resources.js';
@@ -14,7 +14,7 @@ export function featuresNeeded(pod: Pod): readonly string[] {
   ];
 }
 
-/** So that what changed of a pod that is there already comes about. */
+/** The features needed to apply an update of a running pod. */
 export function featuresNeededByUpdate(before: Pod, after: Pod): readonly string[] {
   if (before.spec === after.spec) return [];
   return [

@@ -1,4 +1,4 @@
-// Whether the node can give a pod what it asks for besides room: AppArmor profiles, pod-level resources, features that the node declares.
+// Whether the node supports the pod's requirements besides resources: AppArmor profiles, pod-level resources, features that the node declares.
 import type { AppArmorProfile } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { apparmorProfile } from '../containers/security-profiles.js';
@@ -38,13 +38,13 @@ export function admitPodLevelResources(pod: Pod, isEnabled: boolean): Admission 
   return rejected('PodLevelResourcesNotSupported', 'PodLevelResources feature gate is disabled');
 }
 
-/** @param declared what this node has; null: the feature gate NodeDeclaredFeatures is off, and nobody asks */
+/** @param declared the node's features; null: the feature gate NodeDeclaredFeatures is off, and nothing is checked */
 export function admitDeclaredFeatures(pod: Pod, declared: readonly string[] | null): Admission {
   const missing = missingFeatures(featuresNeeded(pod), declared);
   return missing === null ? admitted : rejected('PodFeatureUnsupported', missing);
 }
 
-/** What is said of features that a pod needs and its node does not declare; null: it has them all, or nobody asks. */
+/** The message about features that a pod needs and its node does not declare; null: none, or nothing is checked. */
 export function missingFeatures(needed: readonly string[], declared: readonly string[] | null): string | null {
   if (declared === null) return null;
   const missing = needed.filter((feature) => !declared.includes(feature)).sort(byCodeUnits);

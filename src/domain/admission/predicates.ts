@@ -1,6 +1,6 @@
-// Whether a pod may run on this node: what the scheduler checked, checked again by the one who has to run it.
-// It matters for pods that were bound by hand, for static pods, and where the scheduler saw an older node.
-// Invariant: refusals come in one order, and a pod is only ever admitted over a shortage if others make room.
+// The kubelet's admission predicates: repeats the scheduler's checks on the node.
+// They matter for pods that were bound by hand, for static pods, and if the scheduler used an older version of the node.
+// Invariant: refusals come in one order; a pod is admitted despite a shortage only if preemption frees the resources.
 import type { Container } from '../../ports/model/container.js';
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -22,7 +22,7 @@ export interface PredicateInput {
   readonly spared?: ReadonlySet<string>;
   /** null while the agent has none, not even one it built itself. */
   readonly node: Node | null;
-  /** The node as the API server has it now; null where it can't be read or is the same; undefined before anybody asked for it. */
+  /** The node as the API server has it now; null if unreadable or unchanged; undefined before the read. */
   readonly freshNode?: Node | null;
   /** Devices that are already allocated to this pod, by resource: the node offers at least these, even if their plugin is gone. */
   readonly allocatedDevices?: ReadonlyMap<string, number>;
@@ -76,7 +76,7 @@ export function admitByPredicates(input: PredicateInput): PredicateResult {
 
 export type Recovery = { readonly ok: true; readonly remaining: readonly PredicateFailure[]; readonly victims: readonly Pod[] } | { readonly ok: false; readonly error: string };
 
-/** A shortage is no reason to refuse a critical pod: others make room. Any other failure is, and then nobody is killed. */
+/** A shortage does not refuse a critical pod: others are preempted. Any other failure does, and then no pod is killed. */
 export function recoverFromFailures(pod: Pod, activePods: readonly Pod[], failures: readonly PredicateFailure[]): Recovery {
   if (!isCriticalPod(pod)) return { ok: true, remaining: failures, victims: [] };
   const others = failures.filter((failure) => failure.kind !== 'shortage');

@@ -1,17 +1,17 @@
-// What is remembered of the admission of pods, until they have workers or are gone.
+// The state of pods' admission, until they have workers or are removed.
 import type { Node } from '../../ports/model/node.js';
 
 export interface PendingAdmission {
   /** Pods that are being killed for it and have not ended yet. */
   victims: number;
-  /** The node as the API server has it now; null where it can't be read; undefined before anybody asked. */
+  /** The node as the API server has it now; null if unreadable; undefined before the read. */
   freshNode: Node | null | undefined;
 }
 
 export interface AdmissionState {
-  /** Pods that wait for others to make room, or for a newer look at the node, by uid. They have no worker yet. */
+  /** Pods that wait for preemption, or for a newer read of the node, by uid. They have no worker yet. */
   readonly pending: Map<string, PendingAdmission>;
-  /** Pods that were refused, by uid: they count for nothing, whatever the API still says of them. */
+  /** Refused pods, by uid: they don't count, whatever phase the API still shows. */
   readonly rejected: Set<string>;
   /** What critical pods lacked that the pod was killed for, by its uid: a resource's name. */
   readonly preempted: Map<string, string>;

@@ -1,9 +1,9 @@
-// Static pods that another kubelet started are taken over as they run. A manifest without a UID gets one from its content, and every kubelet
-// makes its own of it: so a pod of this node's runtime that has the full name of a static pod, a UID that another kubelet made, and the same
-// containers (by the hash that all kubelets keep with them) is that pod, and its UID counts for as long as the manifest stays as it is.
+// Static pods that another kubelet started are adopted without a restart. A manifest without a UID gets one from its content, and every kubelet
+// generates its own: so a pod of this node's runtime with the full name of a static pod, a UID that another kubelet generated, and the same
+// containers (by the hash annotation of all kubelets) is that pod, and keeps its UID for as long as the manifest is unchanged.
 //
-// What sources find is held back until the runtime has been looked at for the first time: by then it is known what runs.
-// Invariants: only the first set of a source adopts; a manifest that changes loses the UID, and its pod is replaced as any static pod is.
+// Pods from sources are held until the first listing of the runtime, which shows the running pods.
+// Invariants: only the first set of a source adopts; a changed manifest loses the UID, and its pod is replaced as any static pod is.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -55,7 +55,7 @@ function adopt({ state, turn }: AgentContext, pod: Pod): void {
   const fullName = podFullNameOf(pod);
   const aside = [...state.setAside.pods.values()].find(({ uid, manifestUid }) => manifestUid === uidOf(pod) && uid !== manifestUid);
   if (aside !== undefined) {
-    // It was taken over by the agent that it ended; nobody looks at its containers now.
+    // Adopted by the agent that it ended; its containers are not compared now.
     state.adoption.adopted.set(fullName, { ownUid: uidOf(pod), uid: aside.uid, from: pod, pod: withUid(pod, aside.uid) });
     return;
   }

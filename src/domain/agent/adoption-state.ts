@@ -1,4 +1,4 @@
-// What is kept of static pods that were taken over from another kubelet, as data; who decides is adopted-pods.
+// The state of static pods adopted from another kubelet, as data; adopted-pods decides.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodSource } from '../pod-sources/pod-config.js';
 
@@ -12,7 +12,7 @@ export interface AdoptedPod {
 }
 
 export interface AdoptionState {
-  /** What sources found before the runtime was looked at: the newest set of each. */
+  /** Pods from sources before the first listing: the newest set of each. */
   readonly held: Map<PodSource, readonly Pod[]>;
   /** Sources whose first set has been taken in. */
   readonly begun: Set<PodSource>;

@@ -1,5 +1,5 @@
-// One step of the agent: its state, and the turn that carries what it wants out. Everything that the pod operations need of the agent
-// is answered here.
+// One step of the agent: its state, and the turn that performs its commands. It implements everything that the pod operations need of the
+// agent.
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Node } from '../../ports/model/node.js';
@@ -39,9 +39,9 @@ import { rangesOfPods } from './user-namespace-ranges.js';
 
 const maxStartFailures = 1000;
 
-/** What the parts for an apiserver do for all others. They are given, since they stand on the others themselves. */
+/** The interface of the API parts to all others. Passed in, since these parts depend on the others. */
 export interface ApiParts {
-  /** What pods are given of the API; null: standalone. */
+  /** The API data for pods; null: standalone. */
   apiData(context: AgentContext): SyncContext['apiData'];
   /** A pod is to run: what it refers to is read. */
   podWanted(context: AgentContext, uid: string, pod: Pod): void;
@@ -50,7 +50,7 @@ export interface ApiParts {
   volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, outdated: boolean): void;
   volumes(context: AgentContext): VolumesOfPods;
   csi(context: AgentContext): CsiView;
-  /** Tells whom it concerns that a copy has changed. @param replaced it follows from a complete list */
+  /** Notifies the parts concerned by a changed copy. @param replaced the change follows from a complete list */
   changed(context: AgentContext, reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void;
 }
 

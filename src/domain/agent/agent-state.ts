@@ -1,4 +1,4 @@
-// The whole state of one node's agent, as data. Who owns what:
+// The complete state of one node's agent, as data. Ownership:
 //
 // | part           | written by                | read by                                |
 // |----------------|---------------------------|----------------------------------------|
@@ -71,9 +71,9 @@ import type { AgentSettings } from './settings.js';
 export interface LoopBacklog {
   readonly deliveries: WaitingDelivery[];
   readonly syncs: Set<string>;
-  /** Pods whose runs and volumes may go on, since something that they wait for has come. */
+  /** Pods whose runs and volumes may resume, since something that they wait for has arrived. */
   readonly woken: Set<string>;
-  /** Of the workers that wait for a status some may go on. */
+  /** Some workers that wait for a status may resume. */
   statusesCame: boolean;
 }
 
@@ -82,7 +82,7 @@ export interface WaitingDelivery extends PodDelivery {
   readonly inOrder: boolean;
 }
 
-/** What a look at one pod found; null: the runtime has nothing of it. */
+/** The result of inspecting one pod; null: the runtime doesn't have it. */
 export interface PodLook {
   readonly uid: string;
   readonly askedAt: Micros;
@@ -92,13 +92,13 @@ export interface PodLook {
 export interface RelistState {
   /** A list of everything is under way. */
   listing: boolean;
-  /** Another one is asked for as soon as it is over, which may be older than what happened since it began. */
+  /** Another listing follows at once, since this one may be older than the latest change. */
   again: boolean;
-  /** Looks at single pods that are under way, by uid: when the runtime was asked. */
+  /** Inspections of single pods in progress, by uid: when the runtime was asked. */
   readonly looks: Map<string, Micros>;
   /** On-demand requests, by uid: when each was made. */
   readonly requests: Map<string, Micros>;
-  /** Looks that failed, by uid, until one succeeds: how often in a row, and when the next is due that nobody else asks for. */
+  /** Failed inspections, by uid, until one succeeds: the number in a row, and the time of the next automatic retry. */
   readonly failures: Map<string, { readonly count: number; readonly nextAt: Micros }>;
   /** How often in a row everything could not be listed. */
   failedLists: number;
@@ -126,7 +126,7 @@ export type CollectedItem =
   | { readonly kind: 'sandbox'; readonly id: string };
 
 export interface CollectionState {
-  /** Of a round that the eviction loop asked for, in which containers of pods that are over go too. */
+  /** The state of a round that the eviction loop requested, which also removes containers of terminated pods. */
   pressed: PressedRound;
   phase: 'idle' | 'listContainers' | 'removeContainers' | 'listSandboxes' | 'removeSandboxes' | 'logs';
   outstanding: number;
@@ -172,14 +172,14 @@ export interface AgentState {
   readonly relist: RelistState;
   readonly prepared: PreparedState;
   readonly nodeCgroups: NodeCgroupsState;
-  /** Pods that lived when the runtime was first looked at, until they are found dead: UID -> full name. */
+  /** Pods that were alive at the first listing of the runtime, until they are found dead: UID -> full name. */
   readonly inherited: Map<string, string>;
   readonly adoption: AdoptionState;
   readonly readiness: RuntimeReadiness;
   readonly statuses: Map<string, StatusRecord>;
   /** By pod uid: the moments of the start times in `statuses`. */
   readonly podStarts: Map<string, PodStart>;
-  /** What the kept status was computed from, to tell by identity that it still holds. */
+  /** The inputs of the computed status, compared by identity to detect that it is current. */
   readonly computed: Map<string, ComputedFrom>;
   /** Why the last start of a container failed, by pod and container; replaced, never changed in place. */
   readonly startFailures: Map<string, ReadonlyMap<string, StartFailure>>;
@@ -190,11 +190,11 @@ export interface AgentState {
   readonly allocation: AllocationState;
   readonly crashLoop: KeyedBackoff;
   readonly images: ImageManagerState;
-  /** Pull secrets as last told, by `<namespace>/<name>`; none without an apiserver. */
+  /** Pull secrets as last reported, by `<namespace>/<name>`; empty without an apiserver. */
   pullSecrets: ReadonlyMap<string, Secret>;
   readonly backlog: LoopBacklog;
   readonly housekeeping: HousekeepingState;
-  /** Pods that nobody knows, whose directories are being removed, by uid. */
+  /** Unknown pods whose directories are being removed, by uid. */
   readonly orphans: Set<string>;
   readonly volumes: VolumeManager;
   readonly plugins: PluginManager;
@@ -210,14 +210,14 @@ export interface AgentState {
   readonly dra: DraManager | null;
   /** Containers whose removal by the deletor is under way. */
   readonly deleting: Set<string>;
-  /** Pods that could not be run for want of a feature were told so; once a message. */
+  /** Messages already recorded for pods that lack a node feature; one event per message. */
   readonly toldMissing: Map<string, string>;
   /** The UID of the pod that the step works for; null: none, or several. See `step-subject`. */
   subject: string | null;
   readonly setAside: SetAsideState;
   startedAt: Micros;
   startedWall: Instant;
-  /** How far the wall clock was ahead of the other one when that was last looked at; null: not yet. */
+  /** The last known offset of the wall clock from the monotonic clock; null: not read yet. */
   wallOffset: Micros | null;
   /** When the loop last dispatched something or found that it could: what liveness is judged by. */
   loopEnteredAt: Micros;
@@ -275,7 +275,7 @@ export function newAgentState(settings: AgentSettings, nodeFacts: NodeFacts): Ag
   };
 }
 
-/** Whoever makes an agent has seen that its settings go together. */
+/** The caller has checked that the settings are consistent. */
 function alignmentOf(settings: AlignmentSettings): AlignmentState {
   const started = startAlignment(settings);
   assert(started.ok, started.ok ? '' : started.error);
@@ -305,7 +305,7 @@ export type AgentEvent =
   | ShutdownSignalsLost
   /** The kernel has killed a process for lack of memory. */
   | { readonly type: 'oomKill'; readonly kill: OomKill }
-  /** The driver of a pod's volume says that the volume is not well; it is told by its name in the pod. */
+  /** The driver of a pod's volume reports it as abnormal. `volumeName` is its name in the pod. */
   | { readonly type: 'volumeAbnormal'; readonly uid: string; readonly volumeName: string; readonly message: string }
   /** The Secret objects that can be had now; another set replaces the one before. */
   | { readonly type: 'pullSecrets'; readonly secrets: readonly Secret[] };

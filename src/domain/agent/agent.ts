@@ -1,5 +1,5 @@
 // The agent of one node as a machine: routes events, answers and wake-ups to its parts, then lets the periodic parts plan.
-// The parts are functions over one state; their order here is the order of the contract.
+// The parts are functions over one state; their order here is part of the contract.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { draFileAddress } from '../dra-manager/dra-state.js';
 import { credentialPluginMachine, imageMachine, imageStoreAddress } from '../images/image-context.js';
@@ -368,7 +368,7 @@ function wokenForAll(context: AgentContext, machine: string): boolean {
     case nodeCgroupMachine:
       nodeCgroupsWoken(context.state);
       return true;
-    // Looked at by the end of each step.
+    // Handled at the end of each step.
     case stateFileMachine:
     case cpuReconcileAddress.machine:
     case draFileAddress.machine:

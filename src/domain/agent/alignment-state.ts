@@ -1,5 +1,5 @@
-// What the resource managers of a node (CPU, memory, topology) are made of, and what the agent keeps of them.
-// Invariant: managers exist only for a configuration, a machine and state files that go together; everything else is an error at start.
+// The settings of a node's resource managers (CPU, memory, topology), and the state that the agent keeps for them.
+// Invariant: managers exist only for a consistent configuration, machine and state files; anything else is an error at start.
 import type { Micros } from '../../ports/micros.js';
 import type { ResourceList } from '../../ports/model/container.js';
 import type { MachineTopology } from '../../ports/outbound/machine.js';
@@ -18,7 +18,7 @@ export interface AlignmentPolicies {
   readonly cpuManagerPolicy: string;
   readonly cpuManagerPolicyOptions: Readonly<Record<string, string>>;
   readonly cpuOptionGates: CpuOptionGates;
-  /** Failed updates of CPU sets are tried again after it; sets that changed are told at once. */
+  /** The retry period for failed updates of CPU sets; changed sets are sent at once. */
   readonly cpuManagerReconcilePeriod: Micros;
   /** Containers with CPUs of their own have no CPU quota (`DisableCPUQuotaWithExclusiveCPUs`). */
   readonly liftsQuota: boolean;
@@ -37,7 +37,7 @@ export interface AlignmentSettings extends AlignmentPolicies {
   readonly machine: MachineTopology;
   /** Of the state files; for messages. */
   readonly stateDirectory: string;
-  /** What the files say; null: there is none. */
+  /** The files' contents; null if absent. */
   readonly stateFiles: { readonly cpu: string | null; readonly memory: string | null };
   /** Container id -> whose it is, as the runtime knows; needed for state files of kubelets before 1.18 alone. */
   readonly containers: ReadonlyMap<string, ContainerName>;
@@ -61,7 +61,7 @@ export const noAlignmentPolicies: AlignmentPolicies = {
 /** One state file: what it says on disk, and whose containers wait until it says more. */
 export interface StateFile {
   readonly name: string;
-  /** Null: there is none. */
+  /** Null if absent. */
   written: string | null;
   /** Under way; null: nothing is. */
   writing: string | null;
@@ -83,7 +83,7 @@ export interface AlignmentCounters {
   memoryPinningErrors: number;
 }
 
-/** One container that the runtime is told about. */
+/** One CPU set update of a container in the runtime. */
 export interface CpuUpdate {
   readonly podUid: string;
   readonly containerName: string;
@@ -99,7 +99,7 @@ export interface CpuReconcile {
   /** When the last pass ended with something left to do; null: it did all. */
   retryAt: Micros | null;
   lastAt: Micros;
-  /** Containers that the runtime is being told about, by id. */
+  /** Updates in progress, by container id. */
   readonly updating: Map<string, CpuUpdate>;
   /** Those that wait for their turn, by id. */
   readonly waiting: Map<string, CpuUpdate>;

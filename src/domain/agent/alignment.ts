@@ -1,8 +1,8 @@
-// The resource managers as a part of the agent: what a pod that comes is given for itself, what its containers are pinned to, and when
-// what was given is free again.
+// The resource managers as a part of the agent: what a new pod is allocated, what its containers are pinned to, and when
+// an allocation is released.
 //
-// Invariant: what a container has for itself stays its own while it may run: as long as its pod is active, its worker isn't done with it,
-// or the runtime has it running, whatever became of its object. Nothing is free before every pod source has reported.
+// Invariant: a container keeps its exclusive resources while it may run: as long as its pod is active, its worker isn't done with it,
+// or the runtime has it running, even without its API object. Nothing is released before every pod source has reported.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { LinuxContainerResources } from '../../ports/model/sandbox-config.js';
@@ -52,7 +52,7 @@ function hasContainers({ pleg }: AgentState, uid: string): boolean {
   return (pleg.records.get(uid)?.listed?.containers.length ?? 0) > 0;
 }
 
-/** Counts what is asked of the providers, and how often it fails. */
+/** Counts the providers' allocations and their failures. */
 function counted(alignment: AlignmentState, pod: Pod, provider: HintProvider): HintProvider {
   const { counters, cpu, memory } = alignment;
   const counts = (container: Container): boolean => (provider.name === 'cpu' ? cpu.policy !== null && exclusiveCpuCount(pod, container) > 0 : memory.policy !== 'None');
@@ -107,7 +107,7 @@ export function managedPods(state: AgentState): ActivePods {
   };
 }
 
-/** What belongs to nobody any more is free. */
+/** Releases allocations without an owner. */
 export function collectStale(state: AgentState): void {
   const { alignment } = state;
   if (alignment === null) return;
@@ -119,7 +119,7 @@ export function collectStale(state: AgentState): void {
   for (const uid of [...alignment.topology.hints.keys()]) if (!active.hasPod(uid)) forgetHints(alignment.topology, uid);
 }
 
-/** The agent before this one may have ended before it gave back what init containers had that are over. */
+/** The previous agent may have ended before it released the resources of ended init containers. */
 function releaseFinished({ pods, cache }: AgentState, { cpu, memory }: AlignmentState, uid: string): void {
   const pod = pods.pods.get(uid);
   const seen = readPodCache(cache, uid);
@@ -134,7 +134,7 @@ function releaseFinished({ pods, cache }: AgentState, { cpu, memory }: Alignment
   releaseFinishedInitContainers(memory, pod, last);
 }
 
-/** What runs of pods ask of the managers. */
+/** The resource managers' interface to the runs of pods. */
 export function pinningOfPods(state: AgentState): PinningOfPods {
   const { alignment } = state;
   if (alignment === null) return noPinning;

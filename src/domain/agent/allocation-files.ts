@@ -1,12 +1,12 @@
-// The files `allocated_pods_state` and `actuated_pods_state`: read before anything is admitted, then kept as the state is, one write a file at
+// The files `allocated_pods_state` and `actuated_pods_state`: read before anything is admitted, then kept equal to the state, one write a file at
 // a time, the newest text.
 //
 //   reading -> read
-//           -> failed, or a text that is none: nothing is admitted; read anew after a pause (an operator may have removed it)
-//   dirty -> write -> written: who waited for it goes on
-//                  -> failed: who waited goes on, too, as with the reference; written anew after a pause, or with the next change
+//           -> failed, or malformed: nothing is admitted; read again after a pause (an operator may have removed it)
+//   dirty -> write -> written: runs that waited for it resume
+//                  -> failed: they resume, too, as in the Go kubelet; written again after a pause, or with the next change
 //
-// Invariant: a run that works with a pod for the first time begins after the file that says what the pod was granted is on disk.
+// Invariant: the first run of a pod begins after the file with its allocation is on disk.
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type CheckpointFile, isAllocationKnown } from '../allocation/allocation-state.js';

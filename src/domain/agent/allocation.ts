@@ -1,7 +1,7 @@
-// What pods were granted, as a part of the agent: read at the start, put in the place of what they ask for, recorded when they are admitted.
+// Allocated resources of pods, as a part of the agent: read at the start, substituted for the requests, recorded at admission.
 //
-// Invariant: the pods of the index, and so of workers, admission and eviction, have what they were granted; what a pod asks for beyond
-// that is in `desired`.
+// Invariant: the pods of the index, and so of workers, admission and eviction, have their allocated resources; different requests
+// are in `desired`.
 import type { ResourceRequirements } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { entryOf, withAllocation } from '../allocation/allocated-pod.js';
@@ -80,7 +80,7 @@ export function actuatedPod({ allocation }: AgentState, pod: Pod): Pod {
   return withAllocation(pod, allocation.actuated.get(uidOf(pod)), allocation.gates);
 }
 
-/** What runs ask of it. */
+/** The allocation's interface to the runs of pods. */
 export function allocationOfPods(state: AgentState): AllocationOfPods {
   const saved = (file: CheckpointFile, uid: string): boolean => {
     if (isSaved(file, uid)) return true;

@@ -1,13 +1,13 @@
-// Data of the API for the node's pods: which pods refer to what, what they are given, and which of them have to look again when something
-// has changed.
+// API data for the node's pods: which pods refer to which objects, what they get, and which of them must sync again after
+// a change.
 //
-// | what happens                             | then                                                                 |
+// | event                                    | then                                                                 |
 // |------------------------------------------|----------------------------------------------------------------------|
 // | a pod is synced                          | it is registered: its objects are read from now on                   |
-// | an object changes                        | pods that refer to it are outdated and synced; who waits goes on     |
-// | a token's time comes                     | its pod is outdated and synced                                       |
-// | volumes could not follow                 | the pod is outdated and synced again after the usual time            |
-// | a pod has ended and its volumes are gone | it is registered no more                                             |
+// | an object changes                        | pods that refer to it are outdated and synced; waiting runs resume   |
+// | a token is due for refresh               | its pod is outdated and synced                                       |
+// | volumes could not be updated             | the pod is outdated and synced again after the usual time            |
+// | a pod has ended and its volumes are gone | it is unregistered                                                   |
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -42,7 +42,7 @@ const trustBundlePatience: Micros = 10 * microsPerSecond;
 const requestTimeout: Micros = 30 * microsPerSecond;
 const serviceAccounts = { group: '', version: 'v1', plural: 'serviceaccounts' } as const;
 
-/** What pods of an agent with an apiserver are given; null: standalone. */
+/** The API data for pods of an agent with an apiserver; null: standalone. */
 export function apiDataOf(context: AgentContext): ApiData | null {
   const { api } = context.state;
   if (api === null) return null;
@@ -75,7 +75,7 @@ function trustBundlesOf(context: AgentContext, api: ApiState, since: Micros): Tr
   return context.turn.now < until ? { kind: 'pending', until } : { kind: 'failed', message: trustBundlesNotSynced };
 }
 
-/** Whoever shows them looks again. */
+/** Syncs the pods that mount trust bundles. */
 export function trustBundlesChanged(context: AgentContext): void {
   const { api, volumes } = context.state;
   if (api === null) return;
@@ -107,7 +107,7 @@ export function volumesWorkedOn(context: AgentContext, uid: string, pod: Pod, ou
   if (api === null) return;
   const { now } = context.turn;
   const refresh = nextTokenRefresh(api.tokens, uid);
-  // A token that could not be replaced is asked for again at the next look, and so is what no watch tells of.
+  // A token that could not be replaced is requested again at the next refresh, and so are objects without a watch.
   const looks = outdated || (refresh !== null && refresh <= now) || (api.objects.strategy !== 'Watch' && showsObjects(pod));
   const look = looks ? now + Math.floor(context.state.settings.syncFrequency * (1 + 0.5 * context.turn.random('refresh', uid))) : null;
   const next = refresh !== null && refresh > now ? refresh : null;
@@ -121,7 +121,7 @@ export function objectChanged(context: AgentContext, { name: key }: ReflectorSta
   if (saysOther || replaced) tellPods(context, api, podsOf(api.objects, key), saysOther && isShown(api.objects, key));
 }
 
-/** Nobody shows labels and what else is in the metadata of a secret or config map. */
+/** Ignores the metadata of a secret or config map, such as labels, which no pod uses. */
 function isOtherContent(change: ObjectChange): boolean {
   if (change.type === 'delete' || change.previous === null) return true;
   const { metadata: _, ...content } = change.object;
@@ -167,7 +167,7 @@ export function releaseIdleObjects(context: AgentContext): void {
   context.turn.wakeAt(idleObjects, next);
 }
 
-/** A secret or config map in a volume, which the strategies that don't watch look at from time to time. */
+/** A secret or config map in a volume, which strategies without a watch refresh periodically. */
 function showsObjects(pod: Pod): boolean {
   return usedVolumes(pod).some((volume) => ['secret', 'configMap', 'projected'].includes(apiDataSource(volume) ?? ''));
 }

@@ -1,7 +1,7 @@
-// The collections of the API that the agent keeps copies of, and who is told when one of them changes. A reflector is named by its owner,
-// with `:` and what it is of where an owner has several (`secrets:default/token`).
+// The API collections of which the agent keeps copies, and the parts to notify of changes. A reflector is named by its owner,
+// with `:` and its subject if an owner has several (`secrets:default/token`).
 //
-// Invariant: the node's own pods are read only after its Node has been looked for, so that admission never lacks a node that exists.
+// Invariant: the node's own pods are read only after its Node has been read, so that admission never lacks an existing node.
 import type { ApiSelection } from '../../ports/model/api-object.js';
 import type { ApiWatchEvents } from '../../ports/outbound/apiserver.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';

@@ -1,4 +1,4 @@
-// Who is told of changes in the copies of the API's objects, and what the other parts get of them: the one place that sees both.
+// Routes changes in the copies of API objects to their owners, and copies to the other parts: the one module that depends on both.
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
 import type { AgentContext, ApiParts } from './agent-context.js';
 import { apiDataOf, objectChanged, registerObjects, trustBundleReflector, trustBundlesChanged, unregisterObjects, volumesWorkedOn } from './api-data.js';
@@ -13,7 +13,7 @@ import { volumesNodeChanged, volumesOfPods } from './volumes.js';
 
 type Owner = ApiParts['changed'];
 
-/** Whom the changes of a reflector are told, by the first part of its name. */
+/** The owner of a reflector's changes, by the first part of its name. */
 const owners: Readonly<Record<string, Owner>> = {
   node: nodeChanged,
   pods: apiPodsChanged,
@@ -37,8 +37,8 @@ export const apiParts: ApiParts = {
 };
 
 /**
- * Pods are watched once the Node is known, so that those of another node of the name are not taken for its own. Their first list is the newest:
- * after a restart one of a cache that is behind would lack pods that run here, and they would be ended though nobody deleted them.
+ * Pods are watched once the Node is known, so that those of another node of the same name are not mistaken for its own. Their first list is the most
+ * recent one: after a restart, a list from a stale cache would lack pods that run here, and they would be ended although they were not deleted.
  */
 function nodeChanged(context: AgentContext, _reflector: ReflectorState, _changes: readonly ObjectChange[], replaced: boolean): void {
   const { nodeName } = context.state.settings;

@@ -1,5 +1,5 @@
-// The node's pods in the API as a source of pods: what changed there goes to the pod config, at the cost of what changed; what is written
-// there about pods is compared with what is shown.
+// The node's pods in the API as a source of pods: passes changes to the pod config, at the cost of the changes; compares written
+// pods with the API's.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
 import { mergeChanges } from '../pod-sources/pod-config.js';
@@ -11,12 +11,12 @@ import { deliver, podUidOf } from './sync-loop.js';
 
 export function apiPodsChanged(context: AgentContext, _reflector: ReflectorState, changes: readonly ObjectChange[], replaced: boolean): void {
   const { state, turn } = context;
-  // Withdrawn: every pod is to go, whatever the API has.
+  // Withdrawn: every pod must end, even if the API still has it.
   if (state.api?.withdrawn !== true) {
     const pods = changes.map(({ type, object }) => ({ type, pod: object as Pod }));
     deliver(context, mergeChanges(state.config, 'api', pods, turn.wall).deliveries);
   }
-  // An object that couldn't be read may be gone, and what ran of its pod is nobody's now.
+  // An unreadable object may be gone, and its running pod then has no source.
   if (replaced || changes.length === 0) state.housekeeping.dirty = true;
   if (replaced) mirrorsListed(context);
   for (const { type, object } of changes) {

@@ -1,4 +1,4 @@
-// What an agent with an apiserver keeps of the API, and what is read from it. An agent without one (standalone) has none of it.
+// The API state of an agent with an apiserver, and queries on it. A standalone agent has none.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Node } from '../../ports/model/node.js';
@@ -20,7 +20,7 @@ export interface ApiState {
   readonly mirrors: MirrorPods;
   /** Pods whose sandbox and network came up in this step. */
   readonly connected: Map<string, Pod>;
-  /** No pod is wanted any more, whatever the API has. */
+  /** All pods are withdrawn, even if the API has them. */
   withdrawn: boolean;
   /** Secrets and config maps of the node's pods. */
   readonly objects: ObjectManager;
@@ -31,7 +31,7 @@ export interface ApiState {
   readonly podCertificates: PodCertificates;
   /** Pods whose volumes may no longer show what the API has. */
   readonly outdated: Set<string>;
-  /** A look at watches that nobody asks about has its time. */
+  /** The check for unused watches is scheduled. */
   idleLookPlanned: boolean;
 }
 
@@ -58,12 +58,12 @@ export function cachedObject(api: ApiState | null, reflector: string, namespace:
   return api?.reflectors.get(reflector)?.objects.get(objectKey(namespace, name)) ?? null;
 }
 
-/** The agent's own Node as the API has it; null while there is none, or no API. */
+/** The agent's own Node in the API; null if absent, or without an API. */
 export function ownNode(api: ApiState | null): Node | null {
   return api === null ? null : (cachedObject(api, 'node', '', api.nodeName) as Node | null);
 }
 
-/** The same, with what is known of its absence. */
+/** The same, with the version up to which it is known to be absent. */
 export function watchedNode(api: ApiState | null): { readonly node: Node | null; readonly absentUpTo: number | null } {
   const node = ownNode(api);
   const reflector = api?.reflectors.get('node');

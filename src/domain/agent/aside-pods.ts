@@ -1,4 +1,4 @@
-// Which pods the agent leaves alone: those that are set aside (`set-aside-state.ts`), and those whose object can't be read.
+// Pods that the agent leaves untouched: those that are set aside (`set-aside-state.ts`), and those with an unreadable object.
 import type { AgentState } from './agent-state.js';
 
 /** Nothing is done about the pod: it is set aside, or what it is to be can't be read. */
@@ -13,8 +13,8 @@ export function asideUids(state: AgentState): string[] {
 }
 
 /**
- * Pods of this node whose object can't be read, and of which no earlier version is known: that they are there is all that is known. What runs of them
- * runs on untouched, as if an earlier version were known.
+ * Pods of this node with an unreadable object and no earlier known version: only their existence is known. Their containers
+ * keep running, as if an earlier version were known.
  */
 export function unreadableUids({ api }: Pick<AgentState, 'api'>): string[] {
   const pods = api?.reflectors.get('pods');

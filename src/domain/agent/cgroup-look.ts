@@ -1,5 +1,5 @@
-// Looks for the cgroups of all prepared pods at once, as often as pods would be synced. A pod whose cgroup has vanished is synced: what
-// runs outside of it is killed and started inside a new one. The cgroups above the pods' are set again at the same time.
+// Checks the cgroups of all prepared pods together, at the sync frequency. A pod whose cgroup has vanished is synced: processes
+// outside of it are killed and started inside a new one. The cgroups above the pods' are set again at the same time.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';

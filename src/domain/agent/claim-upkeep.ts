@@ -1,4 +1,4 @@
-// Where the answers to work on claims go, and when their state file is written.
+// Routes the answers to work on claims, and decides when their state file is written.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { draFileReplied, planDraFile } from '../dra-manager/dra-file.js';
 import { draFileAddress, draTaskMachine } from '../dra-manager/dra-state.js';
@@ -7,7 +7,7 @@ import type { Reply } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
 import { draContext } from './claims.js';
 
-/** False: the answer is for somebody else. */
+/** False: the answer belongs to another part. */
 export function takeClaimReply(context: AgentContext, reply: Reply<AgentOperations>): boolean {
   const { dra } = context.state;
   const { machine, key } = reply.address;

@@ -1,7 +1,7 @@
-// Claims for devices as a part of the agent: what pods' runs ask for, who goes on when it is done, and what becomes of claims of pods that are gone.
+// Resource claims as a part of the agent: requests of pods' runs, resuming them when done, and claims of removed pods.
 //
-// Invariant: claims of a pod are unprepared only after its containers are dead: by the end of its run, or once neither a source nor a worker nor the
-// runtime has anything of it.
+// Invariant: claims of a pod are unprepared only after its containers are dead: by the end of its run, or once no source, worker or
+// runtime has the pod.
 import type { Pod } from '../../ports/model/pod.js';
 import { cdiDevicesOf } from '../dra-manager/container-devices.js';
 import { claimsKeptFor, type DraContext, type DraManager, type DraTask } from '../dra-manager/dra-state.js';
@@ -12,9 +12,9 @@ import type { KnownPod } from '../pod-workers/known-pods.js';
 import { isActive } from './active-pods.js';
 import type { AgentState } from './agent-state.js';
 
-/** Pods go on whose claims are done, or whose driver has come. */
+/** Resumes pods whose claims are done, or whose driver has registered. */
 export const claimsAddress = { machine: 'claims', key: '' } as const;
-/** Until claims are looked at again that could not be unprepared. */
+/** The retry period for claims that could not be unprepared. */
 const reconcilePeriod = 60_000_000;
 
 export interface ClaimHost {
@@ -50,7 +50,7 @@ export function claimsOfPods(host: ClaimHost): ClaimsOfPods | null {
   };
 }
 
-/** False: something is done about the pod's claims already, whose end is told. */
+/** False: work on the pod's claims is in progress already; its end is reported. */
 function begin({ tasks }: DraManager, uid: string, first: () => void): boolean {
   const task = tasks.get(uid);
   if (task !== undefined && task.phase !== 'done') return false;
@@ -73,7 +73,7 @@ function taskEnded({ state, turn }: ClaimHost, task: DraTask): void {
   if (error !== null) turn.log('error', kind === 'prepare' ? 'Failed to prepare dynamic resources' : 'Failed to unprepare dynamic resources', { podUID: podUid, err: error });
   if (kind === 'prepare' && error !== null) dra.failedPods.add(podUid);
   else dra.failedPods.delete(podUid);
-  // What was held back for its claims may be told now.
+  // Status writes held back for its claims may be sent now.
   if (kind === 'unprepare' && error === null && state.statuses.has(podUid)) api?.statusWrites.queue.add(podUid);
   if (runs.has(podUid)) {
     backlog.woken.add(podUid);
@@ -96,7 +96,7 @@ export function draDriverChanged({ state, turn }: ClaimHost): void {
   if (backlog.syncs.size > 0) turn.wakeAt(claimsAddress, turn.now);
 }
 
-/** Unprepares claims of pods that have left nothing, in whatever way they went. */
+/** Unprepares claims of pods that are completely removed, for any reason. */
 export function unprepareOrphans(host: ClaimHost, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
   const { state } = host;
   const { dra } = state;

@@ -1,13 +1,13 @@
-// Who is to clean up after a pod: nobody, the pod by itself, or a pass over everything.
+// Decides whether a removed pod needs cleanup: none, of the pod alone, or a complete pass.
 //
-// | what is handed to the workers                              | what follows                                                       |
-// |------------------------------------------------------------|--------------------------------------------------------------------|
-// | a pod that comes, changes, or shows another status         | nothing: its worker sees to it                                     |
-// | the removal of a pod whose worker is done with it          | what is kept for it goes at the end of the step, then its directory |
-// | any other removal; a pod that is to go and has no worker;  | a pass                                                             |
-// | a worker that is to begin anew; a mirror of nothing        |                                                                    |
+// | delivered to the workers                                   | cleanup                                                           |
+// |------------------------------------------------------------|-------------------------------------------------------------------|
+// | a pod that is added, changed, or shows another status      | none: its worker handles it                                       |
+// | the removal of a pod whose worker is done with it          | its state at the end of the step, then its directory              |
+// | any other removal; a deleted pod without a worker;         | a pass                                                            |
+// | a worker that restarts; a mirror without a static pod      |                                                                   |
 //
-// Invariant: what is not sure to be nobody's business asks for a pass.
+// Invariant: in case of doubt a pass is requested.
 import type { Pod } from '../../ports/model/pod.js';
 import type { DeliveryOp } from '../pod-sources/pod-config.js';
 import { isMirrorPod, isStaticPod } from '../values/pod-kind.js';

@@ -1,8 +1,8 @@
-// What makes the node one of a cluster, beside its pods: its Node, its lease and its events. Machines of their own, stepped after the agent
-// within the same step, so that what they say of it is never older than what it knows.
+// The node's membership of a cluster, besides its pods: its Node, its lease and its events. Separate machines, stepped after the agent
+// within the same step, so that their reports are never older than the agent's state.
 //
-// The agent says what happens with `events.record`, whoever it is said to: the turn that it is stepped with hands each event on to the log as
-// ever, and to the recorder of this cluster. So no part of the agent knows of the API, and the order of events is that of the steps.
+// The agent emits events by `events.record`: the turn passes each event to the log as
+// always, and to this cluster's recorder. So no part of the agent depends on the API, and events keep the order of the steps.
 
 import type { Instant } from '../../ports/instant.js';
 import type { Node } from '../../ports/model/node.js';
@@ -84,11 +84,11 @@ export class Cluster {
     }
   }
 
-  /** After whatever happened in this step. */
+  /** Runs at the end of each step. */
   end(): void {
     const { overlay } = this.state;
     const node = overlay === null ? ownNode(this.agent.api) : null;
-    // What a Node that is there already says counts from the start: pods that are shown before the first report would be told otherwise.
+    // An existing Node's addresses count from the start: otherwise pods reported before the first node status would have different ones.
     if ((node?.status?.addresses ?? []).length > 0) this.overlayBy(node as Node);
     lookAtReadiness(this.state.reporter, this.context());
   }

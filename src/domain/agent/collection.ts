@@ -1,9 +1,9 @@
-// Garbage collection in the runtime, as a chain of looks and removals: containers, then the sandboxes that they leave, then logs.
+// Garbage collection in the runtime, as a chain of listings and removals: containers, then their sandboxes, then logs.
 //
 //   idle -> listContainers -> removeContainers (each after its logs) -> listSandboxes -> removeSandboxes -> logs -> idle
 //
-// Each list is decided from a look of its own, since what really went decides what may go next. Runs at most once a minute, and only
-// after something died or went.
+// Each stage decides from a listing of its own, since the actual removals determine what can be removed next. Runs at most once a minute, and only
+// after a container or pod ended or was removed.
 import { momentOf } from '../../domain/values/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
@@ -50,7 +50,7 @@ function beginPressed(context: AgentContext): void {
   list(context, 'listContainers');
 }
 
-/** A round has ended, whatever came of it. */
+/** A round has ended, with any result. */
 function end(context: AgentContext): void {
   const { collection } = context.state;
   collection.phase = 'idle';
@@ -152,7 +152,7 @@ function beginRemovals(context: AgentContext): void {
   }
 }
 
-/** The logs go first, and a container whose logs can't go stays: without it they would be nobody's. @param podUid null: has to be looked for */
+/** Removes the logs first, and keeps the container if that fails: otherwise they would have no owner. @param podUid null: not known yet */
 function removeLogs(context: AgentContext, containerId: string, podUid: string | null): void {
   const { state, turn } = context;
   const files = isBeingRotated(context, containerId) ? null : logFiles(context, containerId, podUid);

@@ -1,4 +1,4 @@
-// The files on the node that belong to the log of one container instance: what goes with it when it is removed, and what is rotated.
+// The files of one container instance's log on the node: removed with it, and rotated.
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import type { PodLogOperations } from '../../ports/outbound/pod-files.js';
 import { containerLogPath, legacyLogSymlink, podLogDirectory } from '../values/log-paths.js';
@@ -7,7 +7,7 @@ import type { AgentSettings } from './settings.js';
 type PodIdentity = Pick<PodRuntimeStatus, 'namespace' | 'name' | 'uid'>;
 type ContainerInstance = Pick<RuntimeContainerStatus, 'id' | 'name' | 'restartCount'>;
 
-/** Where the log lies: what the runtime was told when the container was made. */
+/** The path of the log, as in the container's creation. */
 export function logPathOf({ podLogsDirectory }: Pick<AgentSettings, 'podLogsDirectory'>, pod: PodIdentity, { name, restartCount }: ContainerInstance): string {
   return `${podLogDirectory(podLogsDirectory, pod.namespace, pod.name, pod.uid)}/${containerLogPath(name, restartCount)}`;
 }

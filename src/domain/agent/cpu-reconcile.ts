@@ -1,10 +1,10 @@
-// Tells the runtime which CPUs running containers may use. Level-triggered: a pass compares what each container should have with what it
-// was last told, and tells those that differ.
+// Updates the CPU sets of running containers in the runtime. Level-triggered: a pass compares the desired set of each container with the last
+// one sent, and sends those that differ.
 //
 //   the shared pool changed, an agent started, pods ended -> a pass, a second after the last one at the earliest
-//   a pass that left something (an update failed, a container isn't known well enough) -> again after the reconcile period
+//   an incomplete pass (an update failed, a container isn't known well enough) -> again after the reconcile period
 //
-// Invariant: a container is told only what differs; nothing is looked at while nothing changes.
+// Invariant: only differing sets are sent; nothing is compared while nothing changes.
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type CpuReconcileItem, cpuReconcileItems, noteCpuUpdate } from '../cpu-manager/reconcile-cpus.js';
@@ -23,10 +23,10 @@ export const cpuUpdateMachine = 'cpu-update';
 
 /** So that many pods that come together make few passes. */
 const betweenPasses: Micros = 1_000_000;
-/** Containers that are told at once. */
+/** The number of concurrent updates. */
 const updatesAtOnce = 16;
 
-/** Something may have become free, or have to be told. */
+/** An allocation may have changed: requests a pass. */
 export function noteAlignmentChange({ alignment }: AgentState): void {
   if (alignment !== null) alignment.reconcile.dirty = true;
 }
@@ -64,14 +64,14 @@ function pass(context: AgentContext, alignment: AlignmentState): void {
   tell(context, alignment);
 }
 
-/** Not known to the status, but running: what it was told isn't known to be right. */
+/** Missing in the status, but running: its last update may be outdated. */
 function mayRun({ cache }: AgentState, item: CpuReconcileItem): boolean {
   if (item.kind !== 'unknown') return false;
   const cached = readPodCache(cache, item.pod.metadata.uid ?? '');
   return cached.kind === 'status' && cached.status.containers.some(({ name, state }) => state === 'running' && (item.containerName ?? name) === name);
 }
 
-/** Pods that are over, and still have CPUs since nobody knows yet that their containers are dead. */
+/** Whether terminated pods still hold CPUs because their containers aren't known to be dead yet. */
 function hasLeavers(state: AgentState, { cpu }: AlignmentState): boolean {
   if (cpu.assignments.size === 0) return false;
   const active = new Set(activePods(state).map(({ metadata }) => metadata.uid ?? ''));

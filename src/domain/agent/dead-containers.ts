@@ -1,4 +1,4 @@
-// Removes what a crash loop leaves behind at once, so that it does not fill the node between two rounds of collection.
+// Removes the leftovers of a crash loop at once, so that they do not fill the node between two rounds of collection.
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { allDeadContainers, deadContainerQueueCapacity, deadContainersAfterDeath } from '../gc/dead-containers.js';
@@ -37,7 +37,7 @@ function collect(context: AgentContext, uid: string, choose: (status: PodRuntime
   }
 }
 
-/** The logs first: those of a container that is gone would be nobody's. */
+/** Logs first: those of a removed container would have no owner. */
 export function deletorReplied(context: AgentContext, { op, slot, outcome }: Reply<AgentOperations>): void {
   const { state, turn } = context;
   const containerId = slot.slice(slot.indexOf('/') + 1);

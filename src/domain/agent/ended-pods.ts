@@ -1,5 +1,5 @@
-// Lets go of pods that have ended and that their source has no more, each by itself: nothing of the others is looked at for it.
-// Invariant: only what a worker has led to its end goes so, and after a first pass; a pass over everything comes some time later all the same.
+// Forgets terminated pods that their source no longer has, each by itself, without inspecting others.
+// Invariant: applies only to pods that a worker has terminated, and after a first pass; a complete pass follows later anyway.
 import type { Micros } from '../../ports/micros.js';
 import { forget } from '../pod-workers/run-pod.js';
 import type { AgentContext } from './agent-context.js';

@@ -1,4 +1,4 @@
-// The eviction loop as data, and what the agent remembers beside it.
+// The eviction loop as data, and the agent's state beside it.
 import type { Micros } from '../../ports/micros.js';
 import { type EvictionLoop, startEvictionLoop } from '../eviction/eviction-loop.js';
 import type { EvictionSignal } from '../eviction/signals.js';
@@ -11,7 +11,7 @@ export interface EvictionState {
   killsEndAt: Micros | null;
   /** Why pods were evicted, by uid: the signal that the metric `kubelet_evictions` names. */
   readonly evicted: Map<string, string>;
-  /** How old the figures were that the last eviction for a shortage went by. */
+  /** The age of the statistics that the last eviction used. */
   statsAges: readonly { readonly signal: EvictionSignal; readonly age: Micros }[];
 }
 

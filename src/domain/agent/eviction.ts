@@ -1,9 +1,9 @@
-// Runs the eviction loop (`eviction/eviction-loop.ts` decides, this asks): measures the node, has the collections reclaim what nobody uses,
-// and ends pods.
+// Runs the eviction loop (`eviction/eviction-loop.ts` decides, this performs): measures the node, requests the collections to reclaim unused
+// objects, and ends pods.
 //
-// What the loop waits for is looked up after each step rather than told: a collection that is done, a pod that has stopped or of which nothing
-// is left, however it came about.
-// Invariant: nothing is measured, and nobody evicted, before it is known what the runtime holds.
+// The loop's conditions are checked after each step instead of by notifications: a completed collection, a stopped pod or a completely
+// removed one, for any reason.
+// Invariant: nothing is measured, and no pod is evicted, before the first listing of the runtime.
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { type Eviction, evictedReason } from '../eviction/eviction.js';
@@ -28,7 +28,7 @@ export const evictionAddress = { machine: 'eviction', key: '' } as const;
 /** A disk that hangs holds up its own numbers for seconds; a runtime that hangs costs those of the pods. */
 const summaryTimeout: Micros = 60 * microsPerSecond;
 
-/** Lets the loop see what came about in this step, and plans its next wake-up. */
+/** Feeds the loop with this step's events, and plans its next wake-up. */
 export function planEviction(context: AgentContext): void {
   const { state, turn } = context;
   const { eviction } = state;
@@ -64,7 +64,7 @@ export function evictionReplied(context: AgentContext, reply: Reply<AgentOperati
   if (dedicatedImageFs === null && context.state.eviction.loop.layout === null) {
     context.turn.log('error', 'Eviction manager: failed to check if we have separate image filesystem', { err: 'the file system of the images cannot be told' });
   }
-  // A CRI runtime never tells of a file system of its own for containers.
+  // A CRI runtime never reports a separate file system for containers.
   const layout: FileSystemLayout | null = dedicatedImageFs === null ? null : { dedicatedImageFs, splitContainerFs: false };
   happen(context, { type: 'measured', summary, wallOffset: wallOffset(context.turn), pods: workedOnPods(context.state), layout });
 }

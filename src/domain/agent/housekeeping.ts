@@ -1,10 +1,10 @@
-// Cleans up after pods that nobody wants any more, and brings back those that are wanted but have no worker. A pass is:
+// Cleans up after removed pods, and restarts the workers of wanted pods that have none. A pass is:
 //
-//   idle -> snapshots (pod cgroups, pod directories) -> workers against wanted pods -> running (a fresh look at the runtime) -> idle
+//   idle -> snapshots (pod cgroups, pod directories) -> workers against wanted pods -> running (a fresh listing of the runtime) -> idle
 //
-// A pod that ended as it should is let go of by itself (`ended-pods`), without a pass.
+// A pod that terminated normally is forgotten by itself (`ended-pods`), without a pass.
 // Invariants: nothing is cleaned up before every source has reported; the snapshots are older than the pod index they are compared
-// with, so a pod that is new can't look orphaned. A pass runs when something changed, not by a clock, and again while orphans remain.
+// with, so that a new pod can't look orphaned. A pass runs after a change, not by a clock, and again while orphans remain.
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -108,7 +108,7 @@ function cleanUp(context: AgentContext, running: readonly ListedPod[]): void {
   const aside = asideUids(state);
   const wanted = new Set([...state.pods.pods.keys(), ...aside]);
   let known = new Map<string, KnownPod>();
-  // What nobody knows may be collected from the first pass on.
+  // From the first pass on, unknown pods may be collected.
   const isFirst = !state.workers.synced;
   if (isFirst) state.collection.dirty = true;
   const before = new Set(state.workers.records.keys());
@@ -152,7 +152,7 @@ function finishRejected(context: AgentContext, known: ReadonlyMap<string, KnownP
 function killUnknown(context: AgentContext, known: ReadonlyMap<string, KnownPod>, running: readonly ListedPod[]): void {
   for (const { uid, name, namespace } of running) {
     if (known.has(uid) || context.state.workers.records.has(uid) || isAside(context.state, uid)) continue;
-    // What of it is to be stopped is not known yet; once it is, another pass is asked for.
+    // Its containers are not known yet; another pass is requested once they are.
     if (isPodBehind(context.state.cache, uid) || readPodCache(context.state.cache, uid).kind === 'failed') continue;
     context.turn.log('info', 'Clean up containers for orphaned pod we had not seen before', { podUID: uid, pod: `${namespace}/${name}` });
     const gracePeriodOverride = orphanGraceSeconds(context, podFullName(name, namespace));

@@ -13,14 +13,14 @@ export interface ImageCollectionState {
   phase: 'idle' | 'containers' | 'list' | 'fsInfo' | 'usage' | 'remove' | 'records';
   /** A round has its time. */
   planned: boolean;
-  /** The last round failed: the next failure is told to people. */
+  /** The last round failed: the next failure is recorded as an event. */
   failedBefore: boolean;
   records: ImageRecords;
   /** Of the round that is on; null: none is. */
   run: ImageGcRun | null;
   /** The images that this round found and has not removed, by id. */
   readonly present: Map<string, RuntimeImage>;
-  /** What containers of others are made of. */
+  /** Images of containers of other clients. */
   foreign: readonly string[];
   removed: number;
   startedAt: Micros;

@@ -1,12 +1,12 @@
-// Removes images that nothing uses: those that are too old, and as many as the disk needs (`gc/image-gc.ts` decides, this asks).
+// Removes unused images: those that are too old, and as many as the disk needs (`gc/image-gc.ts` decides, this performs).
 //
 //   idle -> containers -> list -> [fsInfo -> usage] -> remove (one after the other) -> [records] -> idle
 //
-// Every five minutes: the disk fills by itself, and when an image was last used is known only by looking. What uses an image is what the
-// pod cache says of containers in any state, what the specs of pods name that have a worker or are wanted (their containers may be about to be
-// made), and what containers are made of that others have in the runtime: these are listed at the beginning of each round.
+// Runs every five minutes: the disk fills by itself, and the last use of an image is known only from listings. An image is in use if
+// the pod cache has a container with it in any state, if the spec of a pod that has a worker or is wanted names it (its containers may be
+// created soon), or if a container of another client has it: these are listed at the beginning of each round.
 //
-// Invariant: whether an image is used is asked again in the very step that asks for its removal.
+// Invariant: each removal checks in the same step that the image is unused.
 
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -101,7 +101,7 @@ function beginPressed(context: AgentContext): void {
   const { state } = context;
   const { imageCollection: collection } = state;
   if (collection.phase !== 'idle' || collection.pressed !== 'wanted') return;
-  // Images that nothing of ours uses may be somebody else's.
+  // Unused images of this agent may belong to another owner.
   if (!state.settings.ownsImages || loopProblem(context) !== null || isLookDue(context)) {
     collection.pressed = 'done';
     return;
@@ -110,7 +110,7 @@ function beginPressed(context: AgentContext): void {
   beginRound(context);
 }
 
-/** A round has ended, whatever came of it. */
+/** A round has ended, with any result. */
 function rest(context: AgentContext): void {
   const { imageCollection: collection } = context.state;
   collection.phase = 'idle';
@@ -224,7 +224,7 @@ function end(context: AgentContext, { error, event, isComplete }: ImageGcOutcome
   turn.ask('pullRecords.list', imageCollectionAddress, 'records', { kind: 'pulled' });
 }
 
-/** Who may use an image that is gone is nothing worth knowing. */
+/** The pull record of a removed image is useless. */
 function removeRecord({ state, turn }: AgentContext, text: string): void {
   const { present, startedAt }: ImageCollectionState = state.imageCollection;
   const began = instantAfter(turn.wall, startedAt - turn.now);

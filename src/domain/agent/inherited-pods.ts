@@ -1,7 +1,7 @@
-// Pods that ran before this agent did. A static pod whose manifest was changed meanwhile has a new UID, and its earlier self still runs: it
-// is led to its end, within the grace period of its successor, before anything of the successor is made. No API is needed for that.
+// Pods that ran before this agent started. A static pod whose manifest was changed meanwhile has a new UID, and its previous version still runs: it
+// is terminated, within the grace period of its successor, before the successor is created. This needs no API.
 //
-// Invariant: an entry goes once the runtime shows nothing of it alive; pods begun by this agent never get in, their workers keep the order.
+// Invariant: an entry is removed once the runtime shows nothing of it alive; pods started by this agent are never added, their workers keep the order.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import { isPodBehind } from '../pod-cache/pod-cache.js';
@@ -14,7 +14,7 @@ import { isAside } from './aside-pods.js';
 import { uidOf } from './pod-index.js';
 import { bringBackFor } from './set-aside.js';
 
-/** Takes in what the first look at the runtime found. */
+/** Adds the pods of the first listing of the runtime. */
 export function inheritPods(context: AgentContext, pods: readonly ListedPod[]): void {
   for (const pod of pods) if (isAlive(pod)) context.state.inherited.set(pod.uid, podFullName(pod.name, pod.namespace));
 }
@@ -27,7 +27,7 @@ export function endPredecessors(context: AgentContext, pod: Pod, effects: PodWor
   const uids = [...inherited].flatMap(([uid, name]) => (name === fullName && uid !== uidOf(pod) && !pods.pods.has(uid) ? [uid] : []));
   const { now } = context.turn;
   for (const uid of uids) {
-    // What of it is to be stopped is known once it was looked at.
+    // Its containers are known after its first inspection.
     if (workers.records.has(uid) || isPodBehind(cache, uid)) continue;
     if (isAside(context.state, uid)) {
       bringBackFor(context, uid);

@@ -1,13 +1,13 @@
-// The kubelet of a standalone node as one machine: the agent, and the two sources that its static pods come from. What a source finds is
-// an event of the agent within the same step, so one record of inputs holds all that decides anything.
+// The kubelet of a standalone node as one machine: the agent, and the two sources of its static pods. A source's pods are
+// an event of the agent within the same step, so that one record of inputs contains all that decides anything.
 //
 // | input                             | goes to                                                     |
 // |-----------------------------------|-------------------------------------------------------------|
 // | `start`                           | the agent, both sources                                     |
 // | `manifests-changed`               | the file source                                             |
-// | `withdraw-pods`                   | the agent, as a source without pods; so from then on always |
+// | `withdraw-pods`                   | the agent, as a source without pods; permanently            |
 // | answers and wake-ups of a source  | that source                                                 |
-// | answers and wake-ups of the node, | the node as one of a cluster, if it is one                  |
+// | answers and wake-ups of the node, | the node in its cluster, if it has one                      |
 // | its lease and its events          |                                                             |
 // | everything else                   | the agent                                                   |
 
@@ -99,7 +99,7 @@ export function kubeletMachine(state: KubeletState): Machine<KubeletState, Kubel
   };
 }
 
-/** What the host says of addresses and resources counts until the Node says it. */
+/** The host's addresses and resources apply until the Node has its own. */
 function withOverlay({ cluster }: KubeletState, event: AgentInput): AgentInput {
   return event.type === 'nodeFacts' && cluster?.overlay != null ? { ...event, facts: { ...event.facts, ...cluster.overlay } } : event;
 }

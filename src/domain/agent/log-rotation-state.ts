@@ -1,4 +1,4 @@
-// What the rotation of logs keeps, as data; its machine is in log-rotation.
+// The state of log rotation, as data; its machine is in log-rotation.
 export interface LogRotation {
   readonly podUid: string;
   readonly path: string;

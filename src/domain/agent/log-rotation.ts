@@ -1,17 +1,17 @@
-// Keeps the logs of running containers small. At an interval all of them are measured in one look; those that have grown too large are
-// rotated, some at a time, each by the steps below. Nothing is looked at while the runtime has no pods.
+// Limits the log size of running containers. At an interval all logs are measured together; those that have grown too large are
+// rotated, a few at a time, each by the steps below. Nothing is measured while the runtime has no pods.
 //
-//   a look:  unswept -> sweeping -> idle -> measuring -> idle
+//   a check: unswept -> sweeping -> idle -> measuring -> idle
 //
 //   one log: [missing] reopening -> measuring -\
-//            [too large] ----------------------> listing -> discarding -> compressing (one file at a time) -> moving -> reopeningMoved -> over
+//            [too large] ----------------------> listing -> discarding -> compressing (one file at a time) -> moving -> reopeningMoved -> done
 //                                                                                                                         | failed
 //                                                                                                                         v
-//                                                                                                                    restoring -> over
+//                                                                                                                    restoring -> done
 //
-// A step that fails ends the rotation; the next look finds the log as large as before. Invariants: the log is moved aside only for a
-// container that runs, and moved back if the runtime does not open a new one; a log is in one rotation at a time, and while it is, its
-// container is not collected (`isBeingRotated`), so that no rotated file is left of a container that is gone.
+// A step that fails ends the rotation; the next check finds the log as large as before. Invariants: the log is moved aside only for a
+// running container, and moved back if the runtime does not open a new one; a log is in one rotation at a time, and meanwhile its
+// container is not collected (`isBeingRotated`), so that no rotated file of a removed container is left.
 import type { Micros } from '../../ports/micros.js';
 import type { ContainerRuntimeState } from '../../ports/model/runtime-status.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -96,7 +96,7 @@ function startWaiting(context: AgentContext, { maxWorkers }: LogRotationPolicy):
   }
 }
 
-/** Takes in what the last step gave and begins the next one. False: there is none. */
+/** Processes the reply of a step and begins the next one. False: no next step. */
 function advance(context: AgentContext, policy: LogRotationPolicy, containerId: string, rotation: LogRotation, reply: Reply<AgentOperations>): boolean {
   if (!reply.outcome.ok) {
     const { message, kind } = reply.outcome.error;
@@ -183,9 +183,9 @@ function finish(context: AgentContext, containerId: string, { podUid, path }: Lo
   const { turn, state } = context;
   state.logRotation.active.delete(containerId);
   turn.end({ machine: logRotationMachine, key: containerId });
-  // Whoever collects containers has passed this one by.
+  // The collection has skipped this container.
   state.collection.dirty ||= !isRunning(context, podUid, containerId);
-  // A pod's own sync waits for nobody when it removes a container with its logs.
+  // A pod's own sync doesn't wait for the rotation when it removes a container with its logs.
   if (stateOf(context, podUid, containerId) === null) turn.tell('podLogs.removeContainerLogs', { logPaths: [path], links: [] });
 }
 
@@ -209,7 +209,7 @@ function isRunning(context: AgentContext, podUid: string, containerId: string): 
 function stateOf({ state }: AgentContext, podUid: string, containerId: string): ContainerRuntimeState | null {
   const cached = state.cache.entries.get(podUid)?.cached;
   if (cached === undefined) return null;
-  // While it can't be looked at, it is as it was.
+  // While it can't be inspected, its last state applies.
   if (cached.kind === 'failed') return 'running';
   return cached.status.containers.find(({ id }) => id === containerId)?.state ?? null;
 }

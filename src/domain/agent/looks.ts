@@ -1,7 +1,7 @@
-// Asking the runtime: for everything, or for one pod. What the answers mean is in relist.
+// Requests to the runtime: for everything, or for one pod. relist processes the answers.
 //
-// Looks go on side by side, a list beside them: a slow answer holds up its own pod alone.
-// Invariants: one look at a pod at a time; a look that fails is asked for again after a pause that doubles.
+// Inspections run concurrently, also with a listing: a slow answer delays only its own pod.
+// Invariants: one inspection of a pod at a time; a failed one is retried after a pause that doubles.
 import type { Micros } from '../../ports/micros.js';
 import { isInspectionAwaited, isPodRelistDue } from '../pleg/pleg.js';
 import type { AgentContext } from './agent-context.js';
@@ -9,12 +9,12 @@ import type { AgentContext } from './agent-context.js';
 export const relistAddress = { machine: 'relist', key: '' } as const;
 export const podRelistMachine = 'relist-pod';
 export const looksAddress = { machine: 'looks', key: '' } as const;
-/** Pods looked at side by side; more wait. One that takes long doesn't count. */
+/** Concurrent inspections; more wait. A slow one doesn't count. */
 const maxLooks = 32;
 const longLook: Micros = 500_000;
 const longestPause: Micros = 10_000_000;
 
-/** Begins a look at everything; if one is under way, another one after it. */
+/** Begins a complete listing; if one is in progress, another one follows it. */
 export function beginRelist(context: AgentContext): void {
   const { relist, settings } = context.state;
   relist.again = relist.listing;
@@ -24,20 +24,20 @@ export function beginRelist(context: AgentContext): void {
   context.turn.ask('runtime.listPods', relistAddress, 'list', { uid: null }, settings.runtimeRequestTimeout);
 }
 
-/** Asks for a look at one pod soon. One request a pod is kept: the newest. */
+/** Requests an inspection of one pod. One request a pod is kept: the newest. */
 export function requestPodRelist(context: AgentContext, uid: string): void {
-  // What is aside is looked at by nobody.
+  // Pods that are set aside are not inspected.
   if (context.state.setAside.pods.get(uid)?.phase === 'aside') return;
   context.state.relist.requests.set(uid, context.turn.now);
   beginLooks(context);
 }
 
-/** Asks for a look at one pod when one that is polled would show what has just happened to it. */
+/** Plans an inspection of one pod for when a poll would show its latest change. */
 export function planPodRelist({ turn, state }: AgentContext, uid: string): void {
   turn.wakeAt({ machine: podRelistMachine, key: uid }, turn.now + state.settings.relistPeriod);
 }
 
-/** A planned look is due; of a pod that is gone by now nobody wants to know. */
+/** A planned inspection is due; drops it for a removed pod. */
 export function podRelistDue(context: AgentContext, uid: string): void {
   const { workers, pleg, setAside, relist } = context.state;
   const isWanted = workers.records.has(uid) || isInspectionAwaited(pleg, uid) || pleg.records.get(uid)?.reinspect === true;
@@ -65,7 +65,7 @@ export function pauseAfter(failures: number, shortest: Micros): Micros {
   return Math.min(shortest * 2 ** Math.min(failures - 1, 10), Math.max(longestPause, shortest));
 }
 
-/** Begins the looks that wait, as many as may go on at once. */
+/** Begins waiting inspections, up to the concurrency limit. */
 export function beginLooks(context: AgentContext): void {
   const { state, turn } = context;
   const { relist, pleg } = state;

@@ -1,4 +1,4 @@
-// What is remembered of requests about mirror pods until the watch of the node's pods shows what became of them.
+// Requests about mirror pods in flight, until the watch of the node's pods shows their effect.
 import type { Micros } from '../../ports/micros.js';
 
 export interface MirrorPods {

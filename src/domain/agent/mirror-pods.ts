@@ -1,10 +1,10 @@
-// Keeps one mirror pod in the API for each static pod that runs, and deletes those that nothing stands behind any more. Looked at whenever
-// a static pod is synced, its mirror changes, or the node's object does; failures are tried again, and never keep a pod from running.
+// Keeps one mirror pod in the API for each running static pod, and deletes those without a static pod. Reconciled whenever
+// a static pod is synced, its mirror changes, or the node's object does; failures are retried, and never keep a pod from running.
 //
 //   right -> at rest;  wrong -> delete -> create;  none -> create -> seen by the watch;  no node to own it -> waits for the node
 //
-// Invariants: deletions name the uid they mean and give no grace; no mirror is made before the API's pods have been read once, nor while a
-// pod is on its way out; one request in flight a full name.
+// Invariants: deletions have a UID precondition and no grace period; no mirror is created before the API's pods have been read once, nor while a
+// pod is terminating; one request in flight a full name.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -65,7 +65,7 @@ export function reconcileMirror(context: AgentContext, pod: Pod): void {
   turn.ask('apiWriter.create', addressOf(fullName), request, { ...pods, namespace, name: null, subresource: null, object }, timeout);
 }
 
-/** The pod runs again under its uid, and what its mirror says of its containers can't be taken back. */
+/** The pod runs again under its UID, and its mirror's container statuses can't be reverted. */
 function showsEarlierLife({ state }: AgentContext, pod: Pod, mirror: Pod): boolean {
   const status = state.statuses.get(uidOf(pod))?.status;
   return status !== undefined && illegalTransition(pod, mirror.status ?? {}, status) !== null;
@@ -124,7 +124,7 @@ export function mirrorReplied(context: AgentContext, fullName: string, reply: Re
   turn.wakeAt(addressOf(fullName), null);
   const pod = state.pods.podsByFullName.get(fullName);
   if (pod !== undefined && isStaticPod(pod)) reconcileMirror(context, pod);
-  // Its pod went while it was made: whoever looked for such mirrors meanwhile has left this one alone.
+  // Its pod was removed during the creation: a check for such mirrors meanwhile has skipped this one.
   else if (reply.op === 'apiWriter.create') state.housekeeping.dirty = true;
 }
 

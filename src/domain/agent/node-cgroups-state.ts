@@ -1,4 +1,4 @@
-// What the cgroups above the pods' are set to, and how far that is done.
+// The values of the cgroups above the pods', and the progress of writing them.
 import type { Micros } from '../../ports/micros.js';
 import type { CgroupValues } from '../../ports/model/cgroup-values.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -7,7 +7,7 @@ import { type ClassSums, newClassSums } from '../cgroups/class-cgroups.js';
 import type { QosClass } from '../qos/qos-class.js';
 
 export interface NodeCgroupSettings {
-  /** What the cgroup of all pods is set to: what is left of the machine, or all of it. */
+  /** The values of the cgroup of all pods: the allocatable resources, or the whole machine. */
   readonly pods: CgroupValues;
   /** Sizes of huge pages that the host has. Pods are limited in each, also to none. */
   readonly hugePageBytes: readonly bigint[];
@@ -23,11 +23,11 @@ export const defaultNodeCgroups: NodeCgroupSettings = { pods: emptyCgroupConfig,
 export interface NodeCgroup {
   /** It was made, by this agent or an earlier one. */
   made: boolean;
-  /** The values written last; null: none, or they are to be written again whatever they are. */
+  /** The values written last; null: none, or they must be written again in any case. */
   written: string | null;
   /** Those that are being written; null: none are. */
   writing: string | null;
-  /** After a failure; null: there was none. */
+  /** After a failure; null: none. */
   retryAt: Micros | null;
 }
 

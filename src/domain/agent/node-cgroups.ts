@@ -1,11 +1,11 @@
-// Keeps the cgroups of all pods and of the QoS classes set to what the node's settings and its pods' requests make of them. Level-triggered: what is
-// wanted is compared with what was written last.
+// Keeps the cgroups of all pods and of the QoS classes at the values that follow from the node's settings and its pods' requests. Level-triggered: the
+// desired values are compared with those written last.
 //
-//   start, a pod that comes, goes or changes, a minute over -> the sums differ -> made and set at once, later only set
-//                                                        -> failed: told, and again a minute later
+//   start, a pod is added, removed or changed, a minute passed -> the sums differ -> created and set at once, later only set
+//                                                        -> failed: logged, and retried a minute later
 //
-// Invariants: one write a cgroup at a time; a burst of pods costs some writes, not one each; nothing is written while nothing differs, but for
-// once a minute while there are pods, since others may have written, too.
+// Invariants: one write a cgroup at a time; a burst of pods costs a few writes, not one each; without a difference nothing is written, except
+// once a minute while there are pods, since other programs may have written, too.
 import type { Micros } from '../../ports/micros.js';
 import type { CgroupValues } from '../../ports/model/cgroup-values.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -33,7 +33,7 @@ export function noteNodeCgroups({ nodeCgroups }: AgentState, uid: string): void 
   nodeCgroups.changed.add(uid);
 }
 
-/** All of it is looked at anew, and written again: once a minute while there are pods. */
+/** Recomputes and rewrites everything: once a minute while there are pods. */
 export function refreshNodeCgroups({ nodeCgroups, pods }: AgentState): void {
   for (const uid of nodeCgroups.counted.keys()) nodeCgroups.changed.add(uid);
   for (const uid of pods.pods.keys()) nodeCgroups.changed.add(uid);
@@ -80,7 +80,7 @@ function wantedValues({ nodeCgroups, nodeFacts, settings }: AgentState): Readonl
   return { ...configs, Guaranteed: { ...pods, hugePageLimits, unified: { ...pods.unified, ...unified } } };
 }
 
-/** Guaranteed pods stand in the cgroup of all pods. */
+/** Guaranteed pods are in the cgroup of all pods. */
 function pathOf({ nodeFacts: { cgroupRoot } }: AgentState, name: QosClass): readonly string[] {
   return name === 'Guaranteed' ? nodeAllocatableCgroup(cgroupRoot, true) : qosClassCgroup(cgroupRoot, name);
 }

@@ -1,5 +1,5 @@
-// Carries out what the shutdown manager decides (`node-shutdown/shutdown-manager.ts`): asks for the lock, ends pods, keeps the record.
-// What it waits for is looked up after each step rather than told: that a pod has stopped and nothing of it is mounted any more.
+// Performs the decisions of the shutdown manager (`node-shutdown/shutdown-manager.ts`): takes the lock, ends pods, keeps the record.
+// Its conditions are checked after each step instead of by notifications: that a pod has stopped and its volumes are unmounted.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -58,7 +58,7 @@ export function nodeShutdownReplied(context: AgentContext, reply: Reply<AgentOpe
   else context.turn.log('error', 'Failed to read the record of the last shutdown', { err: read.error });
 }
 
-/** Goes on with what is ending, and plans the next wake-up. */
+/** Continues the shutdown in progress, and plans the next wake-up. */
 export function planNodeShutdown(context: AgentContext): void {
   const { state, turn } = context;
   const { shutdown } = state;

@@ -1,4 +1,4 @@
-// What the agent knows of itself that its Node tells of, and what it takes over from the Node in turn.
+// The agent's state that its Node reports, and the state that the agent adopts from the Node.
 import type { Node, NodeAddress as StatusAddress } from '../../ports/model/node.js';
 import type { PressureState } from '../eviction/pressure.js';
 import { canonicalJson } from '../kernel/canonical.js';
@@ -20,7 +20,7 @@ export function nodeView({ readiness, pleg, volumes, plugins, settings, eviction
   return {
     runtimeProblems: runtimeProblemList(readiness, plegProblem(pleg, now), now),
     networkProblems: problemList(readiness.networkProblem),
-    // Drivers are told of where there is a CSINode; a node that takes none needs none.
+    // Storage problems are reported if the node has a CSINode; without plugins it needs none.
     storageProblems: settings.takesPlugins ? problemList(csiNodeProblem(plugins)) : [],
     shuttingDown: shutdown.manager.shuttingDown,
     pressures: pressuresOf(eviction.loop.pressure),
@@ -36,7 +36,7 @@ function problemList(problem: string | null): readonly string[] {
   return problem === null ? [] : [problem];
 }
 
-/** What pods are told of their node is what its Node says. */
+/** The node data for pods is that of its Node. */
 export interface NodeOverlay {
   nodeAddresses: readonly StatusAddress[];
   allocatable: Readonly<Record<string, string>>;

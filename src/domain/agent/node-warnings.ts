@@ -1,4 +1,4 @@
-// What an operator should know of the host before pods meet it: told as events of the node at the start, and when it has changed;
+// Warnings about the host for its operator: recorded as events of the node at the start, and when they change;
 // and that the whole node ran out of memory, which no pod's status shows.
 import type { NodeFacts } from '../containers/node-facts.js';
 import { resolvConfEvents } from '../dns/pod-dns.js';

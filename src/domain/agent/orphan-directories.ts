@@ -1,8 +1,8 @@
-// Removes the directories of pods that nobody knows, after what is left of their volumes: an agent that was killed may have mounted
-// something for a pod that was gone when the next one came.
+// Removes the directories of unknown pods, after their volumes: a killed agent may have mounted
+// something for a pod that no longer existed when the next agent started.
 //
-//   found by housekeeping -> volumes are taken down, as long as that takes -> the directory is removed -> forgotten;
-//   a failure is met again by a pass, after a pause that doubles
+//   found by housekeeping -> volumes are torn down, as long as that takes -> the directory is removed -> forgotten;
+//   a failure is retried by a pass, after a pause that doubles
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { tryFailed, trySucceeded } from '../backoff/retry-pauses.js';
 import type { Reply } from '../kernel/machine.js';

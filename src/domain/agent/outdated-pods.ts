@@ -1,9 +1,9 @@
-// Pods that have to look at the API's data again, since something that they show or wait for has come or changed.
+// Pods that must read the API's data again, since something that they show or wait for has arrived or changed.
 import type { AgentContext } from './agent-context.js';
 import type { ApiState } from './api-state.js';
 import { drain } from './sync-loop.js';
 
-/** Runs that wait look again, a few a step; @param changed others have to work on their volumes anew */
+/** Resumes waiting runs, a few a step; @param changed other pods must also update their volumes */
 export function tellPods(context: AgentContext, api: ApiState, uids: readonly string[], changed: boolean): void {
   const { backlog } = context.state;
   for (const uid of uids) {

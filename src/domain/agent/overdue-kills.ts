@@ -1,4 +1,4 @@
-// Pods that the node itself kills, and that are still there when they should have ended long ago: their events say so, the kill goes on.
+// Pods that the node itself kills, and that still exist long after they should have ended: their events report it, the kill continues.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { isPodKnownTerminated } from '../pod-workers/queries.js';

@@ -1,4 +1,4 @@
-// Plugins as a part of the agent: when their sockets are looked for, and whom it concerns that a CSI driver can be called.
+// Plugins as a part of the agent: when their sockets are scanned, and which parts are notified that a CSI driver can be called.
 import type { CSIDriver } from '../../ports/model/storage.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Address, Reply } from '../kernel/machine.js';
@@ -29,12 +29,12 @@ export function pluginSocketsChanged(context: AgentContext): void {
   beginPlugins(context);
 }
 
-/** False: the answer is for somebody else. */
+/** False: the answer belongs to another part. */
 export function takePluginReply(context: AgentContext, reply: Reply<AgentOperations>): boolean {
   return pluginsReplied(context.state.plugins, reply, contextOf(context));
 }
 
-/** False: it is somebody else's time. */
+/** False: the wake-up belongs to another part. */
 export function takePluginWake(context: AgentContext, address: Address): boolean {
   return pluginsWoken(context.state.plugins, address, contextOf(context));
 }

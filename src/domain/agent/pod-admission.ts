@@ -1,11 +1,11 @@
-// Whether a pod that came may run here. Asked once, before it has a worker; a pod that is refused never gets one for running.
+// Admission of new pods. Decided once, before a pod has a worker; a refused pod never gets one for running.
 //
 //   new -> admitted: it gets its worker
 //       -> refused: an event and a Failed status, nothing else
-//       -> pending: others are killed for it, or the node is read anew -> asked again
+//       -> pending: others are preempted for it, or the node is read again -> decided again
 //
-// Invariants: a pod that was refused counts for nothing from then on; one that waits has no worker, but counts, so that nobody takes the
-// room that is being made for it; mirror pods, and pods that are over or on their way out, are not asked about.
+// Invariants: a refused pod doesn't count from then on; a pending one has no worker, but counts, so that no other pod takes the
+// resources being freed for it; mirror pods, and terminated or terminating pods, skip admission.
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
@@ -67,7 +67,7 @@ export function isAdmitted(context: AgentContext, pod: Pod): boolean {
   }
 }
 
-/** A pod that begins anew under its uid has let go of what it had for itself; one that goes on has it still. */
+/** A pod that restarts under its UID has released its exclusive resources; one that continues still has them. */
 export function isAlignedAnew(context: AgentContext, pod: Pod): boolean {
   const aligned = alignPod(context.state, pod);
   return aligned.kind === 'admitted' || reject(context, pod, aligned);
@@ -89,7 +89,7 @@ function nodeSupport({ state }: AgentContext, pod: Pod): readonly Admission[] {
   ];
 }
 
-/** What admission says of a pod that is here and asks for other resources. Nobody is killed, and nothing is refused, by asking. */
+/** Admission of a pod's resize. It kills no pod and refuses none. */
 export function admitResize(context: AgentContext, pod: Pod): Exclude<PredicateResult, { readonly kind: 'read-node' }> {
   const { state } = context;
   const refused = [admitUnderPressure(pod, state.eviction.loop.pressure.conditions), admitSysctls(pod, allowlistOf(state.settings)), ...nodeSupport(context, pod)];
@@ -147,7 +147,7 @@ function reject(context: AgentContext, pod: Pod, rejection: Rejection): false {
   return false;
 }
 
-/** A pod that an earlier agent ran may be refused by the next one: what is known of its containers stays known. */
+/** The next agent may refuse a pod that an earlier one ran: its known container statuses are kept. */
 function containersOf({ status = {} }: Pod): Pick<PodStatus, 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses'> {
   const { containerStatuses, initContainerStatuses, ephemeralContainerStatuses } = status;
   return {
@@ -185,7 +185,7 @@ function preempt(context: AgentContext, pod: Pod, victims: readonly Pod[], lacki
   killForRoom(context, victims, lacking, `${machine}/${uid}`);
 }
 
-/** @param completion what is told once each of them has ended; null: nobody is */
+/** @param completion reported once all victims have ended; null: none */
 export function killForRoom(context: AgentContext, victims: readonly Pod[], lacking: string | null, completion: string | null): void {
   const { state, turn } = context;
   const statusChange = {

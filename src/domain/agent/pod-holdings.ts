@@ -1,4 +1,4 @@
-// What containers have for themselves, as those are told who watch it. It looks and changes nothing.
+// Exclusive resources of containers, for pod-resources clients. It reads and changes nothing.
 
 import type { HeldMemory, PodHoldings, PodResourceQueries } from '../../ports/inbound/pod-resources.js';
 import type { Pod } from '../../ports/model/pod.js';

@@ -1,4 +1,4 @@
-// Which pods this node should run, by UID and by full name, with the mirror pods that show static ones in the API.
+// The pods assigned to this node, by UID and by full name, with the mirror pods of static ones in the API.
 // Invariant: look-ups by UID never return a mirror pod.
 import type { Pod } from '../../ports/model/pod.js';
 import { isMirrorPod, isStaticPod } from '../values/pod-kind.js';
@@ -27,7 +27,7 @@ export function removePod(index: PodIndex, pod: Pod): void {
   byName.delete(podFullNameOf(pod));
 }
 
-/** The pod and its mirror, whichever of the two was given. */
+/** The pod and its mirror, given either of the two. */
 export function podAndMirror(index: PodIndex, given: Pod): { readonly pod: Pod | null; readonly mirror: Pod | null } {
   const fullName = podFullNameOf(given);
   if (isMirrorPod(given)) return { pod: index.podsByFullName.get(fullName) ?? null, mirror: given };

@@ -1,4 +1,4 @@
-// The four operations that a pod worker asks for: how each begins, and what its end means. In between the run carries itself.
+// The four operations of a pod worker: how each begins, and the result of its end. In between the run advances by itself.
 
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -70,7 +70,7 @@ export function operationReplied(context: AgentContext, uid: string, reply: Repl
   if (runReplied(run, reply, context)) finish(context, run, effects);
 }
 
-/** An answer for `hook/<uid>`: the run that began the hook may be over. */
+/** A reply for `hook/<uid>`: the run that began the hook may have ended. */
 export function operationHookReplied(context: AgentContext, uid: string, reply: Reply<AgentOperations>, effects: PodWorkerEffect[]): void {
   const run = context.state.runs.get(uid);
   if (run !== undefined && hookReplied(run, reply, context)) finish(context, run, effects);
@@ -120,7 +120,7 @@ function firstSteps(context: AgentContext, run: SyncRun, operation: PodOperation
 function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[]): SyncStep[] {
   const { state } = context;
   const { pod } = run;
-  // Before the status: a container with a readiness probe isn't ready because nobody has asked it yet.
+  // Before the status: a container with a readiness probe isn't ready before its first probe.
   if (!context.isTerminationRequested(run.uid)) addProbes(context, pod);
   showProgress(context, pod, run.status);
   const status = refreshStatus(context, pod, run.status);
@@ -153,7 +153,7 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
   }
   context.apiParts.podWanted(context, run.uid, pod);
   if (isPrepared(context.state, pod)) {
-    // What is shown follows beside; nobody waits for it.
+    // Volume content is refreshed in the background; the run doesn't wait for it.
     if (context.apiData?.takeChanged(run.uid) === true) context.volumes.refresh(run.uid);
     return [{ kind: 'allocation' }, { kind: 'plan' }];
   }
@@ -174,10 +174,10 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   const result = conclude(context, run);
   if (result.error !== null && !result.error.cancelled) logFailedSync(context, run.pod, result.error.message);
   runFinished(state.workers, run.uid, result, turn.now, effects);
-  // Of what a failed call has left, a container that never ran, no runtime need tell. One that is polled shows it within a second.
+  // A failed call may leave a container that never ran, for which a runtime needn't send an event. A polled one shows it within a second.
   if (state.settings.runtimeTellsChanges && run.results.some(hasFailed)) planPodRelist(context, run.uid);
   if (run.operation.op !== 'syncPod') noteRunEnded(context, run.uid);
-  // What was held back while containers could run may be told now.
+  // Status writes held back while containers could run may be sent now.
   if (run.operation.op !== 'syncPod') {
     queueStatusWrite(state, run.uid);
     const pod = state.pods.pods.get(run.uid);
@@ -210,7 +210,7 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
       if (error === null) {
         removeProbes(context, run.uid);
         if (run.operation.op === 'syncTerminatingPod') setStatus(context, run.pod, computeStatus(context, run.pod, run.status, true));
-        // Whoever waits for the end of a pod that only the runtime knows sees it there.
+        // This ends the wait for the end of a pod that only the runtime knows.
         return run.operation.op === 'syncTerminatingRuntimePod' ? { ...result, postSync: true } : result;
       }
       // Its containers are dead.
@@ -247,7 +247,7 @@ function untilDeadline(context: AgentContext, { pod, uid }: SyncRun, rest: PodRe
   return { until: rest.until === null ? deadline : Math.min(rest.until, deadline) };
 }
 
-/** A pod without configuration: as much of it as the runtime's containers tell. */
+/** A pod without configuration: rebuilt from its containers in the runtime. */
 function runtimePod(running: Parameters<typeof podOfRunning>[0], status: PodRuntimeStatus): Pod {
   // Newest first: of several instances the newest one's hook counts.
   const hooks = new Map(status.containers.toReversed().map(({ name, preStop }) => [name, preStop]));

@@ -1,14 +1,14 @@
-// How many pods are worked on in one step. One thing may concern all pods of a node (a list of them, an object that all of them show, a look
-// at the runtime, an image); what follows from it for one pod costs up to a millisecond, and nothing else is done meanwhile. So a step works
-// on a few, and the others keep their place until the next ones.
-// Invariant: whoever is refused has left what is to be done in the backlog, and the sync loop is woken for it.
+// Limits the pods processed in one step. One event may concern all pods of a node (a list of pods, an object that all of them mount, a listing
+// of the runtime, an image); processing it for one pod costs up to a millisecond, and blocks everything else. So a step processes
+// a few, and the others stay queued until the next steps.
+// Invariant: a refused caller has queued its work in the backlog, and the sync loop is woken for it.
 import type { Micros } from '../../ports/micros.js';
 import type { Address } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
 
 export const syncLoopAddress: Address = { machine: 'sync-loop', key: '' };
 const maxPodsAStep = 2;
-/** Until the next of them: whoever runs the agent does other things in between. */
+/** Until the next step: the shell does other work in between. */
 const sliceGap: Micros = 1_000;
 
 /** Whether one more pod may be worked on in this step. */

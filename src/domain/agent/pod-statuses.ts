@@ -1,4 +1,4 @@
-// Computes a pod's status from what is known now, and keeps the newest per pod.
+// Computes a pod's status from the current state, and keeps the newest per pod.
 
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
@@ -40,7 +40,7 @@ type StartFailures = ReadonlyMap<string, StartFailure>;
 
 const noFailures: StartFailures = new Map();
 
-/** Pods' cgroups aren't read back. One that ends before it was ever shown to run has been shown no resources that could go on to be shown. */
+/** Pods' cgroups aren't read back. A pod that ends before it was ever reported as running has no resources to keep in its status. */
 function asSpecified(pod: Pod, facts: NodeFacts): PodCgroupReading {
   const { cpuShares, cpuQuotaMicros, cpuPeriodMicros, memoryBytes } = podCgroupConfig(pod, podCgroupOptions(facts, false));
   return { cpuShares, cpuQuotaMicros, cpuPeriodMicros, memoryLimitBytes: memoryBytes === null ? null : Number(memoryBytes) };
@@ -162,13 +162,13 @@ export function refreshStatus(context: AgentContext, pod: Pod, runtime: PodRunti
 }
 
 /**
- * Shows at the end of a sync which starts failed in it: it is what the pod waits for until the next one, which may be minutes away and may
- * itself fail for another reason. What has been done beside it shows when the runtime tells of it; until then a container that
- * was started looks as it did before.
+ * Reports failed container starts at the end of a sync: the pod waits for them until the next sync, which may be minutes later and may
+ * itself fail for another reason. Other changes of the sync are reported after the runtime's event; until then a started container
+ * keeps its previous state.
  */
 export function showStartFailures(context: AgentContext, { uid, pod, status, before }: SyncRun): void {
   const { state } = context;
-  // What was seen in the middle of it says nothing of its end: a container may have been killed since.
+  // A status from the middle of the sync may be outdated at its end: a container may have been killed since.
   const runtime = status.containers === before.containers ? status : { ...status, containers: before.containers };
   const failures = new Map([...(before.failures ?? noFailures), ...(state.startFailures.get(uid) ?? noFailures)]);
   setStatus(context, pod, statusFrom(context, pod, runtime, false, failures));
@@ -182,7 +182,7 @@ export function setProbed(context: AgentContext, pod: Pod, kind: 'readiness' | '
   changeStatus(context, pod, kind === 'readiness' ? { kind, containerID, ready: isSuccess } : { kind, containerID, started: isSuccess });
 }
 
-/** Tells at once that pods are connected, before their images are pulled; everything else of the status stays as it is. */
+/** Reports at once that a pod's network is set up, before its images are pulled; the rest of the status is unchanged. */
 export function tellConnected(context: AgentContext): void {
   const { api, statuses } = context.state;
   if (api === null || api.connected.size === 0) return;
@@ -195,7 +195,7 @@ export function tellConnected(context: AgentContext): void {
   api.connected.clear();
 }
 
-/** The status of a pod that has ended, before what is left of it is taken away. */
+/** Reports the status of a terminated pod, before its remains are removed. */
 export function showEnded(context: AgentContext, pod: Pod, runtime: PodRuntimeStatus): void {
   const known = context.state.statuses.get(uidOf(pod))?.status;
   if (known === undefined && isLeftAsItIs(pod.status ?? {}, runtime)) return;
@@ -226,12 +226,12 @@ function changeStatus(context: AgentContext, pod: Pod, change: StatusChange): vo
   planProbes(context, uid);
 }
 
-/** A static pod that ended may run again under its uid, with another agent: then what its mirror says of its containers is of an earlier life. */
+/** A terminated static pod may run again under its UID, with another agent: its mirror's container statuses then belong to its previous run. */
 function beginsAnew(pod: Pod, mirrored: PodStatus | undefined, change: StatusChange): boolean {
   return mirrored !== undefined && change.kind === 'set' && illegalTransition(pod, mirrored, change.status) !== null;
 }
 
-/** Drops what is kept for a pod that nobody has heard of any more. */
+/** Drops the state of a pod that no part knows any more. */
 export function forgetPod(state: AgentState, uid: string): void {
   forgetAllocation(state.allocation, uid);
   state.statuses.delete(uid);

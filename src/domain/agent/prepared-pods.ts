@@ -1,7 +1,7 @@
-// Pods whose cgroup and directories this agent has made: asked for once, not at every sync. What could undo it is a cgroup that vanishes,
-// which the look at all cgroups finds; directories are made again by each start of a container.
+// Pods whose cgroup and directories this agent has created: once, not at every sync. Only a vanished cgroup invalidates it,
+// which the check of all cgroups finds; each start of a container creates missing directories.
 //
-//   syncPod made both -> prepared -> another pod object, a termination, or a cgroup that is missing -> the next sync asks again
+//   syncPod created both -> prepared -> another pod object, a termination, or a missing cgroup -> the next sync creates again
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentState } from './agent-state.js';

@@ -1,5 +1,5 @@
-// The life of a pod's probe workers: they come before its containers start, wait for what its status says, and go when it ends.
-// Invariant: a worker that waits costs nothing but its wake-up; a pod without probes costs a look at its spec, once.
+// The life cycle of a pod's probe workers: added before its containers start, driven by its status, removed when it ends.
+// Invariant: a waiting worker costs only its wake-up; a pod without probes costs one check of its spec.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { Address } from '../kernel/machine.js';
@@ -47,7 +47,7 @@ export function addProbes(context: AgentContext, pod: Pod): void {
   planProbes(context, uid);
 }
 
-/** The pod is to end: what could restart its containers ends first; readiness goes on, so that endpoints drain, and so do sidecars' probes. */
+/** The pod terminates: probes that could restart its containers end first; readiness continues, so that endpoints drain, and so do sidecars' probes. */
 export function stopRestartingProbes(context: AgentContext, pod: Pod): void {
   const uid = uidOf(pod);
   const ofPod = context.state.probes.pods.get(uid);
@@ -66,7 +66,7 @@ export function removeProbes(context: AgentContext, uid: string): void {
   context.state.probes.pods.delete(uid);
 }
 
-/** The worker is over, and its result with it. */
+/** Ends the worker and drops its result. */
 export function forgetWorker(context: AgentContext, uid: string, name: string, registered: RegisteredWorker): void {
   endWorker(context, uid, name, registered);
   context.state.probes.pods.get(uid)?.workers.delete(name);
@@ -103,7 +103,7 @@ export function planProbe(context: AgentContext, uid: string, name: string, work
   context.turn.wakeAt(probeAddress(uid, name), probeWakeAt(worker, probedStatus(context, uid), context.turn.now, startOf(context, uid)));
 }
 
-/** By what the runtime's status said of the container; of one that isn't known there any more, by the stamp of its status. */
+/** The start time from the runtime's status of the container; if it is no longer known there, from the pod's status. */
 export function startOf({ state, turn }: AgentContext, uid: string): StartOf {
   return (container) => {
     const id = container.containerID ?? '';

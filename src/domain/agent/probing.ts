@@ -1,4 +1,4 @@
-// Probe workers at work: their time comes, they ask, and what the answers add up to reaches the pod's status and its worker.
+// Running probe workers: sends due probes, and passes results to the pod's status and its worker.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
 import { askProbe, probeOutcomeOf } from '../probes/ask-probe.js';
@@ -20,7 +20,7 @@ export function probeWoken(context: AgentContext, key: string): void {
   take(context, found, step);
 }
 
-/** Answers to workers that are over are nobody's. */
+/** Drops answers for workers that have ended. */
 export function probeReplied(context: AgentContext, key: string, reply: Reply<AgentOperations>): void {
   const found = workerOf(context, key);
   if (found === null || found.registered.slot !== reply.slot) return;
@@ -76,7 +76,7 @@ function tellPod(context: AgentContext, uid: string, worker: ProbeWorker, change
     if (last.result === 'failure') syncPods(context, [uid]);
     return;
   }
-  // The pod's worker may be busy for long, with a hook or a kill; whoever sends traffic is told now.
+  // The pod's worker may be busy for long, with a hook or a kill; readiness must be reported now.
   setProbed(context, context.state.pods.pods.get(uid) ?? worker.pod, worker.kind, worker.container.name, last.result === 'success');
   syncPods(context, [uid]);
 }

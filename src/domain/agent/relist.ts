@@ -1,10 +1,10 @@
-// Looks at the runtime: at everything once a second where it tells of no changes (else rarely, as a safety net), and at single pods when
-// somebody asks. What is found changed goes to the cache, to the workers that wait for it, and to the sync loop.
+// Relists the runtime: everything once a second if it sends no events (otherwise rarely, as a safety net), and single pods on
+// request. Changes go to the cache, to the workers that wait for them, and to the sync loop.
 //
-//   full look:  list everything -> over, the next one is planned; the pods that changed are looked at one by one
-//   pod look:   list and inspect one pod -> over; several go on at once, and beside a full look
+//   complete:   list everything -> done, the next one is planned; changed pods are inspected one by one
+//   single pod: list and inspect one pod -> done; several run concurrently, also with a complete listing
 //
-// Invariant: what may be older never replaces what is newer: an answer that may be of either order and says something else is asked for again.
+// Invariant: older data never replaces newer data: an answer that differs and whose order is uncertain is requested again.
 import type { Micros } from '../../ports/micros.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -22,7 +22,7 @@ import { beginLooks, pauseAfter, planLookAfterFailure, relistAddress, requestIns
 import { syncPods } from './sync-loop.js';
 import { resumeAwaiting } from './worker-effects.js';
 
-/** Where the runtime tells of changes, everything is looked at this often all the same. */
+/** The period of complete listings if the runtime sends events. */
 const safetyNetPeriod: Micros = 300_000_000;
 
 export function relistReplied(context: AgentContext, reply: Reply<AgentOperations>): void {
@@ -44,7 +44,7 @@ function looked(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
   beginLooks(context);
 }
 
-/** Whoever waits for a pod that is known to have changed gets the error; of one that was only asked about, what the next full look says. */
+/** A worker that waits for a pod that is known to have changed gets the error; after a mere request the next complete listing decides. */
 function lookFailed(context: AgentContext, uid: string, askedAt: Micros, error: PortFailure): void {
   const { turn, state } = context;
   turn.log('error', 'PLEG: on-demand relist failed', { podUID: uid, err: error.message });
@@ -53,7 +53,7 @@ function lookFailed(context: AgentContext, uid: string, askedAt: Micros, error: 
   else if (state.awaitingStatus.has(uid)) planRelist(context, state.settings.relistPeriod);
 }
 
-/** A look at one pod is a listing of it and its inspection in one. */
+/** A single-pod relist is a listing of the pod and its inspection in one. */
 function takeLook(context: AgentContext, { uid, askedAt, found }: PodLook): void {
   const { pleg, cache } = context.state;
   if (found === null && !pleg.records.has(uid)) {
@@ -88,7 +88,7 @@ function listed(context: AgentContext, reply: ReplyFor<AgentOperations, 'runtime
   if (relist.newest === null) inheritPods(context, listing.pods);
   relist.newest = listing;
   take(context, relisted(pleg, cache, listing.pods, listing.observedAt, turn.now));
-  // What went without anything to tell of stays cached for its worker; a pod that was let go of before has none.
+  // A pod that vanished without an event stays cached for its worker; a pod that was forgotten before has none.
   for (const uid of cache.entries.keys()) if (!pleg.records.has(uid) && !state.workers.records.has(uid) && !state.pods.pods.has(uid)) deleteFromPodCache(cache, uid);
 }
 
@@ -125,7 +125,7 @@ function dispatchEvent(context: AgentContext, event: PodLifecycleEvent, changed:
   if (type !== 'ContainerRemoved' && state.pods.pods.has(uid)) changed.add(uid);
   const successor = successorOf(context, uid);
   if (successor !== null) changed.add(successor);
-  // Something of a pod that nobody leads to its end; what is removed of it leaves nothing to do.
+  // A change of a pod without a worker needs housekeeping; a removal doesn't.
   if (type !== 'ContainerRemoved' && !state.workers.records.has(uid)) state.housekeeping.dirty = true;
   state.collection.dirty = true;
 }

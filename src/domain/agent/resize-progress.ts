@@ -1,4 +1,4 @@
-// How far a resize that was granted has come: whether containers have what was granted, told in a condition and at its end by an event.
+// The progress of an allocated resize: whether containers have the allocated resources, reported in a condition and at its end by an event.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import { conditionsOf, setConditions } from '../allocation/allocation-state.js';
@@ -34,7 +34,7 @@ export function showProgress(context: AgentContext, pod: Pod, runtime: PodRuntim
   context.event(pod, null, 'Normal', 'ResizeCompleted', resizeMessage('completed', pod, allocation.gates, generation));
 }
 
-/** A run that has changed resources, or failed to: what the runtime has now is looked at, and told. */
+/** After a run that resized containers, or failed to: inspects the runtime's resources and reports them. */
 export function noteResized(context: AgentContext, { uid, pod, results }: SyncRun, effects: PodWorkerEffect[]): void {
   const resizes = results.filter(({ action }) => action === resizeAction);
   if (resizes.length === 0) return;
@@ -58,13 +58,13 @@ export function noteResized(context: AgentContext, { uid, pod, results }: SyncRu
   context.event(pod, null, 'Warning', 'ResizeError', resizeMessage('error', pod, allocation.gates, generation, message));
 }
 
-/** Neither states nor ids change with resources: without being asked nobody would look. */
+/** Resources change neither states nor ids: without a request there would be no inspection. */
 function lookAgain(context: AgentContext, uid: string): void {
   requestReinspection(context.state.pleg, uid);
   requestPodRelist(context, uid);
 }
 
-/** The pod is over. */
+/** The pod has ended. */
 export function clearResize({ state: { allocation } }: AgentContext, uid: string): void {
   setConditions(allocation, uid, noResize);
   allocation.pending = allocation.pending.filter((other) => other !== uid);

@@ -1,11 +1,11 @@
-// Resizes of pods that run (KEP-1287): what is asked for is granted, waits, or can't be had.
+// Resizes of running pods (KEP-1287): a request is allocated, deferred, or infeasible.
 //
-//   asks for something else -> Infeasible: the condition says why; nothing more until it asks for something else
-//                           -> rejected by admission: Deferred, tried again when room may have come, and every 3 minutes
-//                           -> fits once others are killed: it waits for their end
-//                           -> granted: recorded, ResizeStarted; the pod's worker brings it about
+//   requests other resources -> Infeasible: the condition says why; nothing more until the request changes
+//                           -> rejected by admission: Deferred, retried when resources may be free, and every 3 minutes
+//                           -> fits after preemption: it waits for the victims' end
+//                           -> allocated: recorded, ResizeStarted; the pod's worker actuates it
 //
-// Invariants: nothing is granted before every source has reported; a pod that asks for what it has waits for nothing.
+// Invariants: nothing is allocated before every source has reported; a pod whose request equals its allocation waits for nothing.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { areResourcesChanged } from '../allocation/allocated-pod.js';
@@ -37,7 +37,7 @@ export function beginResizes({ state: { allocation }, turn }: AgentContext): voi
   allocation.retryAt = turn.now + firstRetry;
 }
 
-/** A pod was admitted, or was there before: what an earlier agent has left undone goes on. */
+/** A pod was admitted, or existed before: resumes a resize that an earlier agent left unfinished. */
 export function restoreResize({ state }: AgentContext, pod: Pod): void {
   if (isMirrorPod(pod)) return;
   const { allocation } = state;
@@ -77,7 +77,7 @@ function hasShrunk(before: Pod, after: Pod): boolean {
   return (['cpu', 'memory'] as const).some((name) => compareQuantities(now?.get(name) ?? zeroQuantity, then?.get(name) ?? zeroQuantity) < 0);
 }
 
-/** At the end of a step: those whose victims have ended go on, and the next retry is planned. */
+/** At the end of a step: resumes resizes whose victims have ended, and plans the next retry. */
 export function planResizes(context: AgentContext): void {
   const { state, turn } = context;
   const { allocation } = state;
@@ -103,7 +103,7 @@ function madeRoom({ state }: AgentContext): boolean {
   return made;
 }
 
-/** Files that are to be written anew are seen to at the end of the step. */
+/** Files that are due are written at the end of the step. */
 export function allocationWoken(context: AgentContext, key: string): void {
   if (key === 'read') readAllocation(context);
   if (key !== retryAddress.key) return;

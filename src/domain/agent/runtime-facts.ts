@@ -1,5 +1,5 @@
-// What the runtime offers and what RuntimeClass objects call it: part of the facts that sandboxes and containers are configured from.
-// Invariant: facts that the host is read for never undo what the API and the runtime say.
+// The runtime's features and the handlers of RuntimeClass objects: part of the facts that configure sandboxes and containers.
+// Invariant: facts read from the host never overwrite those of the API and the runtime.
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { ReflectorState } from '../api-cache/reflector.js';
 import type { NodeFacts } from '../containers/node-facts.js';
@@ -17,7 +17,7 @@ export function withRuntimeFacts(state: AgentState, facts: NodeFacts): NodeFacts
   return { ...facts, ...(lastGood === null ? {} : { runtimeHandlers: handlers }), ...(classes?.synced === true ? { runtimeClasses: classesOf(classes) } : {}) };
 }
 
-/** The runtime has said what it offers; one that names no handlers offers nothing, whatever the one before it did. */
+/** The runtime has reported its handlers; without handlers it has no features, even if the previous runtime had. */
 export function runtimeHandlersSaid({ state }: AgentContext): void {
   const { handlers } = state.readiness;
   take(state, { runtimeHandlers: handlers, runtimeClasses: state.nodeFacts.runtimeClasses });

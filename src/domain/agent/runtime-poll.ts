@@ -1,4 +1,4 @@
-// Asks the runtime how it is, every five seconds; its name and version once.
+// Polls the runtime's status, every five seconds; its name and version once.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
 import type { AgentContext } from './agent-context.js';
@@ -44,7 +44,7 @@ export function runtimeReplied(context: AgentContext, reply: Reply<AgentOperatio
   if (state.readiness.runtimeProblem !== null) turn.log('error', state.readiness.runtimeProblem);
 }
 
-/** A node of a cluster is told its pods' addresses by the API; any other by its configuration. What failed is tried with the next look. */
+/** In a cluster the API provides the pod CIDR; otherwise the configuration. A failure is retried with the next poll. */
 function tellPodCidr({ turn, state }: AgentContext): void {
   const { podCidr, runtimeRequestTimeout } = state.settings;
   if (state.api !== null || podCidr === state.readiness.podCidr || turn.inFlight(runtimeAddress, 'cidr')) return;

@@ -1,4 +1,4 @@
-// Whether the container runtime may be worked with. Polled, never assumed: a runtime that has not said that it is well for half a
+// Whether the container runtime is usable. Polled, never assumed: a runtime without a healthy status for half a
 // minute counts as down, and then nothing is started, stopped or cleaned up.
 import type { Micros } from '../../ports/micros.js';
 import type { RuntimeCondition, RuntimeHandler, RuntimeHealth } from '../../ports/outbound/container-runtime.js';
@@ -17,7 +17,7 @@ export interface RuntimeReadiness {
   handlers: readonly RuntimeHandler[];
   /** null: the runtime has not said. */
   supplementalGroupsPolicy: boolean | null;
-  /** What the runtime was told of the configuration's podCIDR; '' before. */
+  /** The podCIDR last sent to the runtime; '' before. */
   podCidr: string;
   /** The runtime's name, the prefix of container ids in the API. */
   name: string;
@@ -43,7 +43,7 @@ export function statusReported(readiness: RuntimeReadiness, health: RuntimeHealt
   return first;
 }
 
-/** Why pods are not synced, in the words of the node's Ready condition; null: they are. @param plegProblem what relisting says of itself */
+/** Why pods are not synced, in the words of the node's Ready condition; null: they are. @param plegProblem relisting's own problem */
 export function runtimeProblems(readiness: RuntimeReadiness, plegProblem: string | null, now: Micros): string | null {
   return problemText(runtimeProblemList(readiness, plegProblem, now));
 }

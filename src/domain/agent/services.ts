@@ -1,4 +1,4 @@
-// The services that containers are told of in their environment. Until all have been read once, no container of a pod from the API starts.
+// Services for the environment variables of containers. Until all have been read once, no container of a pod from the API starts.
 import type { ObjectChange, ReflectorState } from '../api-cache/reflector.js';
 import type { AgentContext } from './agent-context.js';
 import { syncPods } from './sync-loop.js';

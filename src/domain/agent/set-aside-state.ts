@@ -1,11 +1,11 @@
-// Pods whose input has ended the process by a programmer error, as data. Each end is on disk with what was stepped (the shell writes it); how often a pod has
-// ended the process, and when it is tried again, follows from these ends alone.
+// Pods whose input has ended the process by a programmer error, as data. The shell writes each such end with its input to disk; the number of ends
+// and the time of the next try follow from these files alone.
 //
-//   one end -> it runs on as any other
-//   a second one within ten minutes -> aside -> [its pause is over | its object changes | its object goes] -> returning -> trial -> [ten minutes] -> forgiven
+//   one end -> it keeps running as any other
+//   a second one within ten minutes -> aside -> [its pause has passed | its object changes | its object is removed] -> returning -> trial -> [ten minutes] -> forgiven
 //   a further end in `trial` or `aside` -> aside, with twice the pause
 //
-// Invariants: a pod that is aside is in no worker, run or write, and inspected for the images of its containers alone; only a start sets a pod
+// Invariants: a pod that is aside is in no worker, run or write, and only inspected for the images of its containers; only a start sets a pod
 // aside, since a failed step leaves no state to continue with.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
@@ -24,7 +24,7 @@ export interface PodEnd {
   readonly namespace: string;
   readonly name: string;
   readonly at: Instant;
-  /** Its object at that time, see `objectVersion`; '': there was none. null: not every source had said what it has. */
+  /** Its object at that time, see `objectVersion`; '' if absent. null: not every source had reported. */
   readonly version: string | null;
   /** Of a static pod that was taken over: the UID that its manifest gives. The same as `uid` for all others. */
   readonly manifestUid: string;
@@ -37,7 +37,7 @@ export interface PodEnd {
 export interface SetAsideSettings {
   /** What earlier agents were ended by. */
   readonly ends: readonly PodEnd[];
-  /** Text of the state file `set_aside_pods`; null: there is none. */
+  /** Text of the state file `set_aside_pods`; null if absent. */
   readonly forgiven: string | null;
 }
 
@@ -53,7 +53,7 @@ export interface SetAsidePod {
   /** See `PodEnd`. One that isn't known is learned when the object is delivered. */
   version: string | null;
   readonly file: string;
-  /** It has ended the process while it was aside: not even its object is looked at. */
+  /** It has ended the process while it was aside: even its object is ignored. */
   readonly isHidden: boolean;
   phase: 'aside' | 'returning' | 'trial';
   /** When it is tried again; in `trial`: when it is forgiven. */
@@ -65,9 +65,9 @@ export interface SetAsidePod {
   /** The object as it was before it went; null: it hasn't. */
   removed: Pod | null;
   source: PodSource;
-  /** What its containers are made of; null: not known. */
+  /** Its containers' images; null: not known. */
   images: readonly string[] | null;
-  /** What the runtime has of it; null: nothing, or nobody has looked. */
+  /** Its listing in the runtime; null: absent, or not listed yet. */
   listed: ListedPod | null;
 }
 

@@ -1,10 +1,10 @@
-// Keeps pods that are aside (`set-aside-state.ts`) apart from everything that the agent does, and takes them back.
+// Isolates pods that are aside (`set-aside-state.ts`) from all work of the agent, and returns them.
 //
-// What of a pod stays as it is while it is aside: its containers, sandboxes, cgroup, volumes, directories, logs and images; its status in the API and its
-// mirror pod; its place among the node's resources. It isn't probed, evicted, preempted, resized or ended with the node, and nothing of it is collected.
+// While a pod is aside, these stay unchanged: its containers, sandboxes, cgroup, volumes, directories, logs and images; its status in the API and its
+// mirror pod; its share of the node's resources. It isn't probed, evicted, preempted, resized or ended with the node, and nothing of it is collected.
 //
-// It comes back in two steps: what the runtime has of it is looked at first (`returning`), so that its worker never begins with containers that run
-// unknown; then it is delivered as a pod that is new (`trial`).
+// It returns in two steps: first it is inspected in the runtime (`returning`), so that its worker never begins without knowing its running
+// containers; then it is delivered as a new pod (`trial`).
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
@@ -33,7 +33,7 @@ const imagesKey = 'images/';
 
 const addressOf = (uid: string): Address => ({ machine: setAsideMachine, key: uid });
 
-/** The agent starts: pods whose pause is over are tried again at once, the others are aside from here on. */
+/** The agent starts: pods whose pause has passed are retried at once, the others are aside from here on. */
 export function beginSetAside(context: AgentContext): void {
   const { state } = context;
   for (const pod of state.setAside.pods.values()) context.forPod(pod.uid, () => beginOne(context, pod));
@@ -76,14 +76,14 @@ function untilText({ shownUntil }: SetAsidePod): string {
   return formatRfc3339(shownUntil);
 }
 
-/** Its containers keep their images: once it is asked what those are. One that ended the agent while it was aside is looked at by nothing. */
+/** Its images must be kept: inspects it once for them. A pod that ended the agent while it was aside is never inspected. */
 function askImages({ turn, state }: AgentContext, { uid, isHidden, phase }: SetAsidePod): void {
   const address = addressOf(uid);
   if (isHidden || phase !== 'aside' || turn.inFlight(address, 'images')) return;
   turn.ask('runtime.inspectPod', address, 'images', { uid }, state.settings.runtimeRequestTimeout);
 }
 
-/** What containers of pods that are aside are made of; null: that isn't known, and any image may be used. */
+/** Images of containers of pods that are aside; null: not known, so any image may be in use. */
 export function asideImages(state: AgentState): readonly string[] | null {
   const known: string[] = [];
   for (const { uid, images } of state.setAside.pods.values()) {
@@ -103,7 +103,7 @@ export function setAsideMessage(pod: SetAsidePod): string {
   );
 }
 
-/** What of an input is to be seen: all but what the runtime and the disk have of pods that are aside. */
+/** Removes the runtime's and the disk's data of pods that are aside from an input. */
 export function withoutAside<Input extends { readonly type: string }>(state: AgentState, input: Input): Input {
   if (state.setAside.pods.size === 0 || input.type !== 'reply') return input;
   const reply = input as unknown as Reply<AgentOperations>;
@@ -166,14 +166,14 @@ export function keepAside(context: AgentContext, op: DeliveryOp, source: PodSour
   bringBackChanged(context, aside, 'its object has changed');
 }
 
-/** What the pod is to be is another thing now: it comes back at once, and after further ends once a pause of its own is over. */
+/** The desired pod has changed: it returns at once, and after further ends after a separate pause. */
 function bringBackChanged(context: AgentContext, pod: SetAsidePod, why: string): void {
   const at = untilAfterEnd(context, pod, changePauseOf(pod.ends));
   if (at <= context.turn.now) bringBack(context, pod, why);
   else if (at < pod.until) wait(context, pod, at);
 }
 
-/** What a source says of a pod, as a text that is another one when the object has changed; null: none has it. */
+/** A source's version of a pod, as a text that differs after each change of the object; null: no source has it. */
 export function objectVersion({ sources }: PodConfigState, uid: string): string | null {
   for (const { pods } of sources.values()) {
     const incoming = pods.get(uid)?.incoming;
@@ -223,7 +223,7 @@ function bringBack(context: AgentContext, pod: SetAsidePod, why: string): void {
   requestPodRelist(context, pod.uid);
 }
 
-/** At the end of a step. Returns pods to deliver: what the runtime has of them is known. */
+/** At the end of a step. Returns pods to deliver: those that have been inspected. */
 export function takeReturned(context: AgentContext): readonly SetAsidePod[] {
   const { state } = context;
   if (state.setAside.pods.size === 0) return [];

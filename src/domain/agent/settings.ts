@@ -1,4 +1,4 @@
-// What an agent is told once, at its start; from the KubeletConfiguration and the flags, in the domain's units.
+// The settings of an agent, fixed at its start; from the KubeletConfiguration and the flags, in the domain's units.
 import type { Micros } from '../../ports/micros.js';
 import { safeSysctlNames } from '../admission/sysctl-gate.js';
 import type { ResizeGates } from '../allocation/allocated-pod.js';
@@ -18,7 +18,7 @@ import type { SetAsideSettings } from './set-aside-state.js';
 
 export interface AgentSettings {
   readonly nodeName: string;
-  /** Addresses the kubelet was told to use; the first decides the primary family of pod addresses. */
+  /** Configured addresses of the node; the first decides the primary family of pod addresses. */
   readonly nodeIps: readonly string[];
   readonly podLogsDirectory: string;
   /** Where log collectors find symlinks; null: none are made. */
@@ -34,9 +34,9 @@ export interface AgentSettings {
   /** Pod sources that are configured; nothing is cleaned up before each has reported. */
   readonly sources: readonly PodSource[];
   readonly runtimeRequestTimeout: Micros;
-  /** From the end of one look at the runtime to the beginning of the next, where the runtime tells of no changes. */
+  /** From the end of one relist to the beginning of the next, on a runtime without events. */
   readonly relistPeriod: Micros;
-  /** The runtime tells of changes: looking by ourselves is only the safety net. */
+  /** The runtime sends events: relisting is only the safety net. */
   readonly runtimeTellsChanges: boolean;
   /** How often a pod is synced when nothing happens. */
   readonly syncFrequency: Micros;
@@ -51,27 +51,27 @@ export interface AgentSettings {
   readonly appArmorProblem: string | null;
   /** Pods may have resources of their own beside those of their containers (`PodLevelResources`). */
   readonly podLevelResources: boolean;
-  /** What of a pod that runs may be given other resources, beside its containers. */
+  /** Which resources of a running pod can be resized, besides those of its containers. */
   readonly resizeGates: ResizeGates;
-  /** Features that a pod may need of its node; pods that need another one are refused. null: nobody asks (`NodeDeclaredFeatures` is off). */
+  /** Features that a pod may need of its node; pods that need another one are refused. null: not checked (`NodeDeclaredFeatures` is off). */
   readonly declaredFeatures: readonly string[] | null;
   readonly images: ImageSettings;
   readonly imageGc: ImageGcPolicy;
-  /** Nobody else uses the runtime's images: those that nothing uses may go when the disk is short. */
+  /** This agent is the only user of the runtime's images: unused ones may be removed when the disk is short. */
   readonly ownsImages: boolean;
-  /** When the node is short of what, and what a pod may use of its disk. */
+  /** Eviction thresholds of the node, and limits of a pod's disk usage. */
   readonly eviction: EvictionSettings;
   /** How long the node's shutdown waits for pods of which priority, lowest first; empty: it doesn't. */
   readonly shutdownPriorities: readonly ShutdownPriority[];
-  /** Addresses of pods, which the runtime of a node without an apiserver is told; '': none. */
+  /** The pod CIDR that a node without an apiserver sends to its runtime; '': none. */
   readonly podCidr: string;
   /** The host's ids that pods in user namespaces of their own are given. */
   readonly userNamespaces: UserNamespaceSettings;
   /** Whether pods get cgroups of their own. */
   readonly cgroupsPerQos: boolean;
-  /** The node's claims for devices, from the state file of the agent before (null: there was none). null: pods that use claims can't run here. */
+  /** The node's resource claims, from the previous agent's state file (null: absent). null: pods with claims can't run here. */
   readonly dra: { readonly checkpoint: string | null } | null;
-  /** What those of all pods are set to. */
+  /** The values of the cgroup of all pods. */
   readonly nodeCgroups: NodeCgroupSettings;
   /** Plugins may register at the node. */
   readonly takesPlugins: boolean;

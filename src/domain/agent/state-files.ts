@@ -1,10 +1,10 @@
-// Keeps the resource managers' state files as the managers are: level-triggered, one write a file at a time, the newest text.
+// Keeps the state files equal to the resource managers' state: level-triggered, one write a file at a time, the newest text.
 //
-//   the text differs -> write -> written: who waited for it goes on
-//                             -> failed: who waited is told why; again after a pause, or with the next change
+//   the text differs -> write -> written: waiting runs resume
+//                             -> failed: waiting runs get the error; retried after a pause, or with the next change
 //
-// Invariant: a container that was given something for itself is created only after the file that says so is on disk; else an agent that
-// is killed would come back, find it free, and give it to another.
+// Invariant: a container with an exclusive allocation is created only after the file with it is on disk; otherwise a
+// restarted agent could find it free, and allocate it to another.
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { cpuStateFile } from '../cpu-manager/cpu-manager.js';

@@ -1,11 +1,11 @@
-// Writes what is known of pods to the API: a queue of pods with something to say, worked on a few at a time, one request in flight a pod.
-// Nothing is written by a clock: a pod gets into the queue when its status changes, when the API shows something else than was sent, or
-// when its worker comes to an end; what piled up meanwhile is one request.
+// Writes pods' statuses to the API: a queue of pods with unsent changes, processed a few at a time, one request in flight a pod.
+// No write is periodic: a pod is queued when its status changes, when the API differs from what was sent, or
+// when its worker ends; accumulated changes become one request.
 //
-//   queued -> read | patch | delete in flight -> queued, while there is more to say -> at rest
-//   a server that is gone or overloaded pauses the whole queue; any other refusal only the pod that met it
+//   queued -> read | patch | delete in flight -> queued, while changes are unsent -> at rest
+//   a failed or overloaded server pauses the whole queue; any other refusal only its pod
 //
-// Invariant: the pause is bounded and only delays; what is not sent stays queued.
+// Invariant: the pause is bounded and only delays; unsent changes stay queued.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -30,7 +30,7 @@ const repairPeriod: Micros = 10_000_000;
 const shortestPause: Micros = 1_000_000;
 const longestPause: Micros = 10_000_000;
 
-/** Queued pods that one step looks at: hundreds may be in the queue that have nothing to say, after a restart for one. */
+/** Queued pods that one step checks: hundreds of queued pods may be unchanged, for example after a restart. */
 const maxLooks = 16;
 const sliceGap: Micros = 1_000;
 
@@ -41,7 +41,7 @@ function podAddress(uid: string): Address {
   return { machine: 'status-write', key: uid };
 }
 
-/** Something about the pod may have to be told. */
+/** The pod's status may have changed. */
 export function queueStatusWrite({ api, statuses }: AgentState, uid: string): void {
   if (api !== null && statuses.has(uid)) api.statusWrites.queue.add(uid);
 }
@@ -58,7 +58,7 @@ export function apiPodShown(context: AgentContext, shown: Pod): void {
   else if (newestPod(write, shown) === shown && needsReconcile(shown, record)) turn.wakeAt(podAddress(uid), Math.max(turn.now, (write.wroteAt ?? 0) + repairPeriod));
 }
 
-/** Begins as many writes as may go on at once. Called at the end of each step. */
+/** Begins writes up to the concurrency limit. Called at the end of each step. */
 export function planStatusWrites(context: AgentContext): void {
   const { state, turn } = context;
   const writes = state.api?.statusWrites;
@@ -85,7 +85,7 @@ export function statusWriteWoken(context: AgentContext, { machine, key }: Addres
   const writes = context.state.api?.statusWrites;
   if (writes === undefined) return;
   if (machine === pauseAddress.machine) writes.pausedUntil = null;
-  // What is left is begun at the end of the step.
+  // The rest begins at the end of the step.
   else if (machine !== restAddress.machine) queueStatusWrite(context.state, key);
 }
 
@@ -164,7 +164,7 @@ function replaceRecord({ statuses, computed }: AgentState, uid: string, before: 
 
 function failed(context: AgentContext, uid: string, write: StatusWrite, op: string, error: PortFailure): void {
   const { state, turn } = context;
-  // Gone, or another pod by now: the watch will tell, and then there is nothing to write to.
+  // Deleted, or replaced by another pod: the watch will report it, and then no write is needed.
   if (error.kind === 'not-found' || (op === 'apiWriter.delete' && error.kind === 'aborted')) {
     if (op === 'apiWriter.delete') write.deleted = true;
     return;
@@ -191,7 +191,7 @@ function pause({ state, turn }: AgentContext, atLeast: Micros | null): void {
   turn.wakeAt(pauseAddress, writes.pausedUntil);
 }
 
-/** The pod in the API that shows this one; null: there is none. */
+/** The pod in the API for this one; null if absent. */
 function watchedPod({ api, statuses, pods, workers }: AgentState, uid: string): Pod | null {
   const record = statuses.get(uid);
   if (record === undefined) return null;
@@ -205,7 +205,7 @@ function watchedPod({ api, statuses, pods, workers }: AgentState, uid: string): 
   return isItsMirror && illegalTransition(pod, found.status ?? {}, record.status) === null ? found : null;
 }
 
-/** Drops what is kept for pods that nobody has heard of any more. */
+/** Drops the state of pods that no part knows any more. */
 export function forgetStatusWrites(context: AgentContext, isKnown: (uid: string) => boolean): void {
   for (const uid of context.state.api?.statusWrites.pods.keys() ?? []) if (!isKnown(uid)) forgetStatusWrite(context, uid);
 }

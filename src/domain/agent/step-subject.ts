@@ -1,6 +1,6 @@
-// Which pod a step is about, so that an end of the process by a programmer error can be laid to a pod. It is kept in the state while work for a pod goes on
-// (`AgentContext.forPod`), and it is known of most inputs before anything is done.
-// Invariant: in doubt it is none: a pod is set aside only for what was done for it.
+// The pod that a step works for, to attribute a programmer error to a pod. It is in the state during work for a pod
+// (`AgentContext.forPod`), and known for most inputs before any work.
+// Invariant: in doubt it is null: a pod is set aside only for work done for it.
 import { imageMachine } from '../images/image-context.js';
 import type { Wake } from '../kernel/machine.js';
 import type { AgentState } from './agent-state.js';
@@ -17,7 +17,7 @@ interface OfObject {
   readonly object?: { readonly kind?: unknown; readonly metadata?: { readonly uid?: unknown } };
 }
 
-/** The UID of the pod that an input is about; null: of none, of several, or that can't be told. */
+/** The UID of the pod that an input concerns; null: none, several, or unknown. */
 export function subjectOf(state: AgentState, input: Addressed): string | null {
   const { address, slot = '', uid, events } = input;
   if (typeof uid === 'string') return known(state, uid);

@@ -1,5 +1,5 @@
-// What happens to pods when their configuration, the runtime or a clock says something. Everything passes one gate: while the runtime
-// can't be worked with, nothing is dispatched; what came meanwhile is kept in order and dispatched when it can.
+// Dispatches pods on changes of their configuration, the runtime or a clock. Everything passes one gate: while the runtime
+// is unusable, nothing is dispatched; changes are queued in order until it is usable.
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { featuresNeededByUpdate } from '../admission/needed-features.js';
@@ -58,7 +58,7 @@ export function syncPods(context: AgentContext, uids: Iterable<string>): void {
   drain(context);
 }
 
-/** Does what waits: runs go on; what is new is dispatched, if the gate is open. */
+/** Processes waiting work: resumes runs, and dispatches new changes if the gate is open. */
 export function drain(context: AgentContext): void {
   goOn(context);
   const { backlog } = context.state;
@@ -91,7 +91,7 @@ export function drain(context: AgentContext): void {
   }
 }
 
-/** Lets runs and volumes go on that waited for what has come: an image, data, a status. */
+/** Resumes runs and volumes whose condition is fulfilled: an image, data, a status. */
 export function goOn(context: AgentContext): void {
   const { backlog, volumes } = context.state;
   // Each may begin with the next image, and have it at once.
@@ -169,7 +169,7 @@ function add(context: AgentContext, given: Pod): void {
   else admitAgain(context, pod);
 }
 
-/** What made its admission wait is over: others have made room, or the node was read. */
+/** The condition of a pending admission is fulfilled: preemption is done, or the node was read. */
 export function admitAgain(context: AgentContext, pod: Pod): void {
   if (!isAdmitted(context, pod)) return;
   recordAdmitted(context.state, pod);

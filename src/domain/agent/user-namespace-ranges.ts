@@ -1,5 +1,5 @@
-// The ids of pods' user namespaces as a part of the agent: what pods' runs ask for, and when a range is free again.
-// Invariant: a range is let go of only when its pod has no directory, no worker and no container any more.
+// User namespace ranges of pods as a part of the agent: requests of pods' runs, and releasing ranges.
+// Invariant: a range is released only when its pod has no directory, no worker and no container any more.
 
 import type { RangesOfPods } from '../pod-sync/sync-context.js';
 import type { KnownPod } from '../pod-workers/known-pods.js';
@@ -13,7 +13,7 @@ export function rangesOfPods(state: AgentState): RangesOfPods {
       return userNamespaces.known;
     },
     taken(files) {
-      // What was found may be of pods that went while it was looked for.
+      // The files may belong to pods that were removed meanwhile.
       if (takeFiles(userNamespaces, files) > 0) state.housekeeping.dirty = true;
     },
     ofPod: (uid, fresh) => (fresh ? rangeForSandbox(userNamespaces, uid) : rangeOfSandbox(userNamespaces, uid)),
@@ -21,7 +21,7 @@ export function rangesOfPods(state: AgentState): RangesOfPods {
   };
 }
 
-/** Lets go of the ranges of pods that have left nothing, in whatever way they went. */
+/** Releases the ranges of pods that are completely removed, for any reason. */
 export function releaseOrphanRanges(state: AgentState, known: ReadonlyMap<string, KnownPod>, running: ReadonlySet<string>): void {
   const { userNamespaces, housekeeping, pods, orphans } = state;
   const directories = new Set(housekeeping.directories);

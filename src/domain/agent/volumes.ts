@@ -1,4 +1,4 @@
-// The volume manager as a part of the agent: what pods' runs ask of it, where its answers go, and who is woken when volumes change.
+// The volume manager as a part of the agent: requests of pods' runs, the routing of its answers, and the runs to resume after changes.
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
@@ -33,7 +33,7 @@ export function volumesOfPods(context: AgentContext): VolumesOfPods {
   };
 }
 
-/** False: the answer is for somebody else. */
+/** False: the answer belongs to another part. */
 export function takeVolumeReply(context: AgentContext, reply: Reply<AgentOperations>): boolean {
   const { machine, key } = reply.address;
   const { volumes } = context.state;
@@ -43,7 +43,7 @@ export function takeVolumeReply(context: AgentContext, reply: Reply<AgentOperati
   else if (machine === limitMachine) limitReplied(volumes, key, reply, context);
   else if (machine === surveyMachine) {
     surveyReplied(volumes, reply, context);
-    // Of pods that nobody wants it is taken down.
+    // Volumes of unwanted pods are torn down.
     if (volumes.held.size > 0) context.state.housekeeping.dirty = true;
   } else return false;
   return true;

@@ -1,6 +1,6 @@
-// What follows from a wall clock that was set forward, or from a host that slept, for what others let expire: tokens and certificates of pods are
-// looked at, since the clock of wake-ups stood still.
-// Invariant: nothing is renewed for it that isn't due by `nowOutside`.
+// After the wall clock was set forward, or the host slept, checks data with an outside expiry: tokens and certificates of pods,
+// since the clock of wake-ups did not advance.
+// Invariant: renews only what is due by `nowOutside`.
 import { wallOffset } from '../values/instant.js';
 import { microsPerSecond } from '../values/time.js';
 import type { AgentContext } from './agent-context.js';

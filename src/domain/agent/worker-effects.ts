@@ -1,4 +1,4 @@
-// Carries out what the pod workers want, at once and in order; what follows from it is carried out too, until nothing is left to do now.
+// Performs the effects of pod workers, at once and in order, including the effects that follow, until none is left.
 import type { Micros } from '../../ports/micros.js';
 import { unreachable } from '../kernel/assert.js';
 import { isPodBehind, readPodCache, readPodCacheIfNewer } from '../pod-cache/pod-cache.js';
@@ -48,8 +48,8 @@ function carryOutOne(context: AgentContext, effect: PodWorkerEffect, effects: Po
   const { state, turn } = context;
   switch (effect.kind) {
     case 'awaitStatus':
-      // Before the first look at the runtime nothing is known of any pod, so even a new worker waits for it.
-      // What the runtime was asked in the very moment in which the last run ended, it was asked after that.
+      // Before the first listing of the runtime no pod is known, so even a new worker waits for it.
+      // A request to the runtime at the time when the last run ended was made after that end.
       awaitStatus(context, effect.uid, effect.newerThan === null ? 0 : effect.newerThan - 1, effects);
       return;
     case 'start':
@@ -92,7 +92,7 @@ function awaitStatus(context: AgentContext, uid: string, newerThan: Micros, effe
   runStatusRead(context.state.workers, uid, cached.kind === 'failed' ? cached.error.message : null, context.turn.now, effects);
 }
 
-/** Workers that waited and need not any more; null: look at all of them. Those that are too many for this step go on in the next. */
+/** Resumes workers that no longer need to wait; null: check all of them. Those beyond this step's limit resume in the next. */
 export function resumeAwaiting(context: AgentContext, uids: readonly string[] | null): void {
   const { awaitingStatus, backlog } = context.state;
   if (awaitingStatus.size === 0) return;

@@ -1,4 +1,4 @@
-// No runtime tells the memory request of a container, which the kernel knows nothing of: what it was last given stands in for it.
+// No runtime reports a container's memory request, which the kernel doesn't have: the last value actuated replaces it.
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { ActuatedResources } from '../pod-sync/container-resize.js';
 

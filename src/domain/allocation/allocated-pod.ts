@@ -1,6 +1,6 @@
-// What of a pod's resources is recorded when they are granted, and the pod with what was granted in the place of what it asks for now:
-// the pod that workers, admission, eviction and cgroups see (KEP-1287).
-// Invariant: a pod that asks for what it has is the same object, so that nothing that follows from it is worked out anew.
+// The part of a pod's resources that is recorded when they are allocated, and the pod with its allocated resources instead of the requested ones:
+// the pod for workers, admission, eviction and cgroups (KEP-1287).
+// Invariant: a pod whose request equals its allocation is the same object, so that derived values aren't computed again.
 import type { Container, ResourceRequirements } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodResourceEntry } from '../checkpoints/pod-resources-checkpoint.js';

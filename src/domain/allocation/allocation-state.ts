@@ -1,10 +1,10 @@
-// What was granted to the node's pods and what of it containers were given, with the resizes that wait, as data.
+// Allocated and actuated resources of the node's pods, with pending resizes, as data.
 //
-// | what       | is                                                             | on disk as             |
+// | field      | is                                                             | on disk as             |
 // |------------|----------------------------------------------------------------|------------------------|
-// | desired    | what a pod asks for, where that isn't what it was granted      | (the API has it)       |
-// | allocated  | what it was granted: at its admission, or by a resize          | `allocated_pods_state` |
-// | actuated   | what its containers and the pod as a whole were last given     | `actuated_pods_state`  |
+// | desired    | a pod's request, if it differs from its allocation             | (the API has it)       |
+// | allocated  | its allocation: at its admission, or by a resize               | `allocated_pods_state` |
+// | actuated   | the last resources set on its containers and the whole pod     | `actuated_pods_state`  |
 //
 // Invariant: nothing is admitted before both files have been read; an entry is replaced, never changed in place.
 import type { Micros } from '../../ports/micros.js';
@@ -18,7 +18,7 @@ export type RetryTrigger = 'pods_added' | 'pod_updated' | 'pods_removed' | 'pod_
 
 export interface CheckpointFile {
   readonly name: string;
-  /** false: reading it goes on, or has failed. */
+  /** false: the read is in progress, or has failed. */
   isRead: boolean;
   /** Something was put into it that isn't on disk; what only went is taken out with the next change. */
   dirty: boolean;

@@ -1,7 +1,7 @@
-// The two conditions of a resize: PodResizePending while it waits or can't be had, PodResizeInProgress from when it is granted until it is
-// so in the runtime. They are there only while they hold.
-// Invariants: a transition time moves with the reason only; what is in progress keeps the generation that it was begun for; an error stays
-// until the resize is through or another one is granted.
+// The two conditions of a resize: PodResizePending while it is deferred or infeasible, PodResizeInProgress from its allocation until the
+// runtime has it. A condition that doesn't hold is absent.
+// Invariants: a transition time moves with the reason only; an operation in progress keeps the generation for which it began; an error stays
+// until the resize completes or another one is allocated.
 import type { Instant } from '../../ports/instant.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodCondition } from '../../ports/model/pod-status.js';
@@ -40,12 +40,12 @@ export function withInProgress({ pending, inProgress }: ResizeConditions, text: 
   return resizeConditions(pending, condition(conditionTypes.podResizeInProgress, inProgress, text.reason === '' ? { ...kept, reason, message } : kept, wall));
 }
 
-/** What the API says of a pod that an earlier agent has worked on. */
+/** The API's conditions of a pod that an earlier agent managed. */
 export function conditionsInApi({ status }: Pod): ResizeConditions {
   return resizeConditions(findCondition(status?.conditions, conditionTypes.podResizePending), findCondition(status?.conditions, conditionTypes.podResizeInProgress));
 }
 
-/** Whether a condition says something else than before, so that an event tells of it. */
+/** Whether a condition has changed enough for an event. */
 export function isNews(before: PodCondition | null, after: PodCondition | null): boolean {
   return (before?.reason ?? null) !== (after?.reason ?? null) || before?.observedGeneration !== after?.observedGeneration || (before === null) !== (after === null);
 }

@@ -1,4 +1,4 @@
-// Counts what users ask to be changed, for `kubelet_container_requested_resizes_total`: by resource, by side, by what becomes of the amount.
+// Counts requested resizes, for `kubelet_container_requested_resizes_total`: by resource, requests or limits, and direction of the change.
 import type { Pod } from '../../ports/model/pod.js';
 import { compareQuantities, mustParseQuantity } from '../values/quantity.js';
 import { type ResizeGates, recordedContainers } from './allocated-pod.js';

@@ -1,4 +1,4 @@
-// What events tell of a resize: a sentence, and what is asked for as JSON, in one order.
+// The text of resize events: a sentence, and the requested resources as JSON, in a fixed order.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { jsonList, jsonRecord, jsonText } from '../checkpoints/checkpoint-text.js';

@@ -1,17 +1,17 @@
-// A copy of a collection of the API that is kept up to date: listed once, then watched. Whoever owns it is told of each change within the
-// step in which it was learnt.
+// A copy of an API collection that is kept up to date: listed once, then watched. Its owner is notified of each change within the
+// step that received it.
 //
 // | phase    | in flight | what ends it                                                                                    |
 // |----------|-----------|-------------------------------------------------------------------------------------------------|
 // | stopped  | nothing   | `runReflector`                                                                                  |
 // | listing  | list      | the last page: watching; a failure: waiting                                                     |
 // | watching | watch     | its end: watching again from the newest version; a version that is too old, a failure: waiting  |
-// | waiting  | nothing   | time: watching where a version is known, else listing                                           |
+// | waiting  | nothing   | time: watching if a version is known, else listing                                              |
 //
-// Invariants: `objects` is what the server had at `resourceVersion`, or at the last version it was seen at while that is null; an object that
-// did not change keeps its identity over a new list; a new uid under an old name is told as a deletion and an addition; a server that is
-// gone is asked ever more rarely, and what is known stays known meanwhile; an object that can't be used stays what it was when it last could,
-// and is reported once for each problem.
+// Invariants: `objects` is the server's state at `resourceVersion`, or at the last known version while that is null; an unchanged object
+// keeps its identity over a new list; a new uid under an old name is reported as a deletion and an addition; requests to an unavailable
+// server back off, and the copy stays in use meanwhile; an unusable object keeps its last usable version,
+// and each of its problems is reported once.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject, ApiSelection, UnusableObject } from '../../ports/model/api-object.js';
 import type { Flattened } from '../../ports/operation.js';
@@ -35,7 +35,7 @@ export interface ReflectorState {
   unusable: Map<string, UnusableObject>;
   /** A list has been taken in: from then on what is not in `objects` is not there. */
   synced: boolean;
-  /** Where a watch goes on; null: everything has to be listed first. */
+  /** Where a watch resumes; null: a list is needed first. */
   resourceVersion: string | null;
   /** Lists have to be the newest: an older one would unsee what was seen, or was refused as too old. */
   newest: boolean;
@@ -231,7 +231,7 @@ function listed(state: ReflectorState, { items, unusable, resourceVersion, conti
   if (state.phase === 'listing') proceed(state, context);
 }
 
-/** What there is by a whole list: what is gone is deleted first, since something new may stand in its place. */
+/** Applies a complete list: deletions first, since a new object may have replaced a deleted one. */
 function takeList(state: ReflectorState, pages: readonly ListPage[], changes: ObjectChange[], context: ReflectorContext): Map<string, ApiObject> {
   const seen = new Set<string>();
   let isAnyNameless = false;
@@ -264,7 +264,7 @@ function takeList(state: ReflectorState, pages: readonly ListPage[], changes: Ob
   return fresh;
 }
 
-/** Answers with what is known of it by an earlier version; null: nothing, or it is another object of the same name. */
+/** Returns its earlier known version; null: none, or another object of the same name. */
 function noteUnusable(state: ReflectorState, object: UnusableObject, changes: ObjectChange[], context: ReflectorContext): ApiObject | null {
   const key = objectKey(object.namespace ?? '', object.name ?? '');
   const isReported = state.unusable.get(key)?.problem === object.problem;
@@ -324,7 +324,7 @@ function watchEnded(state: ReflectorState, context: ReflectorContext): void {
 function failed(state: ReflectorState, error: PortFailure, context: ReflectorContext): void {
   state.pages = [];
   if (error.kind === 'out-of-range') state.newest = true;
-  // Where a watch can't begin or go on for another reason than that nobody answers, what was missed has to be read anew.
+  // If a watch fails for another reason than an unavailable server, the missed changes must be listed.
   if (state.phase === 'watching' && !passing.has(error.kind)) state.resourceVersion = null;
   waitFor(state, error.retryAfterMicros, error.message, context);
 }

@@ -1,7 +1,7 @@
-// What turns one version of an object into another, as a strategic merge patch: the API merges maps member by member, some lists by a key
+// The strategic merge patch from one version of an object to another: the API merges maps member by member, some lists by a key
 // of their items, and replaces everything else.
 //
-// Invariants: equal versions give an empty patch; what is the same on both sides is not touched, so what others change meanwhile stays;
+// Invariants: equal versions give an empty patch; equal parts are not in the patch, so that concurrent changes of others stay;
 // applying the patch to the old version gives the new one, lists in its order; a member that is null counts as absent.
 type Json = unknown;
 type JsonObject = Readonly<Record<string, Json>>;
@@ -24,7 +24,7 @@ export function strategicMergePatch(before: JsonObject, after: JsonObject, merge
   return patch;
 }
 
-/** Items that are the same are left out, but the order of all is told. */
+/** Omits equal items, but lists the order of all. */
 function listPatch(name: string, key: string, before: readonly JsonObject[], after: readonly JsonObject[], mergeKeys: MergeKeys): JsonObject {
   if (after.length === 0) return { [name]: null };
   if (before.length === 0) return { [name]: after };

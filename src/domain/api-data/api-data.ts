@@ -1,4 +1,4 @@
-// Data of the API as those who work for a pod see it.
+// API data for the parts that work for a pod.
 import type { Micros } from '../../ports/micros.js';
 import type { PodCertificateOrder } from '../pod-certificates/pod-certificate-request.js';
 import type { PodCertificateAnswer } from '../pod-certificates/pod-certificates.js';
@@ -18,7 +18,7 @@ export interface ApiData {
   /** @param since when the one who wants it began to look */
   object(kind: ObjectKind, namespace: string, name: string, since: Micros): ObjectAnswer;
   token(request: TokenRequest, since: Micros): TokenAnswer;
-  /** One that a credential provider plugin is given, which nobody shows. @param since as above */
+  /** A token for credential provider plugins, which no volume has. @param since as above */
   pluginToken(request: TokenRequest, since: Micros): TokenAnswer;
   /** @param since as above */
   serviceAccount(namespace: string, name: string, since: Micros): ServiceAccountAnswer;

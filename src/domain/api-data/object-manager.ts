@@ -2,12 +2,12 @@
 //
 // | strategy | an object is                                                                                                      |
 // |----------|-------------------------------------------------------------------------------------------------------------------|
-// | Watch    | listed and watched, one by one since a node may ask for no more; let go of when nobody asked for minutes, or when it can't change |
-// | Cache    | asked for when somebody wants it and what is known is older than a minute (or what the Node says)                   |
-// | Get      | asked for whenever somebody wants it                                                                              |
+// | Watch    | listed and watched, one by one since a node may ask for no more; the watch ends after minutes without use, or if the object is immutable |
+// | Cache    | read on use if the cached one is older than a minute (or the Node's setting)                                        |
+// | Get      | read on each use                                                                                                    |
 //
-// Invariants: what no registered pod refers to is neither read nor known; a pod counts once for an object however often it names it; whoever
-// looks says since when, and is never given what was asked for earlier than its strategy allows.
+// Invariants: objects without a registered pod are neither read nor kept; a pod counts once for an object however often it names it; each
+// reader gives its start time, and never gets an answer requested earlier than its strategy allows.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject, ApiResource, ApiSelection } from '../../ports/model/api-object.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -25,7 +25,7 @@ export type ObjectAnswer =
   /** The message is the reference's: a watched copy calls the object by its kind, the server by its resource. */
   | { readonly kind: 'absent'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string }
-  /** It is being read; look again when told, or at that time. */
+  /** The read is in progress; check again when notified, or at that time. */
   | { readonly kind: 'pending'; readonly until: Micros | null };
 
 interface Fetched {
@@ -47,7 +47,7 @@ interface ManagedObject {
   /** It can't change: what it was when it was first seen. */
   frozen: ApiObject | null;
   wantedAt: Micros;
-  /** Somebody was told what the watched copy has, or that it has nothing: from now on its changes matter. */
+  /** A reader got the watched copy, or its absence: from now on its changes matter. */
   answered: boolean;
   /** null: not yet, or no longer good. */
   fetched: Fetched | null;
@@ -57,7 +57,7 @@ interface ManagedObject {
 
 export interface ObjectManager {
   readonly strategy: ChangeDetection;
-  /** A watch is let go of when nobody asked for this long. */
+  /** A watch ends after this long without readers. */
   readonly idleAfter: Micros;
   /** By key. */
   readonly objects: Map<string, ManagedObject>;
@@ -74,7 +74,7 @@ export interface ObjectReading {
   watched(key: string): { readonly synced: boolean; readonly object: ApiObject | null; readonly problem: string | null } | null;
   watch(key: string, selection: ApiSelection): void;
   unwatch(key: string): void;
-  /** Asks for it; `objectFetched` is told. */
+  /** Reads it; `objectFetched` receives the answer. */
   fetch(key: string, resource: ApiResource, namespace: string, name: string, resourceVersion: string | null): void;
 }
 
@@ -128,7 +128,7 @@ export function podsOf(manager: ObjectManager, key: string): readonly string[] {
   return [...(manager.objects.get(key)?.pods ?? [])];
 }
 
-/** Whether anybody may show an earlier state of it than the watched copy has now. */
+/** Whether a reader may use an earlier state of it than the watched copy's. */
 export function isShown(manager: ObjectManager, key: string): boolean {
   return manager.objects.get(key)?.answered === true;
 }
@@ -181,7 +181,7 @@ function lookAtFetched(strategy: 'Cache' | 'Get', managed: ManagedObject, since:
   return { kind: 'pending', until: null };
 }
 
-/** Takes an answer in. Whoever waited looks again. */
+/** Stores an answer. Waiting readers check again. */
 export function objectFetched(
   manager: ObjectManager,
   key: string,
@@ -194,11 +194,11 @@ export function objectFetched(
   const before = managed.fetched?.object ?? null;
   if (outcome.ok) managed.fetched = { askedAt, object: newer(before, outcome.value), error: null };
   else if (outcome.error.kind === 'not-found') managed.fetched = { askedAt, object: null, error: null };
-  // What was known goes on to be served; it is asked for again the next time.
+  // The cached object stays in use; the next reader triggers another read.
   else managed.fetched = { askedAt, object: manager.strategy === 'Cache' ? before : null, error: outcome.error.message };
 }
 
-/** Lets go of watches that nobody has asked about; answers with when to look again. */
+/** Ends unused watches; returns the time of the next check. */
 export function releaseIdle(manager: ObjectManager, reading: ObjectReading): Micros | null {
   let next: Micros | null = null;
   for (const managed of manager.objects.values()) {

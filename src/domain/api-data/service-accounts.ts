@@ -1,5 +1,5 @@
-// Service accounts that credential provider plugins are asked for: read when somebody looks, one request for all that look at once.
-// Invariant: whoever looks is given what was asked for since it began to look, and nothing older.
+// Service accounts for credential provider plugins: read on use, one request for all concurrent readers.
+// Invariant: a reader only gets an answer that was requested after its start.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { PortFailure } from '../../ports/port-error.js';
@@ -7,7 +7,7 @@ import type { PortFailure } from '../../ports/port-error.js';
 export type ServiceAccountAnswer =
   | { readonly kind: 'found'; readonly object: ApiObject }
   | { readonly kind: 'failed'; readonly message: string }
-  /** It is being read; whoever waits is told. */
+  /** The read is in progress; waiting readers are notified. */
   | { readonly kind: 'pending' };
 
 interface ReadAccount {
@@ -20,10 +20,10 @@ interface ReadAccount {
 /** By namespace and name, oldest first. */
 export type ServiceAccounts = Map<string, ReadAccount>;
 
-/** Accounts that are kept until somebody has looked; beyond it the oldest that nobody waits for goes. */
+/** The limit of unread accounts; beyond it the oldest without a waiting reader is dropped. */
 const maxAccounts = 1_000;
 
-/** @param since when the looker began  @param ask asks for it; `serviceAccountRead` is told */
+/** @param since the reader's start  @param ask sends the request; `serviceAccountRead` receives the answer */
 export function lookUpServiceAccount(accounts: ServiceAccounts, key: string, since: Micros, now: Micros, ask: () => void): ServiceAccountAnswer {
   const read = accounts.get(key) ?? { asking: null, answered: null };
   if (read.answered !== null && read.answered.askedAt >= since) return read.answered.answer;

@@ -1,15 +1,15 @@
-// Service account tokens of the pods on this node: asked for once, kept, and replaced before they end.
+// Service account tokens of the pods on this node: requested once, cached, and replaced before they expire.
 //
-// | what is kept        | the request for a new one | what a volume is given                         |
-// |---------------------|---------------------------|------------------------------------------------|
-// | nothing             | fails                     | the failure                                    |
-// | a token that lives  | fails                     | the old token; it is asked for again at the next look |
-// | a token that ended  | fails                     | the failure                                    |
-// | anything            | succeeds                  | the new token                                  |
+// | cached             | the request for a new one | the volume gets                                |
+// |--------------------|---------------------------|------------------------------------------------|
+// | nothing            | fails                     | the failure                                    |
+// | a valid token      | fails                     | the old token; it is requested again at the next refresh |
+// | an expired token   | fails                     | the failure                                    |
+// | anything           | succeeds                  | the new token                                  |
 //
-// Invariants: a token is replaced at four fifths of its life, and after a day at the latest; one request of a kind is under way; tokens are
-// in no text that is logged; how old a token is goes by the moment that it was asked for and answered, so that a clock which differs from the
-// server's neither keeps one that has ended nor asks for new ones without end.
+// Invariants: a token is replaced at four fifths of its lifetime, and after a day at the latest; one request of a kind is in flight; tokens are
+// in no log; a token's age is measured from its request and answer, so that a clock which differs from the
+// server's neither keeps an expired one nor requests new ones endlessly.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Timestamp } from '../../ports/model/object-meta.js';
@@ -21,7 +21,7 @@ import type { TokenRequest } from '../volumes/api-data-volume.js';
 export type TokenAnswer =
   | { readonly kind: 'found'; readonly token: string; readonly expirationTimestamp: Timestamp }
   | { readonly kind: 'failed'; readonly message: string }
-  /** It is being asked for; whoever waits is told. */
+  /** The request is in flight; waiting readers are notified. */
   | { readonly kind: 'pending' };
 
 interface CachedToken {
@@ -29,7 +29,7 @@ interface CachedToken {
   readonly podUid: string;
   /** null: none yet. */
   token: string | null;
-  /** As the server says it, for whoever is given the token. */
+  /** As the server reports it, for the token's user. */
   expirationTimestamp: Timestamp;
   /** When it came; the two times below are counted from then. */
   obtained: Clocks;
@@ -50,7 +50,7 @@ export interface TokenAsking {
   readonly clocks: Clocks;
   /** In [0, 1), drawn for one token. */
   random(key: string): number;
-  /** Asks for it; `tokenAnswered` is told. */
+  /** Requests it; `tokenAnswered` receives the answer. */
   ask(key: string, request: TokenRequest): void;
 }
 
@@ -108,7 +108,7 @@ interface TokenResponse {
   readonly status?: { readonly token?: string; readonly expirationTimestamp?: string };
 }
 
-/** Takes an answer in; the uid of the pod that waited, null: nobody did. */
+/** Stores an answer; returns the uid of the waiting pod, or null. */
 export function tokenAnswered(
   cache: TokenCache,
   key: string,
@@ -136,7 +136,7 @@ export function tokenAnswered(
   return cached.podUid;
 }
 
-/** When it ends by the clock that it was asked for with: it was issued between the question and its answer, whatever the server's clock says. */
+/** The expiry by the local clock: the token was issued between the request and its answer, independent of the server's clock. */
 function expiryHere(expiresAt: Micros, expirationSeconds: number | null, askedAt: Micros, answeredAt: Micros): Micros {
   if (expirationSeconds === null) return expiresAt;
   const lifetime = expirationSeconds * microsPerSecond;

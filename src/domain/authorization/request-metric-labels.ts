@@ -1,5 +1,5 @@
 // Labels of the metrics that count requests to the kubelet's port.
-// Invariant: the labels take few values, whatever clients send: what is not known is `other`.
+// Invariant: the labels take few values for any input: an unknown value is `other`.
 
 const methods: ReadonlySet<string> = new Set(['OPTIONS', 'GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT']);
 const buckets: ReadonlySet<string> = new Set([

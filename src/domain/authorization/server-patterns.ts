@@ -1,6 +1,6 @@
-// The paths that the kubelet's port serves, and what happens before anybody is asked for permission: a path that nothing serves is not
+// The paths that the kubelet's port serves, and checks before authorization: an unserved path is not
 // found, and a path that is not clean, or lacks its trailing slash, is redirected.
-// Invariant: whatever is matched to a pattern here has a clean path, so that no handler ever sees `..`.
+// Invariant: a path that matches a pattern is clean, so that no handler ever sees `..`.
 import type { PatternMatch } from '../../ports/inbound/request-policy.js';
 import { decodePath } from '../values/request-target.js';
 import { cleanPath } from '../values/slash-paths.js';
@@ -49,7 +49,7 @@ function cleanRequestPath(path: string): string {
   return path.endsWith('/') && clean !== '/' ? `${clean}/` : clean;
 }
 
-/** Decoded one by one, so that an encoded slash does not make a new element; such an element is none of ours. */
+/** Decoded one by one, so that an encoded slash makes no new element; no pattern has such an element. */
 function decodeElements(path: string): string | null {
   const elements = path.split('/').map(decodePath);
   // Below a pattern an element may hold anything; only its own elements are compared, and those have no slash.

@@ -1,6 +1,6 @@
-// CrashLoopBackOff: how long a container that ended has to wait for its next start.
+// CrashLoopBackOff: how long a terminated container must wait for its next start.
 // The delay counts from the container's end, so the first restart is immediate and the next ones wait 10 s, 20 s, 40 s ... up to the maximum.
-// Invariant: without an exited run the container may start and nothing is remembered.
+// Invariant: without a terminated run the container may start and no entry is kept.
 import type { Micros } from '../../ports/micros.js';
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -29,8 +29,8 @@ export function newCrashLoopBackoff(maxContainerRestartPeriod: Micros | null): K
 }
 
 /**
- * What a change of makes a container a new one for its crash loop: the pod's identity, its name, image and resources.
- * The order of keys in `resources` doesn't count.
+ * The key of a container's crash loop; a change of any part resets it: the pod's identity, its name, image and resources.
+ * The order of keys in `resources` doesn't matter.
  */
 export function crashLoopKey(pod: Pod, container: Container): string {
   const { name, namespace, uid } = pod.metadata;
@@ -38,8 +38,8 @@ export function crashLoopKey(pod: Pod, container: Container): string {
 }
 
 /**
- * May the container start now? A yes moves the key to its next delay, a no leaves the table alone.
- * @param newestExitedFinishedAt end of its newest exited run, null when there is none
+ * Whether the container may start now. A yes moves the key to its next delay, a no leaves the table unchanged.
+ * @param newestExitedFinishedAt end of its newest terminated run, null if none
  */
 export function decideCrashLoop(backoff: KeyedBackoff, pod: Pod, container: Container, newestExitedFinishedAt: Micros | null, now: Micros): CrashLoopDecision {
   if (newestExitedFinishedAt === null) return { kind: 'start' };

@@ -1,5 +1,5 @@
-// ImagePullBackOff: delays between attempts of one pod to pull one image, and what is said meanwhile.
-// Invariant: a message of a waiting pull cites the failure that the wait is counted from; both are forgotten together.
+// ImagePullBackOff: delays between attempts of one pod to pull one image, and the messages meanwhile.
+// Invariant: a message of a waiting pull cites the failure from which the wait counts; both are dropped together.
 import type { Micros } from '../../ports/micros.js';
 import { goQuote } from '../values/go-text.js';
 import { advanceBackoff, collectExpiredBackoff, isInBackoffSinceUpdate, type KeyedBackoff, newKeyedBackoff } from './keyed-backoff.js';
@@ -33,12 +33,12 @@ export function imagePullBackOffText(image: string): string {
   return `Back-off pulling image ${goQuote(image)}`;
 }
 
-/** What to report of an absent image that must not be pulled; it never reaches the table. */
+/** The problem of an absent image with pull policy Never; it is not in the table. */
 export function neverPullProblem(image: string): PullProblem {
   return { reason: 'ErrImageNeverPull', message: `Container image ${goQuote(image)} is not present with pull policy of Never` };
 }
 
-/** What to report instead of pulling now; null when a pull may be tried. */
+/** The problem to report instead of a pull now; null: a pull may be tried. */
 export function imagePullWait(backoff: ImagePullBackoff, podUid: string, image: string, now: Micros): PullProblem | null {
   const key = imagePullKey(podUid, image);
   if (!isInBackoffSinceUpdate(backoff.delays, key, now)) return null;
@@ -47,7 +47,7 @@ export function imagePullWait(backoff: ImagePullBackoff, podUid: string, image: 
   return { reason: 'ImagePullBackOff', message: last === undefined ? text : `${text}: ${last.reason}: ${last.message}` };
 }
 
-/** When the wait is over; null: there is none. */
+/** The end of the wait; null: no wait. */
 export function imagePullRetryAt(backoff: ImagePullBackoff, podUid: string, image: string): Micros | null {
   const entry = backoff.delays.entries.get(imagePullKey(podUid, image));
   return entry === undefined ? null : entry.lastUpdate + entry.delay;

@@ -21,7 +21,7 @@ export function newKeyedBackoff(initial: Micros, max: Micros): KeyedBackoff {
   return { initial, max, entries: new Map() };
 }
 
-/** The key's present delay; 0 when there is none. */
+/** The key's present delay; 0 without an entry. */
 export function backoffDelay(backoff: KeyedBackoff, key: string): Micros {
   return backoff.entries.get(key)?.delay ?? 0;
 }

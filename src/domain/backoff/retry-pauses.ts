@@ -1,5 +1,5 @@
-// When what failed is tried again, by key: after a pause that doubles with each failure in a row.
-// Invariant: a key is kept only while its last try has failed, or until whoever tries has no use for it any more.
+// Retry times of failed operations, by key: after a pause that doubles with each failure in a row.
+// Invariant: a key is kept only while its last try has failed, or until its owner drops it.
 import type { Micros } from '../../ports/micros.js';
 
 /** Plain data, changed in place by the functions below. */
@@ -36,7 +36,7 @@ export function nextTryAt(pauses: RetryPauses): Micros | null {
   return next;
 }
 
-/** Forgets what nobody tries any more. */
+/** Drops keys that are no longer tried. */
 export function keepTries(pauses: RetryPauses, isWanted: (key: string) => boolean): void {
   for (const key of pauses.failures.keys()) if (!isWanted(key)) pauses.failures.delete(key);
 }

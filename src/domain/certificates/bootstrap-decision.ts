@@ -1,7 +1,7 @@
-// What a kubelet starts with: the kubeconfig that is there, or the bootstrap one and a certificate that is still to be asked for.
+// The credentials of a kubelet's start: the existing kubeconfig, or the bootstrap one and a new certificate.
 import type { Instant } from '../../ports/instant.js';
 
-/** What was found of the kubeconfig: unusable with its reason, or what the certificates say that its user shows. */
+/** The state of the kubeconfig: unusable with its reason, or the validity of its user's certificates. */
 export type KubeconfigState =
   | { readonly kind: 'unusable'; readonly reason: string }
   /** @param pair `null`: it shows none; `broken`: files that are no pair; else when each certificate of its chain begins and ends */

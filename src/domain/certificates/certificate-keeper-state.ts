@@ -1,4 +1,4 @@
-// What the keeper of one certificate is told, keeps and hears of. Invariant: plain data, and no key.
+// Settings, state and events of the keeper of one certificate. Invariant: plain data, and no key.
 
 import type { Micros } from '../../ports/micros.js';
 import type { Flattened } from '../../ports/operation.js';
@@ -28,14 +28,14 @@ export interface CertificateKeeperSettings {
 
 export interface CertificateKeeper extends CertificateKeeperSettings {
   phase: CertificatePhase;
-  /** null: nobody knows yet for whom. */
+  /** null: the subject is not known yet. */
   template: CertificateTemplate | null;
   facts: CertificateFacts | null;
   /** When `facts` came: `deadline` is counted from then. */
   obtained: Clocks;
-  /** When the one in use is to be renewed; null: there is none. */
+  /** The renewal time of the current one; null: no certificate. */
   deadline: Micros | null;
-  /** Renew at once, whatever the deadline. */
+  /** Renew at once, even before the deadline. */
   forced: boolean;
   startedAt: Micros;
   /** In a row. */

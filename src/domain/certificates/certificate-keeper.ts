@@ -1,21 +1,21 @@
-// Keeps one certificate valid: asks for a new one in time, waits until it is approved and issued, and puts it in use.
+// Keeps one certificate valid: requests a new one in time, waits until it is approved and issued, and puts it in use.
 //
 // | phase      | waits for                              | then                                                                  |
 // |------------|----------------------------------------|-----------------------------------------------------------------------|
 // | `idle`     | `begin`                                | loads                                                                 |
 // | `loading`  | the pair in use                        | resting                                                               |
-// | `resting`  | the deadline, another template, a pause | making, when there is something to ask for                           |
+// | `resting`  | the deadline, another template, a pause | making, if a request is needed                                       |
 // | `making`   | a key and a request                    | creating                                                              |
-// | `creating` | the request in the API                 | looking; one that exists already is read and compared                 |
-// | `reading`  | the one that exists already            | comparing                                                             |
-// | `comparing`| whether it is ours                     | looking                                                               |
-// | `looking`  | a list of that one request             | storing when it is issued, else watching                              |
+// | `creating` | the request in the API                 | looking; an existing one is read and compared                         |
+// | `reading`  | the existing one                       | comparing                                                             |
+// | `comparing`| whether it has this key                | looking                                                               |
+// | `looking`  | a list of that one request             | storing if it is issued, else watching                                |
 // | `watching` | a change of it, or the watch's end     | storing, or looking again                                             |
 // | `storing`  | the pair on the disk                   | resting, with a new deadline                                          |
-// | `ending`   | the answer of an attempt that is over  | resting                                                               |
+// | `ending`   | the answer of an ended attempt         | resting                                                               |
 //
-// Invariants: one request at a time; each attempt ends within its time; a template that changes ends the attempt for the old one; what failed is
-// tried again after 2, 4, 8 and 16 s, then every 32 s, for ever; a server whose certificates are of no use (a clock is wrong) is asked no faster.
+// Invariants: one request at a time; each attempt ends within its time; a changed template ends the attempt for the old one; a failure is
+// retried after 2, 4, 8 and 16 s, then every 32 s, indefinitely; certificates that are unusable on arrival (a clock is wrong) don't speed this up.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { ApiList, ApiWatchEvents } from '../../ports/outbound/apiserver.js';
@@ -97,7 +97,7 @@ class Step {
     this.endAttempt();
   }
 
-  /** The answer that is still to come is for nobody any more. */
+  /** Ignores the answer in flight. */
   private endAttempt(): void {
     const isWaiting = this.turn.inFlight(this.address, 'certificate');
     if (isWaiting) this.turn.cancel(this.address, 'certificate');
@@ -122,7 +122,7 @@ class Step {
     return Math.max(isNow ? this.turn.now : this.here(deadline), pausedUntil);
   }
 
-  /** Of a moment that is counted from when the certificate came: when that is by the clock of wake-ups, which stood still while the host slept. */
+  /** Converts a moment counted from the certificate's arrival to the clock of wake-ups, which did not advance while the host slept. */
   private here(moment: Micros): Micros {
     return moment - (nowOutside(this.state.obtained, this.turn) - this.turn.now);
   }
@@ -241,7 +241,7 @@ class Step {
     else this.failed(`retrieved csr is not compatible: ${problem}`);
   }
 
-  /** Reads the request anew, after a pause. */
+  /** Reads the request again, after a pause. */
   private look(pause: Micros): void {
     const { state, turn } = this;
     state.phase = 'looking';
@@ -350,7 +350,7 @@ class Step {
     else if (state.phase === 'looking' && !turn.inFlight(this.address, 'certificate')) this.look(0);
   }
 
-  /** A client that nobody lets in is no use: its process manager is to start it anew, and with it the bootstrap. */
+  /** A client without valid credentials is useless: the process manager must restart it, which repeats the bootstrap. */
   private checkEnd(): void {
     const { state, turn } = this;
     if (!state.endsWithout || state.gaveUp || state.phase === 'idle' || state.phase === 'loading') return;

@@ -1,4 +1,4 @@
-// What a cgroup of the kubelet's own is set to, while it is put together. See the port's `CgroupValues`.
+// The values of a cgroup that the kubelet manages, during their computation. See the port's `CgroupValues`.
 import type { CgroupValues } from '../../ports/model/cgroup-values.js';
 
 export type CgroupConfig = CgroupValues;

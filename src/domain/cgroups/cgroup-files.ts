@@ -1,5 +1,5 @@
-// A cgroup's configuration as the files to write and what to write to them, in order.
-// Invariant: a huge page size of the host that the configuration doesn't name is set to 0, so that no pod uses what it didn't ask for.
+// A cgroup's configuration as a list of files and contents, in write order.
+// Invariant: a huge page size of the host that the configuration doesn't name is set to 0, so that no pod uses pages that it didn't request.
 import type { CgroupConfig } from './cgroup-config.js';
 import { defaultCpuPeriodMicros, sharesToPodWeight } from './cpu-conversions.js';
 import { hugePageUnit } from './huge-page-sizes.js';
@@ -58,6 +58,6 @@ function hugePageFiles(config: CgroupConfig, version: CgroupVersion, hostSizes: 
     if (unit.ok) limits.set(unit.unit, limit);
   }
   const suffix = version === 1 ? 'limit_in_bytes' : 'max';
-  // The second file limits what is reserved ahead of use.
+  // The second file limits reservations.
   return [...limits].flatMap(([size, limit]) => [file(`hugetlb.${size}.${suffix}`, limit), file(`hugetlb.${size}.rsvd.${suffix}`, limit)]);
 }

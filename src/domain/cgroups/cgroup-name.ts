@@ -1,6 +1,6 @@
-// Names of cgroups. Inside the kubelet a cgroup is a list of components; on disk, and in what the runtime is told, it is a path
+// Names of cgroups. Inside the kubelet a cgroup is a list of components; on disk, and in the runtime's configuration, it is a path
 // whose form depends on the cgroup driver (cgroupfs or systemd slices).
-// Invariant: a component that the kubelet adds holds neither `/` nor `_`, so that both drivers' paths can be read back.
+// Invariant: a component that the kubelet adds holds neither `/` nor `_`, so that both drivers' paths can be parsed.
 import { goQuote } from '../values/go-text.js';
 
 export type CgroupDriver = 'cgroupfs' | 'systemd';

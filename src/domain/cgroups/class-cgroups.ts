@@ -1,5 +1,5 @@
-// What the cgroups of the QoS classes are set to, from the requests of all pods, counted up and down as pods come and go.
-// Invariant: the sums are those of exactly the pods that are counted; what a class is set to depends on nothing else.
+// The values of the QoS classes' cgroups, from the requests of all pods, updated as pods are added and removed.
+// Invariant: the sums are exactly those of the counted pods; a class's values depend on nothing else.
 import type { Pod } from '../../ports/model/pod.js';
 import { podRequests } from '../qos/pod-resources.js';
 import { podQosClass, type QosClass } from '../qos/qos-class.js';
@@ -45,7 +45,7 @@ const requestsOf = derived((pod: Pod) => {
   return { qosClass: podQosClass(pod), milliCpu: cpu === undefined ? 0n : quantityMilliValue(cpu), memoryBytes: memory === undefined ? 0n : quantityValue(memory) };
 });
 
-/** Guaranteed pods lie directly in the cgroup of all pods, so that class's settings go on top of those of the whole. */
+/** Guaranteed pods are directly in the cgroup of all pods, so that class's settings are added to those of the whole. */
 export function classCgroupConfigs(sums: ClassSums, settings: ClassSettings): Readonly<Record<QosClass, CgroupConfig>> {
   const { memoryBytes: memory } = sums;
   const { memoryReservationPolicy: policy } = settings;

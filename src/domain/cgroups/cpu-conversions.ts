@@ -1,5 +1,5 @@
-// CPU amounts in the kernel's terms: millicores to shares (v1), weight (v2) and quota, and back.
-// Invariant: shares stay in 2..262144, weights in 1..10000, a quota that is set is at least 1 ms.
+// CPU amounts in the kernel's units: millicores to shares (v1), weight (v2) and quota, and back.
+// Invariant: shares stay in 2..262144, weights in 1..10000, a set quota is at least 1 ms.
 
 export const minShares = 2;
 export const maxShares = 262_144;
@@ -28,8 +28,8 @@ export function sharesToPodWeight(shares: number): number {
 }
 
 /**
- * The weight that runc 1.3.2 and crun 1.23 write to container cgroups for the shares they are told: a curve through
- * (2, 1), (1024, 100) and (262144, 10000), so that the default share gets the default weight. Not what pods get.
+ * The weight that runc 1.3.2 and crun 1.23 write to container cgroups for given shares: a curve through
+ * (2, 1), (1024, 100) and (262144, 10000), so that the default shares give the default weight. Not for pods.
  */
 export function sharesToContainerWeight(shares: number): number {
   if (shares === 0) return 0;

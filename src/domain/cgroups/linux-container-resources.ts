@@ -1,5 +1,5 @@
-// What a container, and a sandbox as a whole, is told about CPU, memory, huge pages and swap: LinuxContainerResources of the CRI.
-// Invariant: 0 means "not set" for the runtime, so a limit that is not there is 0 or absent, never -1; -1 only lifts the CPU quota.
+// CPU, memory, huge pages and swap of a container, and of a whole sandbox, for the runtime: LinuxContainerResources of the CRI.
+// Invariant: 0 means "not set" for the runtime, so a missing limit is 0 or absent, never -1; -1 only lifts the CPU quota.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { LinuxContainerResources } from '../../ports/model/sandbox-config.js';
@@ -20,7 +20,7 @@ export interface ExclusiveCpus {
   readonly exclusiveCpus?: boolean;
 }
 
-/** Whatever the container's limits leave out comes from the pod-level ones. */
+/** Limits that the container lacks come from the pod level. */
 export function linuxContainerResources(pod: Pod, container: Container, facts: ResourceFacts, options: ExclusiveCpus = {}): LinuxContainerResources {
   const limits = parsedList(container.resources?.limits);
   const podLevel = parsedList(pod.spec.resources?.limits);
@@ -42,7 +42,7 @@ export function linuxContainerResources(pod: Pod, container: Container, facts: R
   };
 }
 
-/** The pod's totals, which a runtime needs to size a sandbox that is a virtual machine. Overhead is told apart. */
+/** The pod's totals, which a runtime needs to size a sandbox that is a virtual machine. Overhead is separate. */
 export function linuxSandboxResources(pod: Pod, facts: ResourceFacts, options: ExclusiveCpus = {}): LinuxContainerResources {
   const requests = podRequests(pod, { excludeOverhead: true });
   const limits = podLimits(pod, { excludeOverhead: true });
@@ -98,7 +98,7 @@ function memoryBytes(list: Quantities): number {
   return memory === undefined ? 0 : Math.min(Number(quantityValue(memory)), maxAmount);
 }
 
-/** One entry for each size of the host, 0 where nobody asks; later lists override earlier ones. */
+/** One entry for each size of the host, 0 without a request; later lists override earlier ones. */
 function hugePageLimits(lists: readonly Quantities[], sizes: readonly string[]): { pageSize: string; limit: number }[] {
   const wanted = new Map<string, number>();
   for (const list of lists) {

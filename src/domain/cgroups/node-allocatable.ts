@@ -1,5 +1,5 @@
-// What a node has, what of it is kept back, and what is left for pods: in the node's status, and as limits on the cgroup of all pods.
-// Invariant: nothing goes below zero; what scheduling may give out never exceeds what the cgroup of all pods may use.
+// Capacity, reservations and allocatable resources of a node: in the node's status, and as limits on the cgroup of all pods.
+// Invariant: nothing goes below zero; what the scheduler may assign never exceeds the limits of the cgroup of all pods.
 import type { ResourceList } from '../../ports/model/container.js';
 import type { Reservation } from '../configuration/startup-checks.js';
 import type { EvictionSignal } from '../eviction/signals.js';
@@ -44,7 +44,7 @@ export interface ReservationFacts {
   readonly hardEviction: ReadonlyMap<EvictionSignal, ThresholdValue>;
 }
 
-/** What device plugins have, healthy or not, what of it is healthy, and which resources lost their plugin. */
+/** Resources of device plugins: all devices, the healthy ones, and the resources without a plugin. */
 export interface DeviceCapacity {
   readonly capacity: ResourceList;
   readonly allocatable: ResourceList;

@@ -1,5 +1,5 @@
-// What the cgroups of a pod and of the QoS classes are set to.
-// Invariant: a pod's cgroup limits a resource only if nothing in the pod is unlimited in it; otherwise the limit would hit what has none.
+// The values of the cgroups of a pod and of the QoS classes.
+// Invariant: a pod's cgroup limits a resource only if all of the pod is limited in it; otherwise the limit would affect unlimited containers.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { podLimits, podRequests, type Quantities } from '../qos/pod-resources.js';

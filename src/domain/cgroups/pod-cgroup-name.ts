@@ -1,5 +1,5 @@
-// Where a pod's cgroup stands in the node's tree: root, `kubepods`, the QoS class's group (none for Guaranteed), `pod<uid>`.
-// Invariant: the class picks the parent, so a pod's name changes with its class; that is why the class in its status is kept.
+// The place of a pod's cgroup in the node's tree: root, `kubepods`, the QoS class's group (none for Guaranteed), `pod<uid>`.
+// Invariant: the class determines the parent, so a pod's name changes with its class; therefore its status keeps the class.
 import type { QosClass } from '../qos/qos-class.js';
 import { type CgroupDriver, type CgroupName, composeCgroupName, parseCgroupPath } from './cgroup-name.js';
 
@@ -7,7 +7,7 @@ const podsGroup = 'kubepods';
 const podPrefix = 'pod';
 const classGroups: Readonly<Record<QosClass, readonly string[]>> = { Guaranteed: [], Burstable: ['burstable'], BestEffort: ['besteffort'] };
 
-/** The cgroup that holds all pods; without a cgroup per QoS class the configured root itself. @param cgroupRoot in cgroupfs form, whatever the driver */
+/** The cgroup that holds all pods; without a cgroup per QoS class the configured root itself. @param cgroupRoot in cgroupfs form for both drivers */
 export function nodeAllocatableCgroup(cgroupRoot: string, cgroupsPerQos: boolean): CgroupName {
   const root = parseCgroupPath('cgroupfs', cgroupRoot);
   return cgroupsPerQos ? composed(root, podsGroup) : root;
@@ -21,7 +21,7 @@ export function podCgroupName(cgroupRoot: string, qosClass: QosClass, podUid: st
   return composed(qosClassCgroup(cgroupRoot, qosClass), `${podPrefix}${podUid}`);
 }
 
-/** The uid of the pod whose cgroup a path would be; null for other cgroups. The parents' names are not looked at, only how deep it lies. */
+/** The uid of the pod that a cgroup path belongs to; null for other cgroups. Checks only the depth, not the parents' names. */
 export function podUidOfCgroupPath(driver: CgroupDriver, cgroupRoot: string, path: string): string | null {
   const name = parseCgroupPath(driver, path);
   const depths = (Object.keys(classGroups) as QosClass[]).map((qosClass) => qosClassCgroup(cgroupRoot, qosClass).length + 1);

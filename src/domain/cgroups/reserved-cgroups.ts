@@ -1,5 +1,5 @@
-// What the cgroups of the system and of Kubernetes itself are set to, where they are held to what is reserved for them.
-// Invariant: only what is enforced is named, and a name counts in the form of the driver that is used.
+// The values of the reserved cgroups of the system and of Kubernetes itself, if their reservations are enforced.
+// Invariant: contains only enforced resources; a name is in the form of the configured driver.
 import type { KubeletConfiguration } from '../configuration/schema.js';
 import type { NodeReservations, Reservation } from '../configuration/startup-checks.js';
 import { quantityMilliValue, quantityValue } from '../values/quantity.js';
@@ -19,7 +19,7 @@ export interface ReservedCgroup {
 }
 
 export interface ReservedCgroupFacts {
-  /** Of a node whose CPUs nobody assigns: all that are online; null: the cpuset is somebody's. */
+  /** Without a CPU manager policy all online CPUs; null: another program manages the cpuset. */
   readonly cpus: string | null;
   readonly hugePageBytes: readonly bigint[];
   /** What is reserved is kept from being reclaimed, too (KEP-2570). */
@@ -41,7 +41,7 @@ export function reservedCgroupNames(configuration: Configured, driver: CgroupDri
   return reservedCgroups(configuration, driver).map(({ name }) => name);
 }
 
-/** null: nothing is reserved, so there is nothing to hold it to. */
+/** null: no reservation to enforce. */
 export function reservedCgroupValues({ kind, compressible }: ReservedCgroup, reservations: NodeReservations, facts: ReservedCgroupFacts): CgroupConfig | null {
   const reserved: Reservation = kind === 'system' ? reservations.systemReserved : reservations.kubeReserved;
   if (reserved === null) return null;

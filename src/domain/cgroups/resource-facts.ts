@@ -1,4 +1,4 @@
-// What the amounts in a container's or cgroup's configuration depend on besides the pod.
+// Inputs of a container's or cgroup's resource configuration, besides the pod.
 import type { Micros } from '../../ports/micros.js';
 
 export type CgroupVersion = 1 | 2;
@@ -17,7 +17,7 @@ export interface MemoryQosFacts {
   readonly reservationPolicy: string;
   /** Between request and limit, where throttling begins: 0 at the request, 1 at the limit. */
   readonly throttlingFactor: number;
-  /** What stands in for a missing limit; null while it isn't known. */
+  /** Replaces a missing limit; null while it isn't known. */
   readonly allocatableMemoryBytes: number | null;
   readonly memoryPageBytes: number;
 }

@@ -1,6 +1,6 @@
-// A cgroup's configuration as the properties of its systemd slice. systemd writes the same files as the kubelet does and rewrites them
-// when it reloads, so both have to say the same.
-// Invariant: a quota is told to systemd in whole percents of a CPU; what the kubelet writes itself is rounded up alike.
+// A cgroup's configuration as the properties of its systemd slice. systemd writes the same files as the kubelet and rewrites them
+// when it reloads, so both must agree.
+// Invariant: systemd gets a quota in whole percents of a CPU; the kubelet's own writes are rounded up in the same way.
 import { parseCpuSet } from '../values/cpu-set.js';
 import type { CgroupConfig } from './cgroup-config.js';
 import { defaultCpuPeriodMicros, sharesToPodWeight } from './cpu-conversions.js';

@@ -1,6 +1,6 @@
-// Reading state files: JSON into typed values, as Go's decoder does it. Keys match without regard to case where there is no exact match
+// Reads state files: JSON into typed values, as Go's decoder does it. Keys match case-insensitively without an exact match
 // (older kubelets wrote `defaultCPUSet`), a null leaves a plain value at zero, and a value of the wrong type makes the file unreadable.
-// Invariant: nothing escapes `readJson` but a value or the reason why there is none.
+// Invariant: `readJson` returns only a value or the reason of the failure.
 
 export type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
 
@@ -55,7 +55,7 @@ export function wholeNumber(value: unknown, what: string): number {
   return value;
 }
 
-/** `absent` when there is no such field; null when it is null, as Go tells nil from empty. */
+/** `absent` for a missing field; null for null, since Go distinguishes nil from empty. */
 export function mapField<T>(fields: Fields, name: string, absent: ReadonlyMap<string, T> | null, item: (value: unknown, key: string) => T): ReadonlyMap<string, T> | null {
   const value = field(fields, name);
   if (value === undefined) return absent;

@@ -1,4 +1,4 @@
-// The file `cpu_manager_state`: the shared pool and the exclusive CPUs of containers, readable by Go kubelets and the other way round.
+// The file `cpu_manager_state`: the shared pool and the exclusive CPUs of containers, compatible with Go kubelets in both directions.
 // Invariant: a file whose checksum is 0 or missing is accepted as it is; any other must match.
 import { parseCpuSet } from '../values/cpu-set.js';
 import { fieldsOf, mapField, mapOf, numberField, type Read, readJson, textField, textOf } from './checkpoint-fields.js';
@@ -8,7 +8,7 @@ type Texts = ReadonlyMap<string, string>;
 
 export interface CpuCheckpoint {
   readonly policyName: string;
-  /** CPU sets are texts here: what they say is checked by whoever uses them. */
+  /** CPU sets are texts here: their users validate them. */
   readonly defaultCpuSet: string;
   /** Pod uid -> container -> CPU set. null: the file says so. */
   readonly entries: ReadonlyMap<string, Texts> | null;
@@ -38,8 +38,8 @@ export interface ContainerName {
 }
 
 /**
- * Reads the file in its present form or, failing that, in the one of kubelets before 1.18, whose entries go by container id:
- * those are translated by what the runtime knows of (`containers`).
+ * Reads the file in its current form or, failing that, in that of kubelets before 1.18, whose entries have container ids as keys:
+ * the runtime's containers (`containers`) translate them.
  */
 export function readCpuCheckpoint(text: string, containers: ReadonlyMap<string, ContainerName>, podLevel = false): Read<CpuCheckpoint> {
   const present = readJson(text, (value) => presentForm(value, podLevel));

@@ -1,4 +1,4 @@
-// The file `memory_manager_state`: memory of each NUMA node, and the blocks of containers, readable by Go kubelets and the other way round.
+// The file `memory_manager_state`: memory of each NUMA node, and the blocks of containers, compatible with Go kubelets in both directions.
 // Invariant: a file whose checksum is 0 or missing is accepted as it is; any other must match.
 import { fieldsOf, listField, listOf, mapField, mapOf, numberField, type Read, readJson, textField, wholeNumber } from './checkpoint-fields.js';
 import {
@@ -24,7 +24,7 @@ export interface MemoryTable {
   readonly free: number;
 }
 
-/** A node as the file has it: what is null there is no list or map at all, which the checksum tells from an empty one. */
+/** A node in the file's form: null means a missing list or map, which has another checksum than an empty one. */
 export interface NumaNodeEntry {
   /** Counted once for each kind of memory of each container. */
   readonly numberOfAssignments: number;

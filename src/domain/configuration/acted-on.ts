@@ -1,5 +1,5 @@
-// Which settings something acts on. The others are read, checked and shown, and their use is logged once: silence would be a promise.
-// Invariant: every path here is a setting of the table; whoever wires a setting adds it.
+// The settings that have an effect. The others are read, validated and shown, and their use is logged once, so that users don't rely on them.
+// Invariant: every path here is a setting of the table; a change that implements a setting adds it.
 
 import { applyDefaults, withFileDefaults, withLegacyDefaults } from './defaults.js';
 import { showConfiguration } from './draft.js';

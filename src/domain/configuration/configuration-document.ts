@@ -1,5 +1,5 @@
-// What a configuration document must say about itself, and how strictly it is read.
-// Invariant: the main file falls back from strict to lenient reading with a warning; drop-ins are refused where they aren't exact.
+// The required kind and version of a configuration document, and the strictness of reading it.
+// Invariant: the main file falls back from strict to lenient reading with a warning; drop-ins are refused if they aren't exact.
 import type { ConfigurationFile, ParsedText, ParsedValue } from '../../ports/outbound/configuration-source.js';
 import { goQuote } from '../values/go-text.js';
 import { type DraftResult, readDraft } from './draft.js';
@@ -93,7 +93,7 @@ type Find = (document: { readonly [key: string]: ParsedValue }, key: string) => 
 
 const findExactly: Find = (document, key) => document[key];
 
-/** The main file's kind and version are found whatever their case; a field that is spelled so is still reported as unknown. */
+/** Finds the main file's kind and version case-insensitively; such a spelling is still reported as an unknown field. */
 const findAnyCase: Find = (document, key) => document[key] ?? Object.entries(document).find(([name]) => name.toLowerCase() === key.toLowerCase())?.[1];
 
 function kindAndVersion(document: ParsedValue, find: Find): Identity {

@@ -1,5 +1,5 @@
-// Between a document and a configuration: reading a document into a draft, filling in defaults, showing a configuration as a document.
-// Invariant: `readDraft(showConfiguration(c))` with defaults applied is `c`, but for empty lists and maps, which the shown form leaves out.
+// Conversions between a document and a configuration: reading a document into a draft, filling in defaults, showing a configuration as a document.
+// Invariant: `readDraft(showConfiguration(c))` with defaults applied is `c`, except for empty lists and maps, which the shown form omits.
 import type { ParsedValue } from '../../ports/outbound/configuration-source.js';
 import { configurationKind, configurationVersion, type DraftConfiguration, type KubeletConfiguration, kubeletFields } from './schema.js';
 import type { Fields, Group, Setting } from './setting.js';
@@ -40,7 +40,7 @@ function emptyDraft(fields: Fields): DraftConfiguration {
   return draft;
 }
 
-/** Fills in what a row of the table says for an unset setting. Fallbacks that depend on other settings come from defaults.ts, before this. */
+/** Fills in the table's defaults of unset settings. Defaults that depend on other settings come from defaults.ts, before this. */
 export function fillFallbacks(draft: DraftConfiguration): KubeletConfiguration {
   return fillGroup(kubeletFields, draft) as unknown as KubeletConfiguration;
 }

@@ -1,5 +1,5 @@
 // The command line, read by the rules of the POSIX-style flag parser that Kubernetes uses.
-// Invariant: never throws; each word is looked at once; `--` ends the flags.
+// Invariant: never throws; each word is parsed once; `--` ends the flags.
 import { goQuote } from '../values/go-text.js';
 import { type Flag, flagTable } from './flag-table.js';
 import { unchanged } from './flag-values.js';
@@ -37,7 +37,7 @@ class FlagParser {
     this.rest = words.toReversed();
   }
 
-  /** The first mistake; null when there is none. */
+  /** The first mistake, or null. */
   run(): string | null {
     for (let word = this.rest.pop(); word !== undefined; word = this.rest.pop()) {
       if (word === '--') {

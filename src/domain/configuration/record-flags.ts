@@ -17,7 +17,7 @@ export function describeTaint(taint: RegisteredTaint): string {
   return `{${taint.key} ${taint.value} ${taint.effect} ${timeAdded}}`;
 }
 
-/** `key[=value]:Effect,...`; each word starts anew, the empty one clears. */
+/** `key[=value]:Effect,...`; each word replaces the previous one, the empty one clears. */
 export const taintsFlag: FlagType = { name: '[]v1.Taint', bare: null, parse: parseTaints, show: showTaints };
 
 function showTaints(value: unknown): string {
@@ -101,7 +101,7 @@ function parseReservation(spec: string): GoParse<MemoryReservation> {
   return { ok: true, value: { numaNode: Number(numaNode.value), limits: Object.fromEntries([...limits].sort(([a], [b]) => (a < b ? -1 : 1))) } };
 }
 
-/** What can be reserved of a NUMA node: `memory` and `hugepages-<size>`. */
+/** Reservable memory types of a NUMA node: `memory` and `hugepages-<size>`. */
 export function isMemoryType(name: string): boolean {
   return name === 'memory' || name.startsWith('hugepages-');
 }

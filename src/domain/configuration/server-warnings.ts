@@ -1,5 +1,5 @@
-// What an operator should know of the server that a configuration makes: that it is open to whom it should hardly be, as it is without a
-// configuration file (the reference's defaults of old, which are kept), and that it allows what is known to be weak.
+// Warnings about the server that a configuration creates: that it is too open, as it is without a
+// configuration file (the Go kubelet's legacy defaults, which are kept), and that it allows weak settings.
 import type { KubeletConfiguration } from './schema.js';
 import { insecureCipherSuites } from './tls-options.js';
 

@@ -1,16 +1,16 @@
-// What one row of the field table says about a setting. Everything else is derived from these rows: decoding, defaults, merging, flags,
+// The content of a row in the field table. Everything else is derived from these rows: decoding, defaults, merging, flags,
 // `--help`, the manual page, the shown form and the type KubeletConfiguration.
 // Invariant: a setting is described in exactly one place.
 import type { Nanoseconds } from '../values/go-duration.js';
 import { boolKind, durationKind, type FlexibleDuration, flexibleDurationKind, floatKind, int32Kind, int64Kind, listKind, mapKind, textKind, type ValueKind } from './value-kind.js';
 
 /**
- * How "unset" is told from "zero", and what is shown:
+ * How "unset" differs from "zero", and what is shown:
  * - `value`: zero is unset; hidden when zero.
  * - `shown`: zero is unset; always shown (durations, structures).
  * - `pointer`: only absent is unset; has a default, so it is always shown.
  * - `nullable`: only absent is unset and it may stay so; hidden when null.
- * - `collection`: only absent is unset, but nothing tells the empty one from the absent one in the shown form.
+ * - `collection`: only absent is unset, but the shown form doesn't distinguish empty from absent.
  */
 export type Presence = 'value' | 'shown' | 'pointer' | 'nullable' | 'collection';
 

@@ -1,5 +1,5 @@
-// What is checked between validation and the first step of the agent: reservations, reserved CPUs, hard eviction thresholds, TLS, the lock.
-// Invariant: pure; the answer is what the container manager starts from.
+// Checks between validation and the first step of the agent: reservations, reserved CPUs, hard eviction thresholds, TLS, the lock.
+// Invariant: pure; the answer is the input of the container manager.
 import type { EvictionSignal } from '../eviction/signals.js';
 import type { ThresholdValue } from '../eviction/threshold-text.js';
 import { parseThresholdValues } from '../eviction/thresholds.js';
@@ -44,7 +44,7 @@ export function checkStartup(configuration: KubeletConfiguration, options: Proce
   return { ok: true, values: { tls: tls.value, ...reserved.value, qosReserved: qosReserved.value } };
 }
 
-/** The first policy of a resource manager that there is none of; the topology manager's is validated before. */
+/** The first unknown policy of a resource manager; the topology manager's is validated before. */
 function unknownPolicy({ cpuManagerPolicy, memoryManagerPolicy }: KubeletConfiguration): string | null {
   if (!['none', 'static'].includes(cpuManagerPolicy)) return cpuManagerPolicy;
   return ['None', 'Static'].includes(memoryManagerPolicy) ? null : memoryManagerPolicy;

@@ -1,5 +1,5 @@
-// Hosts that the agent doesn't start on, unless it is told to: swap, kernel tunables, missing rights.
-// Invariant: pure; the adapters say what the host is like, the messages are the ones that users search for.
+// Hosts on which the agent refuses to start, unless configured to: swap, kernel tunables, missing rights.
+// Invariant: pure; the adapters describe the host, the messages are the ones that users search for.
 import { goQuote } from '../values/go-text.js';
 import type { KubeletConfiguration } from './schema.js';
 
@@ -12,7 +12,7 @@ export interface HostFacts {
   readonly tunables: Readonly<Record<string, number | null>>;
 }
 
-/** What the agent needs of the kernel: out-of-memory kills instead of panics, and a reboot after an oops. */
+/** Kernel settings that the agent needs: out-of-memory kills instead of panics, and a reboot after an oops. */
 export const requiredTunables: Readonly<Record<string, number>> = {
   'vm/overcommit_memory': 1,
   'vm/panic_on_oom': 0,
@@ -45,7 +45,7 @@ export function planTunables({ protectKernelDefaults }: Pick<KubeletConfiguratio
   return { kind: 'refuse', error: problems.length === 1 ? (problems[0] as string) : `[${problems.join(', ')}]` };
 }
 
-/** Logged as an error; the agent goes on, since a user namespace may give it what it needs. null for root. */
+/** Logged as an error; the agent continues, since a user namespace may give it the required rights. null for root. */
 export function privilegeWarning(host: HostFacts): string | null {
   return host.effectiveUserId === 0 ? null : 'Kubelet running with insufficient permissions';
 }

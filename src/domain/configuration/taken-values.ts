@@ -1,5 +1,5 @@
-// Values of the configuration that are valid and yet not taken as they are: addresses of name servers that are none, and periods so short
-// that the agent would do nothing else. Invariant: pure; what is told and what is taken come from the same rule.
+// Valid values of the configuration that are not used as they are: malformed addresses of name servers, and periods so short
+// that the agent would do nothing else. Invariant: pure; the warning and the effective value come from the same rule.
 import { formatIp, parseIp } from '../values/ip-address.js';
 import type { KubeletConfiguration } from './schema.js';
 

@@ -1,12 +1,12 @@
-// --version: asks for the version, or makes the agent report another build of the same release.
-// Invariant: major, minor and patch stay those of the Kubernetes release that this agent behaves as.
+// --version: prints the version, or makes the agent report another build of the same release.
+// Invariant: major, minor and patch stay those of the Kubernetes release that this agent implements.
 import { type GoParse, goQuote, parseGoBool } from '../values/go-text.js';
 import type { FlagType } from './flag-values.js';
 
 /** The Kubernetes release whose kubelet this agent behaves as. */
 export const kubernetesVersion = 'v1.36.0';
 
-/** The value is `true` or `raw` to print the version, `false` or a version to go on. */
+/** The value is `true` or `raw` to print the version, `false` or a version to continue. */
 export const versionFlag: FlagType = { name: 'version', bare: 'true', parse, show: String };
 
 const semantic = /^\s*v?([0-9]+)\.([0-9]+)\.([0-9]+)(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?\s*$/;

@@ -1,4 +1,4 @@
-// Volumes that a container gets as block devices.
+// Block devices of a container's volumes.
 import type { Container } from '../../ports/model/container.js';
 import type { RuntimeDevice } from '../../ports/model/container-config.js';
 import { goQuote } from '../values/go-text.js';
@@ -6,7 +6,7 @@ import type { Resolved } from './namespaces.js';
 
 /** A volume whose device is ready. */
 export interface BlockVolume {
-  /** The link to the device that stands for the volume on this node; null: there is none, and the container does without. */
+  /** The link to the volume's device on this node; null: none, and the container starts without it. */
   readonly link: string | null;
   readonly readOnly?: boolean;
 }

@@ -1,4 +1,4 @@
-// Which container a checkpoint is of, and where its archive goes: `<root>/checkpoints/checkpoint-<pod>_<namespace>-<container>-<time>.tar`.
+// The container and the archive path of a checkpoint: `<root>/checkpoints/checkpoint-<pod>_<namespace>-<container>-<time>.tar`.
 // Invariant: names of pods and containers are validated before, so the archive is directly in that directory.
 import type { Instant } from '../../ports/instant.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -17,7 +17,7 @@ export function checkpointPath(rootDirectory: string, pod: Pod, containerName: s
   return joinPath(checkpointsDirectory(rootDirectory), `checkpoint-${podFullNameOf(pod)}-${containerName}-${localTime(wall, utcOffsetSeconds)}.tar`);
 }
 
-/** Whether the pod's spec has such a container, of whichever kind. */
+/** Whether the pod's spec has such a container, of any kind. */
 export function hasContainer({ spec }: Pod, containerName: string): boolean {
   return [...spec.containers, ...(spec.initContainers ?? []), ...(spec.ephemeralContainers ?? [])].some(({ name }) => name === containerName);
 }

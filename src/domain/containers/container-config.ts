@@ -1,5 +1,5 @@
-// What the runtime is told about a container: CreateContainer's configuration.
-// Invariant: the same inputs give the same configuration; whatever is wrong with the spec is a message, which becomes the waiting
+// The configuration of a container for the runtime (CreateContainer).
+// Invariant: the same inputs give the same configuration; an error in the spec is a message, which becomes the waiting
 // message of reason CreateContainerConfigError.
 import type { Container, EphemeralContainer } from '../../ports/model/container.js';
 import type { ContainerConfig, ImageSpec, RuntimeDevice, RuntimeMount } from '../../ports/model/container-config.js';
@@ -38,7 +38,7 @@ export interface ContainerRequest extends PodInputs {
   readonly container: Container;
   readonly restartCount: number;
   readonly podIps: readonly string[];
-  /** What the image reference in the spec stands for in the runtime. */
+  /** The runtime's reference for the image reference in the spec. */
   readonly imageRef: string;
   readonly image: Pick<RuntimeImage, 'uid' | 'username'> | null;
   /** The host path of the termination message file; `''`: none could be made, and the container does without. */

@@ -1,6 +1,6 @@
 // A container's environment: `envFrom`, `env` with its sources, and services.
-// Invariant: a variable sees only what was declared before it (and services); variables stand in order of declaration, services last,
-// one for each name. A source that can't be had stops the container unless it is optional.
+// Invariant: a variable sees only those declared before it (and services); variables are in order of declaration, services last,
+// one for each name. An unavailable source prevents the container's start unless it is optional.
 import type { ConfigMap, Secret } from '../../ports/model/config-objects.js';
 import type { Container, EnvFromSource, EnvVarSource, KeySelector, ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -29,7 +29,7 @@ export interface ConfigObjects {
 }
 
 export interface EnvSources extends AddressFacts {
-  /** null: nobody watches services (standalone), so there are none. */
+  /** null: services aren't watched (standalone), so there are no variables for them. */
   readonly services: readonly Service[] | null;
   /** Whether all services have been read once. */
   readonly servicesSynced: boolean;

@@ -1,7 +1,7 @@
-// Facts of a plain node, for worlds and tests that do not care: one machine, no cluster DNS, no swap, no huge pages.
+// Facts of a plain node, as defaults for worlds and tests: one machine, no cluster DNS, no swap, no huge pages.
 import type { NodeFacts } from './node-facts.js';
 
-/** Facts with what is given in place of the defaults. */
+/** The default facts with overrides. */
 export function nodeFacts(given: Partial<NodeFacts> = {}): NodeFacts {
   return {
     cgroupVersion: 2,

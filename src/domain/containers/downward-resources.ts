@@ -1,5 +1,5 @@
 // Requests and limits of a container as environment variables and as files of downwardAPI volumes (`resourceFieldRef`).
-// Invariant: a limit that isn't set reads as what the container may use at most: the pod's limit, else the node's allocatable amount.
+// Invariant: an unset limit reads as the maximum that the container may use: the pod's limit, else the node's allocatable amount.
 import type { Container, ResourceList } from '../../ports/model/container.js';
 import type { ResourceFieldSelector } from '../../ports/model/field-selector.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -58,7 +58,7 @@ function resourceText(container: Container, selector: ResourceFieldSelector): Re
   return { ok: true, value: quotient(amount, isZeroQuantity(divisor) ? one : divisor, name === 'cpu' ? quantityMilliValue : quantityValue) };
 }
 
-/** Rounded up, so that a process never thinks it has none of what it has a little of; in doubles, as the API's reference does. */
+/** Rounded up, so that a small amount never reads as zero; in doubles, as in the API's reference. */
 function quotient(amount: Quantity, divisor: Quantity, unit: (quantity: Quantity) => bigint): string {
   return BigInt(Math.ceil(Number(unit(amount)) / Number(unit(divisor)))).toString();
 }

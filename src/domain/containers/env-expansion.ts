@@ -1,5 +1,5 @@
 // `$(NAME)` in environment values, commands, arguments and subPathExpr.
-// Invariant: total, one pass: what a reference stands for is not expanded again; text without `$` stays as it is.
+// Invariant: total, one pass: a replacement is not expanded again; text without `$` stays as it is.
 import type { Container, EnvVar } from '../../ports/model/container.js';
 import { byCodeUnits } from '../values/text-order.js';
 
@@ -8,14 +8,14 @@ export interface EnvVariable {
   readonly value: string;
 }
 
-/** What a name stands for; null: unknown, so that the reference stays as written. */
+/** The value of a name; null: unknown, so that the reference stays as written. */
 export type Lookup = (name: string) => string | null;
 
 /** `$$` is a `$`; `$x` and a reference without its `)` stay. A name is everything up to the next `)`. */
 export function expand(text: string, lookup: Lookup): string {
   let result = '';
   let from = 0;
-  // Once there is no `)` left there is none for any later reference either; looking again each time would cost n^2.
+  // Without a further `)` no later reference can close; searching again each time would cost n^2.
   let mayClose = true;
   for (let at = text.indexOf('$'); at >= 0; at = text.indexOf('$', from)) {
     result += text.slice(from, at);

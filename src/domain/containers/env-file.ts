@@ -1,13 +1,13 @@
-// Files that give single environment variables (`fileKeyRef`, KEP-3721): lines of `NAME='literal'`.
-// Invariant: strict. What a shell would read differently is refused rather than guessed; a value is exactly what stands between its quotes,
-// but for line ends, which are read as newlines.
+// Files with values of single environment variables (`fileKeyRef`, KEP-3721): lines of `NAME='literal'`.
+// Invariant: strict. Syntax that a shell would read differently is refused, not guessed; a value is exactly the text between its quotes,
+// except that line ends are read as newlines.
 
 export type EnvFileValue = { readonly kind: 'found'; readonly value: string } | { readonly kind: 'missing' } | { readonly kind: 'malformed' };
 
 /**
- * The value of the first line with that key. What follows it isn't looked at, so a broken line only matters before it.
- * Blanks (spaces and tabs) may stand before a key and after a closing quote, a `#` comment alone or after a closing quote; nothing may
- * stand around `=`.
+ * The value of the first line with that key. Lines after it aren't parsed, so a malformed line matters only before it.
+ * Blanks (spaces and tabs) may precede a key and follow a closing quote, a `#` comment may be alone or follow a closing quote; nothing may
+ * surround `=`.
  */
 export function envFileValue(file: string, key: string): EnvFileValue {
   const text = file.replace(/\r(?=\n|$)/g, '');

@@ -1,5 +1,5 @@
-// Values of environment variables as text, though a secret may hold any bytes: what isn't UTF-8 is carried in the text and comes out
-// as the same bytes, also from within a longer value.
+// Values of environment variables as text, though a secret may hold any bytes: bytes that aren't UTF-8 are encoded in the text and decode to
+// the same bytes, also within a longer value.
 // Invariant: `envValueBytes(envValueOf(bytes))` is `bytes`; text from the API passes unchanged, a lone surrogate in it becoming U+FFFD.
 import { isValidUtf8, utf8Decode, utf8Encode } from '../values/utf8.js';
 
@@ -38,7 +38,7 @@ export function envValueBytes(value: string): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** Bytes of the character at `at`; 0 when there is none. */
+/** Bytes of the character at `at`; 0 without a valid one. */
 function characterLength(bytes: Uint8Array, at: number): number {
   for (let length = 1; length <= 4 && at + length <= bytes.length; length++) {
     if (isValidUtf8(bytes.subarray(at, at + length))) return length;

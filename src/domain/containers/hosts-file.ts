@@ -1,5 +1,5 @@
-// The hosts file that pods get in place of their image's: generated for pods with a network of their own, the node's file for the others.
-// Invariant: every line ends with a newline; the node's file is copied to the byte.
+// The hosts file that replaces the image's: generated for pods with a network of their own, the node's file for the others.
+// Invariant: every line ends with a newline; the node's file is copied byte for byte.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodHostname } from './pod-hostname.js';
 
@@ -26,7 +26,7 @@ export function hostsFileText(pod: Pod, podIps: readonly string[], name: PodHost
   return `${base}\n# Entries added by HostAliases.\n${aliases.map(({ ip, hostnames }) => line([ip, (hostnames ?? []).join('\t')])).join('')}`;
 }
 
-/** The short host name always stands there, since programs look themselves up by it. */
+/** The short host name is always included, since programs resolve themselves by it. */
 function ownLines(podIps: readonly string[], { hostname, domain }: PodHostname): string {
   return podIps.map((ip) => line(domain === '' ? [ip, hostname] : [ip, `${hostname}.${domain}`, hostname])).join('');
 }

@@ -1,5 +1,5 @@
 // A container's mounts: devices' first, volumes in the order of the spec, the hosts file, the termination message file.
-// Invariant: no path of the node is decided by the pod beyond the volume it names: a subPath neither leaves its volume nor is absolute.
+// Invariant: a pod can't choose paths of the node beyond the volume it names: a subPath neither leaves its volume nor is absolute.
 import type { Container } from '../../ports/model/container.js';
 import type { ImageSpec, MountPropagation, RuntimeMount } from '../../ports/model/container-config.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -81,7 +81,7 @@ function volumeMount(container: Container, mount: VolumeMount, index: number, en
   if (!recursive.ok) return refused(`failed to resolve recursive read-only mode: ${recursive.message}`);
   const image = Object.hasOwn(inputs.imageVolumes, mount.name) ? inputs.imageVolumes[mount.name] : undefined;
   const label = inputs.selinuxEnabled && volume.managed === true && volume.selinuxRelabel === true && volume.alreadyLabeledByMountOption !== true;
-  // The runtime looks at it for image volumes alone; it is told for all once the pod has one.
+  // The runtime uses it for image volumes only; it is set for all once the pod has one.
   const tellsSubPath = subPath.value !== '' && Object.keys(inputs.imageVolumes).length > 0;
   return {
     ok: true,

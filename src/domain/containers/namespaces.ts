@@ -1,5 +1,5 @@
-// Which namespaces a pod's sandbox and containers have of their own, and which they share with the node.
-// Invariant: sandbox and containers of a pod are told the same, apart from the pid namespace that a debugging container joins.
+// Namespaces of a pod's sandbox and containers: their own, or the node's.
+// Invariant: sandbox and containers of a pod get the same, apart from the pid namespace that a debugging container joins.
 import type { Pod } from '../../ports/model/pod.js';
 import type { NamespaceMode, NamespaceOptions, UserNamespaceOptions } from '../../ports/model/sandbox-config.js';
 import { goQuote } from '../values/go-text.js';
@@ -21,7 +21,7 @@ export function runtimeHandlerOf(pod: Pod, runtimeClasses: Readonly<Record<strin
   return { ok: true, value: runtimeClasses[name]! };
 }
 
-/** @param mapping what was allocated to the pod; only looked at when the pod asks for a user namespace */
+/** @param mapping the pod's allocated mapping; used only if the pod has a user namespace */
 export function namespaceOptions(
   pod: Pod,
   handler: string,

@@ -1,5 +1,5 @@
-// What the configuration of sandboxes and containers depends on besides the pod: the kubelet's settings and the host it runs on.
-// Plain data, taken anew whenever one of its parts changes; nothing here is read while a configuration is made.
+// Inputs of the configuration of sandboxes and containers, besides the pod: the kubelet's settings and its host.
+// Plain data, replaced when a part of it changes; nothing is read while a configuration is made.
 import type { ResourceList } from '../../ports/model/container.js';
 import type { CgroupDriver } from '../cgroups/cgroup-name.js';
 import type { ResourceFacts } from '../cgroups/resource-facts.js';
@@ -16,16 +16,16 @@ export interface RuntimeHandlerFacts {
 export interface NodeFacts extends ResourceFacts, DnsFacts {
   readonly rootDirectory: string;
   readonly podLogsDirectory: string;
-  /** In cgroupfs form, whatever the driver is. */
+  /** In cgroupfs form for both drivers. */
   readonly cgroupRoot: string;
   readonly cgroupDriver: CgroupDriver;
-  /** Without a cgroup per class and pod the runtime is not told a parent. */
+  /** Without a cgroup per class and pod the runtime gets no parent. */
   readonly cgroupsPerQos: boolean;
   /** Processes a pod may have; none when not above 0. */
   readonly podPidsLimit: number;
   /** Text of the node's own hosts file, which host-network pods get a copy of. */
   readonly hostsFile: string;
-  /** Gives RuntimeDefault to whoever names no seccomp profile. */
+  /** Uses RuntimeDefault for pods without a seccomp profile. */
   readonly seccompDefault: boolean;
   readonly selinuxEnabled: boolean;
   /** The SELinux label of containers' files on this host, without what one pod's have; '': it isn't known. */
@@ -47,6 +47,6 @@ export interface NodeFacts extends ResourceFacts, DnsFacts {
   readonly runtimeHandlers: readonly RuntimeHandlerFacts[];
   /** Addresses of the node object. */
   readonly nodeAddresses: readonly NodeAddress[];
-  /** What stands in for limits in the downward API. */
+  /** Replaces missing limits in the downward API. */
   readonly allocatable: ResourceList;
 }

@@ -1,4 +1,4 @@
-// What a pod is called: host name and domain in its hosts file, and the name its kernel answers with.
+// The names of a pod: host name and domain in its hosts file, and its kernel's host name.
 // Invariant: a host name has at most 63 bytes and never ends in `-` or `.`.
 import type { Pod } from '../../ports/model/pod.js';
 import { dns1123LabelProblems, dns1123SubdomainProblems } from '../values/dns-names.js';
@@ -16,7 +16,7 @@ export interface PodHostname {
 
 export type HostnameResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
 
-/** From `hostnameOverride` (KEP-4762), which stands alone, or `hostname` and `subdomain`, or the pod's name. */
+/** From `hostnameOverride` (KEP-4762) alone, or `hostname` and `subdomain`, or the pod's name. */
 export function podHostname(pod: Pod, clusterDomain: string): HostnameResult<PodHostname> {
   const { hostnameOverride, hostname, subdomain } = pod.spec;
   if (hostnameOverride !== undefined) {

@@ -1,5 +1,5 @@
-// The ports of a pod that the network plug-in is told of.
-// Invariant: only regular containers' ports count; ports without a host port are told too.
+// The port mappings of a pod for the network plugin.
+// Invariant: only regular containers' ports count; ports without a host port are included.
 import type { ContainerPort } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PortMapping } from '../../ports/model/sandbox-config.js';

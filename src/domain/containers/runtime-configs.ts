@@ -1,5 +1,5 @@
-// Specs turned into what the runtime is told, for one set of node facts.
-// Invariant: pure; a message says what is wrong with the spec.
+// Converts specs to the runtime's configurations, for one set of node facts.
+// Invariant: pure; a message describes an error in the spec.
 import type { ContainerConfig } from '../../ports/model/container-config.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { derived } from '../values/derived.js';

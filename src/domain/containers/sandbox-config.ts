@@ -1,4 +1,4 @@
-// What the runtime is told about a pod's sandbox: RunPodSandbox's configuration and runtime handler.
+// The configuration of a pod's sandbox for the runtime: RunPodSandbox's configuration and runtime handler.
 // Invariant: the same pod, attempt and node facts give the same configuration; the sandbox's own seccomp profile is always RuntimeDefault.
 import type { Pod, PodSecurityContext } from '../../ports/model/pod.js';
 import type { LinuxSandboxSecurityContext, SandboxConfig } from '../../ports/model/sandbox-config.js';
@@ -16,7 +16,7 @@ import { portMappings } from './port-mappings.js';
 import { sandboxGroups, supplementalGroupsPolicy } from './supplemental-groups.js';
 import { normalSysctlName } from './sysctl-name.js';
 
-/** What other parts of the agent know about the pod. */
+/** Facts about the pod from other parts of the agent. */
 export interface PodInputs {
   /** The pod's cgroup where it isn't the one that follows from its class and uid. */
   readonly cgroupParent?: string;
@@ -31,7 +31,7 @@ export interface ConfiguredSandbox {
   readonly config: SandboxConfig;
   /** `''` is the runtime's default. */
   readonly runtimeHandler: string;
-  /** What to tell users about the pod's DNS. */
+  /** Events about the pod's DNS. */
   readonly events: readonly DnsEvent[];
 }
 
@@ -78,7 +78,7 @@ export function podCgroupParent(pod: Pod, node: NodeFacts): string {
   return node.cgroupsPerQos ? cgroupPath(node.cgroupDriver, podCgroupName(node.cgroupRoot, podQosClass(pod), pod.metadata.uid ?? '')) : '';
 }
 
-/** A host-network pod has the node's name, so the runtime is told none. */
+/** A host-network pod has the node's name, so the runtime gets none. */
 function sandboxHostname(pod: Pod, clusterDomain: string): Resolved<string> {
   if (pod.spec.hostNetwork === true) return { ok: true, value: '' };
   const name = podHostname(pod, clusterDomain);

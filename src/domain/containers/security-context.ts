@@ -1,5 +1,5 @@
-// Under which identity and restrictions a container runs.
-// Invariant: the container's own settings override the pod's; a container that must not run as root is refused unless that is certain.
+// The identity and the restrictions of a container.
+// Invariant: the container's own settings override the pod's; a container with runAsNonRoot is refused unless its user is certain not to be root.
 import type { Container, SecurityContext } from '../../ports/model/container.js';
 import type { LinuxContainerSecurityContext } from '../../ports/model/container-config.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -12,7 +12,7 @@ import type { NodeFacts } from './node-facts.js';
 import { apparmorProfile, seccompProfile } from './security-profiles.js';
 import { containerGroups, supplementalGroupsPolicy } from './supplemental-groups.js';
 
-/** Kernel interfaces that tell about, or reach, more than the container. */
+/** Kernel interfaces that expose, or reach, more than the container. */
 const maskedPaths: readonly string[] = [
   '/proc/asound',
   '/proc/acpi',

@@ -1,5 +1,5 @@
-// The groups a pod's processes get beyond their primary one.
-// Invariant: the runtime is told of each source once, in the order the kubelet has always used; it makes the list unique itself.
+// The supplemental groups of a pod's processes.
+// Invariant: each source is passed to the runtime once, in the kubelet's fixed order; the runtime removes duplicates.
 import type { PodSecurityContext } from '../../ports/model/pod.js';
 import type { Resolved } from './namespaces.js';
 

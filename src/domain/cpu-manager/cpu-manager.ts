@@ -1,6 +1,6 @@
-// The CPU manager's state: the shared pool, the exclusive CPUs of containers, and the state file that says both.
-// Invariants: the shared pool and the exclusive sets are disjoint and together all CPUs (minus strictly reserved ones); CPUs become
-// free only when their pod is no longer active, and never before all pod sources have reported, else a restart would free the CPUs
+// The CPU manager's state: the shared pool, the exclusive CPUs of containers, and the state file with both.
+// Invariants: the shared pool and the exclusive sets are disjoint and together all CPUs (minus strictly reserved ones); CPUs are
+// released only when their pod is no longer active, and never before all pod sources have reported, else a restart would release the CPUs
 // of running containers.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -40,9 +40,9 @@ export interface CpuManager {
   readonly assignments: Assignments;
   /** CPUs that finished init containers leave to the later containers of their pod; only of the pod that was admitted last. */
   reusable: { readonly podUid: string; readonly cpus: CpuSet } | null;
-  /** Pod uid -> container -> the set that the runtime was last told. */
+  /** Pod uid -> container -> the set last sent to the runtime. */
   readonly lastUpdates: Assignments;
-  /** What the state file has to say; kept as it was read until the state changes. null: to be written anew. */
+  /** The content for the state file; kept as it was read until the state changes. null: to be computed again. */
   fileText: string | null;
 }
 
@@ -65,7 +65,7 @@ export interface CpuManagerConfig {
 
 export type CpuManagerStart = { readonly ok: true; readonly manager: CpuManager } | { readonly ok: false; readonly error: string };
 
-/** Builds the policy, then takes over the state file. Either may be a reason not to start, which a person has to look at. */
+/** Builds the policy, then loads the state file. A failure of either refuses the start, and an administrator must resolve it. */
 export function startCpuManager(config: CpuManagerConfig): CpuManagerStart {
   const built = policyOf(config);
   if (!built.ok) return built;
@@ -165,7 +165,7 @@ export function hasExclusiveCpus(manager: CpuManager, podUid: string): boolean {
   return manager.assignments.has(podUid);
 }
 
-/** Gives back what belongs to containers of pods that are no longer active. */
+/** Releases the CPUs of containers whose pods are no longer active. */
 export function collectStaleCpus(manager: CpuManager, active: ActivePods): void {
   if (!active.sourcesReady) return;
   const stale = (of: Assignments): (readonly [string, string])[] =>

@@ -1,6 +1,6 @@
 // The machine's CPUs: which core, socket, NUMA node and uncore (L3) cache each belongs to.
 // Invariants: a core is named by its lowest CPU id; every CPU is in exactly one core, socket, node and cache. Cores may differ in their
-// number of threads (hybrid processors), so nothing here counts a core's CPUs by an average.
+// number of threads (hybrid processors), so no code computes a core's CPUs from an average.
 import { type CpuSet, cpuSetOf } from '../values/cpu-set.js';
 
 /** A physical core as the machine reports it. */
@@ -65,7 +65,7 @@ export function cpusPer(topology: CpuTopology, level: CpuLevel): number {
   return Math.floor(topology.all.length / topology.groups[level].size);
 }
 
-/** CPUs of these groups, whatever they are doing. */
+/** All CPUs of these groups, free or not. */
 export function cpusIn(topology: CpuTopology, level: CpuLevel, ids: Iterable<number>): CpuSet {
   return cpuSetOf([...ids].flatMap((id) => topology.groups[level].get(id) ?? []));
 }

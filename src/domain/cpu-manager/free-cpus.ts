@@ -1,6 +1,6 @@
-// The CPUs that are still free while an allocation is put together, counted by core, socket, NUMA node and cache.
-// Invariants: only CPUs that were offered are ever in here, so only those can be handed out; counts always match the set. Taking a
-// CPU costs a constant; an order of groups costs a sort of the groups, not of CPUs.
+// The free CPUs during an allocation, counted by core, socket, NUMA node and cache.
+// Invariants: it contains only offered CPUs, so only those can be allocated; counts always match the set. Taking a
+// CPU has constant cost; ordering groups costs a sort of the groups, not of CPUs.
 import { type CpuSet, cpuSetOf } from '../values/cpu-set.js';
 import type { CpuLevel, CpuTopology } from './cpu-topology.js';
 
@@ -73,7 +73,7 @@ function nested(state: FreeCpus, outer: CpuLevel, outerIds: readonly number[], i
   return [...new Set(outerIds.flatMap((id) => groupsByFreeCount(state, inner, members.get(id) ?? [])))];
 }
 
-/** Whether NUMA nodes are the larger unit: then whole nodes are looked at before whole sockets. */
+/** Whether NUMA nodes are the larger unit: then whole nodes are tried before whole sockets. */
 export function isNumaFirst({ topology }: FreeCpus): boolean {
   return topology.groups.socket.size >= topology.groups.numaNode.size;
 }

@@ -1,10 +1,10 @@
-// CPUs of init containers that run to their end. They are over before the containers after them start, so these may have the same CPUs.
+// CPUs of init containers that run to completion. They end before the containers after them start, so these may have the same CPUs.
 //
-//   a pod is admitted        -> such an init container uses the CPUs of the containers after it, and has more of its own only where it needs more
-//   a later container starts -> what it had beyond those goes back to the shared pool
-//   it runs again (another sandbox) -> on the same CPUs, or, where it needs more than its pod has, in the shared pool
+//   a pod is admitted        -> such an init container uses the CPUs of the containers after it, and gets more of its own only if it needs more
+//   a later container starts -> its CPUs beyond those return to the shared pool
+//   it runs again (another sandbox) -> on the same CPUs, or, if it needs more than its pod has, in the shared pool
 //
-// Invariant: afterwards each CPU of the pod is one of a container that may still run.
+// Invariant: afterwards each CPU of the pod belongs to a container that may still run.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { isRestartableInit } from '../status/restart-rules.js';
@@ -37,14 +37,14 @@ function sharedWith({ topology, options }: StaticPolicy, own: CpuSet, later: Cpu
   return take.ok ? cpuSetUnion(later, take.cpus) : null;
 }
 
-/** The container is about to start, so each init container before it is over. */
+/** The container is about to start, so each init container before it has ended. */
 export function releaseFinishedInitCpus(manager: CpuManager, pod: Pod, container: Container): void {
   const ofPod = manager.assignments.get(pod.metadata.uid ?? '');
   if (ofPod === undefined) return;
   const { initContainers = [] } = pod.spec;
   const at = initContainers.findIndex(({ name }) => name === container.name);
   const over = endingInits({ ...pod, spec: { ...pod.spec, initContainers: at < 0 ? initContainers : initContainers.slice(0, at) } });
-  // From the last one on: what was only for one that is over is for none before it.
+  // From the last one on: CPUs of only an ended container belong to none before it.
   for (const init of over.toReversed()) {
     const own = ofPod.get(init.name);
     if (own === undefined || cpuSetDifference(own, cpusOfLater(ofPod, pod, init)).length === 0) continue;
@@ -53,7 +53,7 @@ export function releaseFinishedInitCpus(manager: CpuManager, pod: Pod, container
   }
 }
 
-/** Whether the init container has no CPUs of its own any more, since it is over, while later ones have theirs: it needs none to be admitted again. */
+/** Whether the init container has ended and released its CPUs, while later ones have theirs: it needs none to be admitted again. */
 export function gaveCpusBack(manager: CpuManager, pod: Pod, container: Container): boolean {
   const ofPod = manager.assignments.get(pod.metadata.uid ?? '');
   if (ofPod === undefined || ofPod.has(container.name) || !endingInits(pod).includes(container)) return false;
@@ -71,7 +71,7 @@ function cpusOfLater(ofPod: ReadonlyMap<string, CpuSet>, { spec }: Pod, init: Co
   return cpuSetOf(later.flatMap(({ name }) => ofPod.get(name) ?? []));
 }
 
-/** What no container of the pod has any more is everybody's; what was everybody's isn't touched. @param cpus null: the container has none */
+/** CPUs that no container of the pod has any more return to the shared pool; those already in it are unchanged. @param cpus null: the container has none */
 function replace(manager: CpuManager, ofPod: Map<string, CpuSet>, name: string, cpus: CpuSet | null): void {
   const before = ofPod.get(name) ?? [];
   if (cpus === null) ofPod.delete(name);

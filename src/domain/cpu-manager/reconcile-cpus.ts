@@ -1,5 +1,5 @@
-// Telling the runtime which CPUs running containers may use: after a container took CPUs for itself, everybody else's set shrinks.
-// Invariant: a container is told only what differs from what it was last told; after a restart of the agent, everyone is told once.
+// Updates of running containers' CPU sets in the runtime: after a container takes exclusive CPUs, the sets of all others shrink.
+// Invariant: a container is updated only if its set differs from the last one sent; after a restart of the agent, each container is updated once.
 
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
@@ -10,7 +10,7 @@ import { type CpuManager, containerCpus } from './cpu-manager.js';
 export type CpuReconcileItem =
   /** The container has what it should have. */
   | { readonly kind: 'current'; readonly pod: Pod; readonly containerName: string; readonly containerId: string }
-  /** Tell the runtime, then `noteCpuUpdate`. */
+  /** Update the container in the runtime, then call `noteCpuUpdate`. */
   | { readonly kind: 'update'; readonly pod: Pod; readonly containerName: string; readonly containerId: string; readonly cpus: CpuSet }
   /** Not known well enough yet; the next round looks again. `containerName` null: nothing is known of the pod. */
   | { readonly kind: 'unknown'; readonly pod: Pod; readonly containerName: string | null };

@@ -1,6 +1,6 @@
-// The static policy: containers of Guaranteed pods that request whole CPUs get them for themselves; everybody else shares the rest.
+// The static policy: containers of Guaranteed pods that request whole CPUs get them exclusively; all others share the rest.
 // This file decides; the state is the CPU manager's.
-// Invariants: exclusive sets are disjoint (but for a pod's own finished init containers), within the allocatable CPUs, and out of the shared pool.
+// Invariants: exclusive sets are disjoint (except for a pod's own finished init containers), within the allocatable CPUs, and out of the shared pool.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { hasPodLevel } from '../qos/pod-resources.js';
@@ -23,7 +23,7 @@ export interface StaticPolicy {
 
 export type StaticPolicyResult = { readonly ok: true; readonly policy: StaticPolicy } | { readonly ok: false; readonly error: string };
 
-/** `explicit` wins over a choice of ours, which takes the lowest cores; either must have exactly `count` CPUs. */
+/** `explicit` takes precedence over the default choice, the lowest cores; either must have exactly `count` CPUs. */
 export function newStaticPolicy(topology: CpuTopology, options: StaticPolicyOptions, count: number, explicit: CpuSet): StaticPolicyResult {
   const chosen = explicit.length > 0 ? explicit : lowestCpus(topology, options, count);
   if (chosen.length !== count) {

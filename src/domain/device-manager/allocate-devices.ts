@@ -1,6 +1,6 @@
-// The device manager as admission and the start of containers see it: allocation, which may have to wait for a plugin, and what the
-// runtime is told about a container's devices.
-// Invariant: resources are merged in order of their names, and what came first stays.
+// The device manager's interface to admission and container starts: allocation, which may wait for a plugin, and a
+// container's devices for the runtime.
+// Invariant: resources are merged in order of their names, and the first value wins.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { DeviceMount, DeviceNode } from '../checkpoints/allocate-response.js';
@@ -119,7 +119,7 @@ export interface DeviceRunOptions {
   readonly cdiDevices: readonly string[];
 }
 
-/** What the runtime is told about the container's devices; null: it has none on record. */
+/** The container's devices for the runtime; null: none recorded. */
 export function deviceRunOptions(manager: DeviceManager, podUid: string, containerName: string): DeviceRunOptions | null {
   const recorded = manager.podDevices.get(podUid)?.get(containerName);
   if (recorded === undefined) return null;

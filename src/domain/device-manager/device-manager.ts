@@ -1,5 +1,5 @@
-// What happens to the device manager: it starts from its checkpoint, plugins come, list their devices and leave, pods go.
-// Invariant: after a restart a resource has no devices until its plugin is back, and what containers held stays theirs.
+// Events of the device manager: it starts from its checkpoint, plugins register, list their devices and disconnect, pods are removed.
+// Invariant: after a restart a resource has no devices until its plugin is back, and containers keep their devices.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { decodeAllocateResponse, encodeAllocateResponse } from '../checkpoints/allocate-response.js';
@@ -49,7 +49,7 @@ function restoreEntry(manager: DeviceManager, entry: PodDevicesEntry): void {
   recordDevices(manager, entry.podUid, entry.containerName, entry.resourceName, { byNuma, response });
 }
 
-/** A plugin has registered, or registered anew. Its devices come with its first list. */
+/** A plugin has registered, or registered again. Its devices come with its first list. */
 export function pluginConnected(manager: DeviceManager, resource: string, options: PluginOptions): void {
   const known = manager.resources.get(resource) ?? { devices: new Map(), healthy: null, unhealthy: new Set(), plugin: null };
   manager.resources.set(resource, { ...known, plugin: { options, stoppedAt: null } });
@@ -158,7 +158,7 @@ export function raisedAllocatable(manager: DeviceManager, podUid: string, alloca
   return raised;
 }
 
-/** For the container statuses: container -> resource -> device -> health. A device that no plugin lists counts as healthy, as there is nothing to say against it. */
+/** For the container statuses: container -> resource -> device -> health. A device that no plugin lists counts as healthy, since its health is unknown. */
 export function allocatedDeviceHealth(manager: DeviceManager, pod: Pod): Map<string, Map<string, Map<string, 'Healthy' | 'Unhealthy'>>> {
   const containers = manager.podDevices.get(pod.metadata.uid ?? '');
   return new Map(

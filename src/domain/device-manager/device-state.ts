@@ -1,6 +1,6 @@
-// The device manager's state: plugins and their devices, which container has which devices, and what is under way.
-// Invariants: a device is given to one container at a time (but for a pod's own finished init containers); what is taken follows from
-// the records of containers and from what tasks have picked.
+// The device manager's state: plugins and their devices, which container has which devices, and tasks in progress.
+// Invariants: a device belongs to one container at a time (except for a pod's own finished init containers); devices in use follow from
+// the records of containers and from the choices of tasks.
 import type { Micros } from '../../ports/micros.js';
 import type { ContainerAllocateResponse } from '../checkpoints/allocate-response.js';
 
@@ -23,7 +23,7 @@ export interface DeviceResource {
   /** null: the resource isn't registered (any more). */
   healthy: ReadonlySet<string> | null;
   unhealthy: ReadonlySet<string>;
-  /** null: no plugin ever came, or its grace period is over. `options` null: known from the checkpoint only. */
+  /** null: no plugin ever registered, or its grace period has passed. `options` null: known from the checkpoint only. */
   plugin: { readonly options: PluginOptions | null; readonly stoppedAt: Micros | null } | null;
 }
 
@@ -74,7 +74,7 @@ export type DeviceTaskStep = { readonly kind: 'done' } | { readonly kind: 'faile
 export interface DeviceTask {
   readonly podUid: string;
   readonly containerName: string;
-  /** What becomes of the devices afterwards: an init container that ends leaves them to later containers. */
+  /** An init container that ends passes its devices on to later containers. */
   readonly leavesDevices: boolean;
   /** The container ran when the agent started, or is an init container that ended before one that did: it is done with allocating. */
   readonly hadDevicesAtStart: boolean;

@@ -1,7 +1,7 @@
-// One container's devices being allocated, or made ready for its start. Plugins take part by answering calls, so this is a task that
-// is advanced from answer to answer; every decision looks at the present state again, since lists and pods may change in between.
-// Invariants: devices are marked as taken the moment they are picked; one call of a task is out at a time; a failed Allocate call
-// gives back what it was for.
+// One container's devices during allocation, or preparation for its start. Plugins take part by answering calls, so this is a task that
+// advances from answer to answer; every decision reads the current state again, since lists and pods may change in between.
+// Invariants: devices are marked as taken when they are chosen; a task has one call in flight; a failed Allocate call
+// releases its devices.
 import type { ContainerAllocateResponse } from '../checkpoints/allocate-response.js';
 import type { ActivePods } from '../topology-manager/active-pods.js';
 import { byCodeUnits } from '../values/text-order.js';
@@ -90,7 +90,7 @@ function nextStep(manager: DeviceManager, task: DeviceTask, active: ActivePods):
   return { kind: 'done' };
 }
 
-/** null: there is nothing to do for the resource. */
+/** null: the resource needs no preparation. */
 function prepare(manager: DeviceManager, task: DeviceTask, resource: string): DeviceTaskStep | null {
   const plugin = manager.resources.get(resource)?.plugin ?? null;
   if (plugin === null) return { kind: 'failed', message: noEndpoint(resource) };

@@ -1,5 +1,5 @@
-// What a pod's resolv.conf says: the node's file or the cluster's DNS by the pod's policy, `dnsConfig` on top, within the C library's limits.
-// Invariant: at most 3 name servers and 32 searches of at most 2048 characters together reach the runtime; what is left out is told in an event.
+// A pod's resolv.conf: the node's file or the cluster's DNS by the pod's policy, `dnsConfig` on top, within the C library's limits.
+// Invariant: at most 3 name servers and 32 searches of at most 2048 characters together reach the runtime; an event reports omitted ones.
 import type { Pod, PodDNSConfig } from '../../ports/model/pod.js';
 import { goQuote } from '../values/go-text.js';
 import { ipFamily, parseIp } from '../values/ip-address.js';
@@ -99,7 +99,7 @@ function baseOf(pod: Pod): 'none' | 'host' | 'cluster' {
 
 function hostBase(host: ResolvConf, facts: DnsFacts): ResolvConf {
   if (facts.resolvConf !== null) return host;
-  // The empty path means "no DNS but the node's own": whatever listens on the loopback address of each family the node has.
+  // The empty path means "only the node's own DNS": the loopback address of each family that the node has.
   const loopbacks = facts.nodeIps.map(parseIp).map((ip) => (ip !== null && ipFamily(ip) === 6 ? '::1' : '127.0.0.1'));
   return { ...host, servers: loopbacks.length === 0 ? ['127.0.0.1'] : loopbacks, searches: ['.'] };
 }
@@ -111,7 +111,7 @@ function clusterBase(pod: Pod, host: ResolvConf, facts: DnsFacts): ResolvConf {
 }
 
 function missingClusterDns(pod: Pod): readonly DnsEvent[] {
-  // The text names this policy whichever of the two the pod has; people look for it as it is.
+  // The text names this policy for both policies; users search for it as it is.
   const text = 'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. Falling back to "Default" policy.';
   return [
     { subject: 'node', reason: 'MissingClusterDNS', message: text },

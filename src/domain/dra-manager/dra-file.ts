@@ -1,7 +1,7 @@
-// Keeps the state file of claims as the claims are: level-triggered, one write at a time, the newest text.
+// Keeps the state file of claims equal to the claims: level-triggered, one write at a time, the newest text.
 //
-//   a change -> write -> written: tasks that waited for it go on
-//                     -> failed: tasks that waited are told why; again after a pause, or for the next task that waits
+//   a change -> write -> written: waiting tasks resume
+//                     -> failed: waiting tasks get the error; retried after a pause, or for the next task that waits
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { draCheckpointName } from '../checkpoints/dra-checkpoint.js';

@@ -1,7 +1,7 @@
-// What is known of claims on this node: which are prepared (or may be), for which pods, and what is being done about them.
+// The claims on this node: which are prepared (or may be), for which pods, and the tasks on them.
 //
-// Invariants: a claim is in `claims`, with the pod, and on disk, before a driver is asked to prepare it, and leaves it only after all its drivers have
-// unprepared it; a claim is worked on by one task at a time.
+// Invariants: a claim is in `claims`, with the pod, and on disk, before a driver is asked to prepare it, and is removed only after all its drivers have
+// unprepared it; one task at a time works on a claim.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ResourceClaim } from '../../ports/model/resource-claim.js';
@@ -39,7 +39,7 @@ export interface DraTask {
   locked: readonly string[];
   /** Driver -> the claims it is asked about, and its answer. */
   readonly calls: Map<string, DraTaskCall>;
-  /** Of the file that has to be on disk before it goes on. */
+  /** The file revision that must be on disk before it continues. */
   revision: number;
   error: string | null;
 }
@@ -76,14 +76,14 @@ export interface DraContext {
   readonly hasApi: boolean;
   /** Where the driver is called; null: it isn't registered. */
   driverEndpoint(driver: string): string | null;
-  /** A pod's task is over. */
+  /** A pod's task has ended. */
   taskEnded(task: DraTask): void;
 }
 
 export const draTaskMachine = 'dra-task';
 export const draFileAddress = { machine: 'dra-file', key: '' } as const;
 
-/** @param text of the state file of the agent before; null: there was none */
+/** @param text the previous agent's state file; null if absent */
 export function startDraManager(text: string | null): { readonly ok: true; readonly manager: DraManager } | { readonly ok: false; readonly error: string } {
   const file: DraFile = { revision: text === null ? 1 : 0, savedRevision: 0, writing: null, failures: 0, retryAt: null };
   const manager: DraManager = { claims: new Map(), tasks: new Map(), failedPods: new Set(), file };

@@ -1,15 +1,15 @@
-// Prepares the claims of a pod before its sandbox is made, and unprepares them after its containers are dead.
+// Prepares the claims of a pod before its sandbox is created, and unprepares them after its containers are dead.
 //
 // | phase   | waits for                                      | then                                                                  |
 // |---------|------------------------------------------------|-----------------------------------------------------------------------|
-// | read    | the claims from the API (prepare alone)        | lock, or done with what is wrong with one                             |
-// | lock    | tasks that work on one of its claims           | its pod is noted with them, or taken off those that others have too   |
-// | save    | the state file (prepare alone)                 | call; done when all are prepared already                              |
+// | read    | the claims from the API (prepare only)         | lock, or done with an error of one                                    |
+// | lock    | tasks that work on one of its claims           | its pod is added to them, or removed from those that others have too  |
+// | save    | the state file (prepare only)                  | call; done when all are prepared already                              |
 // | call    | the drivers, each asked once for all its claims | saveEnd; done with the first error                                   |
 // | saveEnd | the state file                                 | done                                                                  |
 //
-// A pod of which nothing is left to be done has no task. A task that failed is begun anew by whoever wants its end: what was done is done again, which
-// drivers stand. Invariant: whatever a task ends with, it holds no claim afterwards.
+// A pod without pending work has no task. A failed task is restarted by the next caller that needs it: it repeats completed calls, which
+// drivers accept. Invariant: however a task ends, it holds no claim afterwards.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ResourceClaim } from '../../ports/model/resource-claim.js';
@@ -81,7 +81,7 @@ export function fileSaved(manager: DraManager, context: DraContext): void {
   for (const task of [...manager.tasks.values()]) if (task.phase === 'save' || task.phase === 'saveEnd') advance(manager, task, context);
 }
 
-/** Somebody waits for the file to be on disk. */
+/** Whether a task waits for the file to be on disk. */
 export function isFileAwaited({ tasks }: DraManager): boolean {
   return [...tasks.values()].some(({ phase }) => phase === 'save' || phase === 'saveEnd');
 }
@@ -210,7 +210,7 @@ function callDrivers(manager: DraManager, task: DraTask, op: 'draPlugin.prepare'
   }
   task.phase = 'call';
   for (const [driver, claims] of batches) {
-    // What is being taken down is prepared no more, whatever comes of it.
+    // A claim counts as unprepared from here on, with any result.
     for (const claim of claims) claim.prepared = false;
     task.calls.set(driver, { claims, answered: false, error: null });
     const request = { endpoint: context.driverEndpoint(driver) ?? '', claims: claims.map(({ namespace, name, uid }) => ({ namespace, name, uid })) };

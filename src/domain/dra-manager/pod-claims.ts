@@ -1,5 +1,5 @@
-// Which claims a pod uses, by their names in the API, and whether one of them may be used by the pod as it is.
-// Invariant: the texts are the reference's; they come to users in events.
+// The claims of a pod, by their names in the API, and whether the pod may use each as it is.
+// Invariant: the texts are the Go kubelet's; users see them in events.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod, PodResourceClaim } from '../../ports/model/pod.js';
 import type { ResourceClaim } from '../../ports/model/resource-claim.js';
@@ -11,7 +11,7 @@ export interface UsedClaim {
   readonly isOwn: boolean;
 }
 
-/** What a container wants of a claim. */
+/** A container's use of a claim. */
 export interface ClaimUse {
   readonly claimName: string;
   /** '': all its devices. */

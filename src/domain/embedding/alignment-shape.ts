@@ -1,4 +1,4 @@
-// What an embedder gives of resource managers: the types, and that policies, machine and state files go together.
+// Validates an embedder's settings of resource managers: the types, and that policies, machine and state files are consistent.
 import { type AlignmentSettings, startAlignment } from '../agent/alignment-state.js';
 import { resourceListShape } from './api-object-shapes.js';
 import { cpuSetShape } from './cpu-sets.js';

@@ -1,5 +1,5 @@
 // The shapes of the API objects that the entry's functions take: pods by the schema that manifests are decoded by, nodes by hand.
-// Invariant: what passes can be worked on: no field that is read has another type, and none that is needed is missing. Unknown fields pass.
+// Invariant: a valid object is safe to use: no field that is read has another type, and no required one is missing. Unknown fields pass.
 import { type FieldType, podSchema } from '../values/api-schema/pod-schema.js';
 import { anything, bigInteger, dictionaryOf, expected, flag, integer, isRecord, listOf, quantityInText, recordOf, remembered, type Shape, text } from './shape.js';
 
@@ -118,10 +118,10 @@ export const podsShape: Shape = listOf(podShape);
 /** core/v1 PodStatus. */
 export const podStatusShape: Shape = sharedStructShape('PodStatus');
 
-/** core/v1 Container, as it stands in a pod's spec. */
+/** core/v1 Container, as in a pod's spec. */
 export const containerShape: Shape = remembered(structShape('Container'));
 
-/** core/v1 Volume, as it stands in a pod's spec. */
+/** core/v1 Volume, as in a pod's spec. */
 export const volumeShape: Shape = sharedStructShape('Volume');
 
 /** core/v1 Probe. */

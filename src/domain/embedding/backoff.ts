@@ -11,7 +11,7 @@ import { containerShape, podShape } from './api-object-shapes.js';
 import { checkArgument, micros, nullable, recordOf, someMap, text, wholeNumber } from './shape.js';
 
 const delay = wholeNumber(1, Number.MAX_SAFE_INTEGER);
-/** Entries are written by the functions here; looking at each on every call would make a call cost what all pods cost. */
+/** The functions here write the entries; validating each on every call would cost as much as all pods together. */
 const tableShape = recordOf({ initial: delay, max: delay, entries: someMap });
 export const pullTableShape = recordOf({ delays: tableShape, lastProblems: someMap });
 
@@ -27,12 +27,12 @@ export function newCrashLoopBackoff(maxContainerRestartPeriod: Micros | null): K
 }
 
 /**
- * Whether a container that ended may start now. A yes moves it to its next delay, a no leaves the table alone.
+ * Whether a terminated container may start now. A yes moves it to its next delay, a no leaves the table unchanged.
  * @param backoff of `newCrashLoopBackoff`
  * @param container one of the pod's; another image or other resources make it a new one
- * @param newestExitedFinishedAt end of its newest exited run, microseconds since the epoch; null when there is none
+ * @param newestExitedFinishedAt end of its newest terminated run, microseconds since the epoch; null if none
  * @param now microseconds since the epoch
- * @returns when to try again, with the message and the event that the kubelet gives
+ * @returns when to try again, with the kubelet's message and event
  * @throws AssertionFailed where an argument has another type
  */
 export function decideCrashLoop(backoff: KeyedBackoff, pod: Pod, container: Container, newestExitedFinishedAt: Micros | null, now: Micros): CrashLoopDecision {
@@ -53,8 +53,8 @@ export function newImagePullBackoff(): ImagePullBackoff {
 }
 
 /**
- * What to report instead of pulling now; null when a pull may be tried.
- * @param image as the pod's spec has it
+ * The problem to report instead of a pull now; null: a pull may be tried.
+ * @param image as in the pod's spec
  * @param now microseconds since the epoch
  * @throws AssertionFailed where an argument has another type
  */
@@ -64,8 +64,8 @@ export function imagePullWait(backoff: ImagePullBackoff, podUid: string, image: 
 }
 
 /**
- * Records a failed pull, and says what to report of it.
- * @param image as the pod's spec has it
+ * Records a failed pull, and returns the problem to report.
+ * @param image as in the pod's spec
  * @param errorText the runtime's; some beginnings have reasons of their own
  * @param now microseconds since the epoch
  * @throws AssertionFailed where an argument has another type

@@ -46,7 +46,7 @@ const topologyShape = remembered((value, path) => {
 /**
  * The machine's CPUs by core, socket, NUMA node and last-level cache. Cores may differ in their number of threads.
  * @param cores as the kernel numbers them in /sys/devices/system/cpu and /sys/devices/system/node
- * @returns the topology, or why there is none: no CPU, a CPU named twice by one core
+ * @returns the topology, or the reason of its failure: no CPU, a CPU named twice by one core
  * @throws AssertionFailed where `cores` has another type
  */
 export function discoverCpuTopology(cores: readonly PhysicalCore[]): TopologyDiscovery {

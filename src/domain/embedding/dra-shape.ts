@@ -1,4 +1,4 @@
-// What an embedder gives of claims for devices: the state file of the agent before, which has to be one.
+// Validates an embedder's settings of resource claims: the previous agent's state file must be well-formed.
 import { startDraManager } from '../dra-manager/dra-state.js';
 import { nullable, recordOf, type Shape, text } from './shape.js';
 

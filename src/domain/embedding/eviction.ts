@@ -1,4 +1,4 @@
-// Eviction for embedders: thresholds, pressure over time, and who goes first. Node-pressure eviction of the Kubernetes documentation.
+// Eviction for embedders: thresholds, pressure over time, and the order of eviction. Node-pressure eviction of the Kubernetes documentation.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStats, StatsSummary } from '../../ports/model/stats-summary.js';
@@ -39,7 +39,7 @@ const pressureShape = recordOf({
 });
 
 /**
- * The eviction settings of a KubeletConfiguration as a list of thresholds, in the order in which they are looked at.
+ * The eviction settings of a KubeletConfiguration as a list of thresholds, in the order of evaluation.
  * @param configuration values are quantities or percentages, grace periods durations, as in the file
  * @returns the thresholds, or the error with which a kubelet refuses to start
  * @throws AssertionFailed where a field has another type
@@ -50,7 +50,7 @@ export function parseEvictionThresholds(configuration: EvictionConfiguration): G
 }
 
 /**
- * What a stats summary says of each signal: how much is available, of how much, and when that was measured.
+ * The observation of each signal in a stats summary: the available amount, the capacity, and the time of the measurement.
  * @param summary as `/stats/summary` of a kubelet answers it: bytes, inodes, processes
  * @throws AssertionFailed where a field that is read has another type
  */
@@ -60,8 +60,8 @@ export function observeSignals(summary: StatsSummary): SignalObservations {
 }
 
 /**
- * One look at the node: which thresholds are met, since when, which act, and which conditions the node reports. Begin with `noPressure`.
- * @param before the answer of the look before
+ * One observation of the node: which thresholds are met, since when, which act, and which conditions the node reports. Begin with `noPressure`.
+ * @param before the answer of the previous observation
  * @param thresholds of `parseEvictionThresholds`
  * @param observations of `observeSignals`
  * @param transitionPeriod how long a condition is reported after it was last seen, microseconds
@@ -84,9 +84,9 @@ export function observePressure(
 }
 
 /**
- * The pods in the order of their eviction when a resource of the node runs out: those that use more than they asked for, then lower
+ * The pods in the order of their eviction when a resource of the node runs out: those whose usage exceeds their request, then lower
  * priority, then the larger excess. For processes: lower priority, then more of them.
- * @param pods those that no rule tells apart keep this order
+ * @param pods pods of equal rank keep this order
  * @param stats by pod uid; bytes, inodes, processes. A pod without any is ranked first
  * @param layout which parts of the node's disk are file systems of their own
  * @throws AssertionFailed where an argument has another type

@@ -1,4 +1,4 @@
-// Images for embedders: when a container's image is pulled, with what, and who may use one that is there (KEP-2535).
+// Images for embedders: when a container's image is pulled, with which credentials, and which pods may use an existing one (KEP-2535).
 import { instantOf } from '../../domain/values/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ImagePullBackoff } from '../backoff/image-pull-backoff.js';
@@ -87,10 +87,10 @@ export function defaultPullPolicy(image: string): 'Always' | 'IfNotPresent' {
 }
 
 /**
- * Whether a pod has to pull an image that is already there, to prove that it may have it (KEP-2535, `imagePullCredentialsVerificationPolicy`).
- * @param present what the node knows of the image
+ * Whether a pod must pull an existing image, to prove its access (KEP-2535, `imagePullCredentialsVerificationPolicy`).
+ * @param present the node's records of the image
  * @param credentials the pod's, in the order in which they would be tried
- * @param now microseconds since the epoch; written into the record where it changes
+ * @param now microseconds since the epoch; written into a changed record
  * @throws AssertionFailed where an argument has another type
  */
 export function mustPullToVerify(present: PresentImage, credentials: readonly TrackedCredentials[], policy: VerificationPolicy, now: Micros): PullVerdict {
@@ -102,11 +102,11 @@ export function mustPullToVerify(present: PresentImage, credentials: readonly Tr
 }
 
 /**
- * The record of who may use an image, after one more successful pull.
- * @param record the one before; null: there was none
+ * The record of access to an image, after one more successful pull.
+ * @param record the previous one; null if absent
  * @param image as in the pod's spec
- * @param imageRef the runtime's reference of what was pulled
- * @param used the credentials that worked; null: the pull was anonymous, so everybody may use the image
+ * @param imageRef the runtime's reference of the pulled image
+ * @param used the credentials that succeeded; null: the pull was anonymous, so every pod may use the image
  * @param now microseconds since the epoch
  * @returns null where `image` is no image reference
  * @throws AssertionFailed where an argument has another type
@@ -121,8 +121,8 @@ export function recordOfPull(record: ImagePulledRecord | null, image: string, im
 }
 
 /**
- * Begins to get a container's image, by its pull policy. The answer says what to ask first (`run.step`) and what to tell the pod's users.
- * @param request the image as in the pod's spec; a policy that is neither `IfNotPresent` nor `Never` pulls without a look
+ * Begins to ensure a container's image, by its pull policy. The answer has the first request (`run.step`) and the events for the pod.
+ * @param request the image as in the pod's spec; a policy that is neither `IfNotPresent` nor `Never` pulls without a check
  * @throws AssertionFailed where a field of `request` has another type
  */
 export function beginEnsureImage(request: EnsureImageRequest): EnsureImageTurn {
@@ -131,13 +131,13 @@ export function beginEnsureImage(request: EnsureImageRequest): EnsureImageTurn {
 }
 
 /**
- * Goes on with what was answered to `run.step`. The run is over at the step `done`, whose outcome has the reasons and messages that a kubelet
+ * Continues with the answer to `run.step`. The run ends at the step `done`, whose outcome has the reasons and messages that a kubelet
  * gives (`ErrImagePull`, `ImagePullBackOff`, `ErrImageNeverPull` ...).
  * @param run plain data; a new one is returned
- * @param reply what the step asked for, or `failed` with the error's text
- * @param backoff of `newImagePullBackoff`; changed in place where a pull ends
+ * @param reply the answer to the step, or `failed` with the error's text
+ * @param backoff of `newImagePullBackoff`; changed in place when a pull ends
  * @param now microseconds since the epoch
- * @throws AssertionFailed where an argument has another type, the run is over, or the reply answers another step
+ * @throws AssertionFailed where an argument has another type, the run has ended, or the reply answers another step
  */
 export function advanceEnsureImage(run: EnsureImageRun, reply: EnsureImageReply, backoff: ImagePullBackoff, now: Micros): EnsureImageTurn {
   checkArgument('run', run, runShape);

@@ -1,5 +1,5 @@
-// The agent as a machine, for embedders: what it is made of is looked at once, when it is made. What its kernel is given afterwards is the
-// types' business: a look at each of millions of steps would cost more than the steps.
+// The agent as a machine, for embedders: validates its initial settings once, when it is created. Later inputs of its kernel are checked by
+// the types alone: validating each of millions of steps would cost more than the steps.
 import type { ManifestContent } from '../../ports/outbound/manifests.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import * as agents from '../agent/agent.js';
@@ -133,7 +133,7 @@ export function nodeFacts(given: Partial<NodeFacts> = {}): NodeFacts {
 }
 
 /**
- * The state of a new agent: it knows no pod and has not looked at the runtime.
+ * The state of a new agent: it knows no pod and has not listed the runtime.
  * @param settings durations in microseconds
  * @throws AssertionFailed where a field of an argument has another type
  */

@@ -1,4 +1,4 @@
-// The Node object for embedders: its conditions, and what it has for pods.
+// The Node object for embedders: its conditions, and its resources for pods.
 import { instantOf } from '../../domain/values/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ResourceList } from '../../ports/model/container.js';
@@ -58,9 +58,9 @@ export function withReady(nodeName: string, conditions: readonly NodeCondition[]
 }
 
 /**
- * What a node has (capacity) and what of it pods may be given (allocatable): machine, device plugins, reservations; huge pages are taken out
- * of memory.
- * @param existing what the Node object says now: resources that others have added stay
+ * A node's capacity and its allocatable resources: machine, device plugins, reservations; huge pages are subtracted
+ * from memory.
+ * @param existing the resources of the current Node object: those of other writers stay
  * @param facts bytes, KiB and counts as the names say; other amounts are quantities as texts
  * @throws AssertionFailed where an argument has another type
  */

@@ -1,4 +1,4 @@
-// Single pods for embedders: what to do next for one, and what to say of it.
+// Single pods for embedders: the next actions for a pod, and its status.
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import * as podActions from '../pod-sync/pod-actions.js';
 import type { PodActions, PodActionsInput } from '../pod-sync/pod-actions-types.js';
@@ -42,8 +42,8 @@ const statusInput = recordOf({
 });
 
 /**
- * What has to be done next for a pod: kill it, make a sandbox, start, kill or resize containers. The kubelet's `computePodActions`.
- * @param input the pod as allocated, what the runtime has of it (newest first), and the newest probe results by container id
+ * The next actions for a pod: kill it, create a sandbox, start, kill or resize containers. The kubelet's `computePodActions`.
+ * @param input the pod as allocated, its state in the runtime (newest first), and the newest probe results by container id
  * @throws AssertionFailed where a field of `input` has another type
  */
 export function computePodActions(input: PodActionsInput): PodActions {
@@ -52,8 +52,8 @@ export function computePodActions(input: PodActionsInput): PodActions {
 }
 
 /**
- * The status that the API is told of a pod: phase, conditions, container statuses, addresses. The kubelet's `generateAPIPodStatus`.
- * @param input what the runtime, the probes and the cgroups say; times are microseconds since the epoch
+ * A pod's status for the API: phase, conditions, container statuses, addresses. The kubelet's `generateAPIPodStatus`.
+ * @param input data of the runtime, the probes and the cgroups; times are microseconds since the epoch
  * @throws AssertionFailed where a field of `input` has another type
  */
 export function apiPodStatus(input: PodStatusInput): PodStatus {

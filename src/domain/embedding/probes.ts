@@ -1,4 +1,4 @@
-// Probes for embedders: when a container's probe is tried, and what its outcomes add up to. A worker is plain data, changed in place.
+// Probes for embedders: when a container's probe runs, and the result of its outcomes. A worker is plain data, changed in place.
 import type { Micros } from '../../ports/micros.js';
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -52,11 +52,11 @@ export function newProbeWorker(pod: Pod, container: Container, kind: ProbeKind, 
 }
 
 /**
- * The time of a try has come (`probeWakeAt`): whether to ask the probe's handler now.
- * @param worker one whose handler isn't being asked
- * @param status the pod's newest; null: there is none yet
+ * A probe is due (`probeWakeAt`): whether to run the probe's handler now.
+ * @param worker one without a handler call in progress
+ * @param status the pod's newest; null: none yet
  * @param now microseconds since the epoch
- * @returns what readers are told, and `probe` where the handler is to be asked, `end` where the worker is over
+ * @returns results for readers, and `probe` to run the handler, `end` if the worker has ended
  * @throws AssertionFailed where an argument has another type, or the worker waits for an answer
  */
 export function probeDue(worker: ProbeWorker, status: PodStatus | null, now: Micros): ProbeStep {
@@ -67,11 +67,11 @@ export function probeDue(worker: ProbeWorker, status: PodStatus | null, now: Mic
 }
 
 /**
- * The handler's answer. Results change by the probe's thresholds; an error is tried again at once, up to three times.
- * @param worker one whose handler was asked
- * @param outcome `error` where the attempt itself went wrong, which says nothing about the container
- * @returns what readers are told, the event, and `probe` where the handler is to be asked again
- * @throws AssertionFailed where an argument has another type, or nothing was asked
+ * The handler's answer. Results change by the probe's thresholds; an error is retried at once, up to three times.
+ * @param worker one with a handler call in progress
+ * @param outcome `error` if the attempt itself failed, which says nothing about the container
+ * @returns results for readers, the event, and `probe` to run the handler again
+ * @throws AssertionFailed where an argument has another type, or no call is in progress
  */
 export function probeAnswered(worker: ProbeWorker, outcome: ProbeOutcome): ProbeStep {
   checkArgument('worker', worker, askingWorker);
@@ -92,7 +92,7 @@ export function probeWakeAt(worker: ProbeWorker, status: PodStatus | null, now: 
 }
 
 /**
- * Leaves out tries whose time is over and that would have changed nothing: to be called when the pod's status changed.
+ * Skips missed periods that would have had no effect: call it when the pod's status changed.
  * @param now microseconds since the epoch
  * @throws AssertionFailed where an argument has another type
  */

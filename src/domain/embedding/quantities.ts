@@ -89,7 +89,7 @@ export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
 }
 
 /**
- * -1, 0 or 1 by value, whatever the families are (`Quantity.Cmp` of the API machinery).
+ * -1, 0 or 1 by value, for any suffixes (`Quantity.Cmp` of the API machinery).
  * @throws AssertionFailed where an argument is no quantity
  */
 export function compareQuantities(a: Quantity, b: Quantity): -1 | 0 | 1 {

@@ -32,8 +32,8 @@ export function matchesNodeAffinity(pod: Pod, nodeName: string, nodeLabels: Labe
 }
 
 /**
- * The first taint of one of these effects that no toleration covers, as in core/v1; null when there is none.
- * @param effects `NoSchedule`, `PreferNoSchedule`, `NoExecute`; the kubelet's own admission looks at `NoExecute` alone
+ * The first taint of one of these effects that no toleration covers, as in core/v1; null if none.
+ * @param effects `NoSchedule`, `PreferNoSchedule`, `NoExecute`; the kubelet's own admission uses only `NoExecute`
  * @throws AssertionFailed where an argument has another type
  */
 export function untoleratedTaint(taints: readonly Taint[], podTolerations: readonly Toleration[], effects: readonly string[]): Taint | null {

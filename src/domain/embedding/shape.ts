@@ -1,6 +1,6 @@
-// What an argument has to look like. An embedder may be a plain script: no compiler has looked at what it passes, so the functions of the
-// package entry look themselves, and name the argument (and the field in it) that is wrong. The agent's own calls don't come through here.
-// Invariant: a check never throws anything but AssertionFailed, and never changes what it looks at.
+// Validation of arguments. An embedder may be a plain script without a compiler, so the functions of the
+// package entry check their arguments, and name the wrong argument (and the field in it). The agent's own calls skip this.
+// Invariant: a check throws only AssertionFailed, and never changes the value.
 import { AssertionFailed } from '../kernel/assert.js';
 import { parseQuantity } from '../values/quantity.js';
 
@@ -72,7 +72,7 @@ export function listOf(item: Shape): Shape {
   };
 }
 
-/** Fields that are there have to be right, those of `required` have to be there; others are not looked at. */
+/** Present fields must be valid, those of `required` must be present; others are not checked. */
 export function recordOf(required: Readonly<Record<string, Shape>>, optional: Readonly<Record<string, Shape>> = {}): Shape {
   return (value, path) => {
     if (!isRecord(value)) return expected(path, 'an object', value);
@@ -100,7 +100,7 @@ export function dictionaryOf(item: Shape): Shape {
   };
 }
 
-/** Whatever is in it. It may be another realm's Map, so its constructor is not asked. */
+/** A Map with any content. It may be another realm's Map, so its constructor is not checked. */
 export const someMap: Shape = (value, path) => (Object.prototype.toString.call(value) === '[object Map]' ? null : expected(path, 'a Map', value));
 
 /** A Map with texts as keys. */
@@ -117,8 +117,8 @@ export function mapOf(item: Shape): Shape {
 }
 
 /**
- * A shape for API objects, which are copied on write: one that was found right is not looked at again, so that whoever asks a thousand times
- * about the same pods pays once.
+ * A shape for API objects, which are copied on write: a valid one is not checked again, so that a thousand calls with
+ * the same pods pay once.
  */
 export function remembered(shape: Shape): Shape {
   const seen = new WeakSet<object>();

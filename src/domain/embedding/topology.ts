@@ -1,4 +1,4 @@
-// Topology alignment for embedders: one affinity out of what all resources of a container prefer. The topology manager (KEP-693).
+// Topology alignment for embedders: merges the preferences of all resources of a container into one affinity. The topology manager (KEP-693).
 import { type MergedHint, mergeHints as mergeHintsOf } from '../topology-manager/merge-hints.js';
 import type { ProviderHints } from '../topology-manager/topology-hint.js';
 import {

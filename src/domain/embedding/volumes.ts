@@ -1,4 +1,4 @@
-// Volumes for embedders: where they are, whether a host path is what its type says, what volumes of API data show, and how that is written.
+// Volumes for embedders: their paths, checks of host paths against their type, payloads of API data volumes, and the atomic writer.
 import { instantOf } from '../../domain/values/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -62,9 +62,9 @@ const directoryShape = recordOf({ path: text, entries: mapOf(entryShape), genera
 const digitsShape: Shape = (value, path) => (typeof value === 'string' && /^[0-9]{1,20}$/.test(value) ? null : expected(path, 'up to 20 decimal digits', value));
 
 /**
- * What containers see of a pod's volumes that need nothing but the node: where each is on the host, and how it may be mounted.
+ * A pod's volumes that need only the node: the host path of each, and how it may be mounted.
  * @param rootDirectory the kubelet's, e.g. `/var/lib/kubelet`
- * @returns by the volume's name; those that no container uses, or that need more than the node, are left out
+ * @returns by the volume's name; omits those that no container uses, or that need more than the node
  * @throws AssertionFailed where an argument has another type
  */
 export function mountedVolumes(pod: Pod, rootDirectory: string): Readonly<Record<string, MountedVolume>> {
@@ -104,9 +104,9 @@ export function apiDataPayload(volume: Volume, pod: Pod, facts: ApiDataFacts): P
 }
 
 /**
- * The name of the directory that a new payload is written to, as the kubelet's atomic writer names it.
+ * The name of a new payload's directory, as the kubelet's atomic writer names it.
  * @param now microseconds since the epoch
- * @param digits decimal digits that tell payloads of one second apart
+ * @param digits decimal digits that distinguish payloads of one second
  * @throws AssertionFailed where an argument has another type
  */
 export function generationName(now: Micros, digits: string): string {

@@ -1,4 +1,4 @@
-// Makes few writes of many events (client-go's correlator): similar ones are combined, equal ones counted, and an object that has too many
+// Reduces many events to few writes (client-go's correlator): similar ones are combined, equal ones counted, and an object with too many
 // is silenced for a while. Pure: the state is data, time and names come with the event.
 //
 // Invariants: equal events patch one object's count; from the tenth distinct message of one reason within ten minutes on, one combined event
@@ -48,7 +48,7 @@ export type Correlated =
   | { readonly kind: 'patch'; readonly event: Event; readonly body: EventPatch }
   | { readonly kind: 'skip' };
 
-/** What changes of an event that is counted. */
+/** The changed fields of a counted event. */
 export interface EventPatch {
   readonly count: number;
   readonly lastTimestamp: string;

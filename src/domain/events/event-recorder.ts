@@ -1,11 +1,11 @@
-// Writes events to the API, one at a time and in order: whoever has something to say never waits for it.
+// Writes events to the API, one at a time and in order: callers never wait.
 //
-// | state   | what happens                      | then                                                        |
+// | state   | event                             | then                                                        |
 // |---------|-----------------------------------|-------------------------------------------------------------|
-// | idle    | an event comes                    | it is correlated; writing, or idle when it is to be skipped  |
-// | writing | written, or refused for good      | the next of the queue, else idle                             |
+// | idle    | an event arrives                  | it is correlated; writing, or idle if it is skipped          |
+// | writing | written, or refused permanently   | the next of the queue, else idle                             |
 // | writing | the object to be counted is gone  | it is created                                                |
-// | writing | nobody answers                    | waiting, up to twelve tries, then the next                   |
+// | writing | no answer                         | waiting, up to twelve tries, then the next                   |
 // | waiting | time                              | writing                                                      |
 //
 // Invariants: the queue has at most 1000 events, further ones are dropped and counted; an event is correlated when its turn comes, so a
@@ -45,7 +45,7 @@ export const eventTriesMax = 12;
 const retryAfter: Micros = 10 * microsPerSecond;
 const writeTimeout: Micros = 30 * microsPerSecond;
 const events: ApiResource = { group: '', version: 'v1', plural: 'events' };
-/** Kinds that say that nobody took the event in; every other refusal is for good. */
+/** Failures in which the event was not accepted; every other refusal is permanent. */
 const passing: ReadonlySet<PortErrorKind> = new Set(['unavailable', 'deadline-exceeded', 'resource-exhausted', 'unknown', 'cancelled']);
 
 export function newEventRecorder(nodeName: string): EventRecorder {
@@ -90,7 +90,7 @@ export function eventsWoken(recorder: EventRecorder, turn: Turn<EventWriting>): 
   if (recorder.writing !== null && !turn.inFlight(eventsAddress, 'write')) write(recorder, turn);
 }
 
-/** Goes on with what waits, until something is to be written. */
+/** Processes the queue until an event must be written. */
 function next(recorder: EventRecorder, turn: Turn<EventWriting>): void {
   recorder.writing = null;
   recorder.tries = 0;

@@ -1,18 +1,18 @@
-// The eviction loop: when the node is looked at, and what follows from a look.
+// The eviction loop: when the node is measured, and the actions that follow.
 //
 //   phase        event                       becomes
 //   resting      woken                       measuring
-//   measuring    measured                    resting (nothing to do, or nobody may be evicted), reclaiming, or killing
+//   measuring    measured                    resting (nothing to do, or no pod may be evicted), reclaiming, or killing
 //   measuring    not measured                resting
 //   reclaiming   one call done               reclaiming (calls left), or remeasuring
-//   remeasuring  measured                    resting (relieved, or nobody may be evicted), or killing
-//   remeasuring  not measured                as if it were no relief
+//   remeasuring  measured                    resting (relieved, or no pod may be evicted), or killing
+//   remeasuring  not measured                as if not relieved
 //   killing      a pod is stopped            killing (others left), or cleaning
-//   cleaning     a pod's remains are gone    cleaning (others left), or measuring at once: there may be more to evict
+//   cleaning     a pod's remains are gone    cleaning (others left), or measuring at once: more pods may have to be evicted
 //   cleaning     woken, time is up           measuring
 //
-// Any other event changes nothing, but that remains that go while others are still stopped are remembered.
-// Invariant: one look, one reclaim call or one set of kills at a time, whoever wakes the loop.
+// Any other event has no effect, except that removed remains are recorded while other pods are still being stopped.
+// Invariant: one measurement, one reclaim call or one set of kills at a time, independent of the wake-up's source.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStats, StatsSummary } from '../../ports/model/stats-summary.js';

@@ -1,4 +1,4 @@
-// What people read of an eviction: the pod's status message, and the annotations of the event.
+// The texts of an eviction for users: the pod's status message, and the annotations of the event.
 // Invariant: each sentence ends in a full stop and a space, the last one too.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -78,7 +78,7 @@ function offendingContainers(resource: StarvedResource, pod: Pod, stats: PodStat
   });
 }
 
-/** null when it isn't known, or isn't told per container. */
+/** null if unknown, or not reported per container. */
 function containerUsage(resource: StarvedResource, stats: ContainerStats): number | null {
   if (resource === 'memory') return stats.memory?.workingSetBytes ?? null;
   if (resource !== 'ephemeral-storage' || stats.rootfs?.usedBytes === undefined || stats.logs?.usedBytes === undefined) return null;

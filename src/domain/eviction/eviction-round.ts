@@ -1,10 +1,10 @@
-// One run of the eviction loop, in the three steps that its measurements divide it into:
+// One run of the eviction loop, in the three steps between its measurements:
 //
-//   beginRound      look at the node; decide to do nothing, to evict for local limits, or to reclaim
+//   beginRound      measure the node; decide to do nothing, to evict for local limits, or to reclaim
 //   isRelieved      after the reclaim calls, with a new measurement: was that enough?
 //   chooseVictim    if not, the one pod to evict
 //
-// The loop runs again ten seconds after a run ends, or at once when the pods that a run evicted are gone.
+// The loop runs again ten seconds after a run ends, or at once when the run's evicted pods are gone.
 // Invariant: a run evicts either for local limits or for pressure, and for pressure one pod at most.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -27,7 +27,7 @@ export interface EvictionPolicy {
   readonly layout: FileSystemLayout;
 }
 
-/** `containers`: those of pods that are over; `images`: those that nothing uses. */
+/** `containers`: those of terminated pods; `images`: unused ones. */
 export type ReclaimCall = 'containers' | 'images';
 
 export interface ReclaimPlan {
@@ -37,7 +37,7 @@ export interface ReclaimPlan {
   readonly actionable: readonly EvictionThreshold[];
   /** Of the node's event, type Warning, reason `EvictionThresholdMet`. */
   readonly eventMessage: string;
-  /** In order; errors are logged and the rest still done. With none there is nothing to measure again. */
+  /** In order; errors are logged and the rest still done. If empty, no second measurement is needed. */
   readonly calls: readonly ReclaimCall[];
 }
 
@@ -67,7 +67,7 @@ export function beginRound(
   return { state, plan: { kind: 'reclaim', threshold, actionable, eventMessage, calls: reclaimCalls(threshold.signal, policy.layout) } };
 }
 
-/** Whether no configured threshold is left to resolve, of whichever signal and whatever its grace period. */
+/** Whether every configured threshold is resolved, of any signal and grace period. */
 export function isRelieved(thresholds: readonly EvictionThreshold[], observations: SignalObservations): boolean {
   return thresholds.every((threshold) => isResolved(threshold, observations));
 }

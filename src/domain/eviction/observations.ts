@@ -1,4 +1,4 @@
-// What the stats summary says of each signal: how much is available, of how much, and when that was measured.
+// The observation of each signal in the stats summary: the available amount, the capacity, and the time of the measurement.
 // Invariant: a signal has an observation only if both numbers were measured.
 import type { Micros } from '../../ports/micros.js';
 import type { Timestamp } from '../../ports/model/object-meta.js';
@@ -17,7 +17,7 @@ export interface SignalObservation {
 
 export type SignalObservations = ReadonlyMap<EvictionSignal, SignalObservation>;
 
-/** The system container that stands for all pods together. */
+/** The system container that represents all pods together. */
 const podsContainer = 'pods';
 
 /** @param wallOffset how far the wall clock is ahead of the other one now */

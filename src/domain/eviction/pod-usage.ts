@@ -1,5 +1,5 @@
 // How much of a starved resource a pod uses, for comparing pods.
-// Invariant: what wasn't measured counts as 0.
+// Invariant: a missing measurement counts as 0.
 import type { Pod } from '../../ports/model/pod.js';
 import type { FsStats, PodStats } from '../../ports/model/stats-summary.js';
 import type { EvictionSignal, FileSystemLayout } from './signals.js';
@@ -31,7 +31,7 @@ export function podUsage(pod: Pod, stats: PodStats, signal: EvictionSignal, layo
   }
 }
 
-/** What of a pod lies on the signal's file system. Images are shared, so nobody is charged for them. */
+/** The part of a pod on the signal's file system. Images are shared, so they count for no pod. */
 function diskParts(signal: EvictionSignal, { dedicatedImageFs, splitContainerFs }: FileSystemLayout): DiskParts {
   if (!dedicatedImageFs) return everything;
   const isImageFs = signal.startsWith('imagefs.');

@@ -1,14 +1,14 @@
-// The life of a threshold, from one look at the node to the next:
+// The states of a threshold, from one measurement of the node to the next:
 //
-//   state     entered when                  while there                          left when
+//   state     entered when                  meanwhile                            left when
 //   clear     -                             -                                    available < value: waiting, or active if hard
-//   waiting   available < value             the condition is reported            available >= value: clear, and the grace period starts over
+//   waiting   available < value             the condition is reported            available >= value: clear, and the grace period starts again
 //                                                                                the grace period has passed: active
 //   active    the grace period has passed   something is reclaimed or evicted,   available >= value + minimum reclaim: clear
 //                                           once for each new measurement
 //
 // A condition is reported until it was not seen for the transition period, so that the node doesn't flap.
-// Invariant: what acts is active, what is active was met, and a measurement acts at most once.
+// Invariant: an acting threshold is active, an active one was met, and a measurement acts at most once.
 import type { Micros } from '../../ports/micros.js';
 import { microsOfNanos } from '../values/go-duration.js';
 import { compareQuantities } from '../values/quantity.js';
@@ -26,14 +26,14 @@ export interface PressureState {
   readonly met: readonly ObservedThreshold[];
   readonly active: readonly EvictionThreshold[];
   readonly conditionsSeenAt: ReadonlyMap<PressureCondition, Micros>;
-  /** Reported on the node, and what admission goes by; sorted. */
+  /** Reported on the node, and used by admission; sorted. */
   readonly conditions: readonly PressureCondition[];
   readonly observations: SignalObservations;
 }
 
 export const noPressure: PressureState = { met: [], active: [], conditionsSeenAt: new Map(), conditions: [], observations: new Map() };
 
-/** One look at the node. @param thresholds those of the configuration, in order */
+/** One observation of the node. @param thresholds those of the configuration, in order */
 export function observePressure(
   before: PressureState,
   thresholds: readonly EvictionThreshold[],

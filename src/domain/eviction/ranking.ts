@@ -1,5 +1,5 @@
-// Which pod goes first when a resource of the node runs out.
-// Invariant: a total order: pods that no rule tells apart keep the order in which they are given.
+// The order of eviction when a resource of the node runs out.
+// Invariant: a total order: pods of equal rank keep their given order.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStats } from '../../ports/model/stats-summary.js';
 import { resourceRequest } from '../qos/resource-request.js';
@@ -22,8 +22,8 @@ interface Standing {
 }
 
 /**
- * First evicted first. Memory and disk: pods that use more than they asked for, then lower priority, then the larger excess.
- * Processes: lower priority, then more of them. A pod without stats comes first wherever usage is asked for.
+ * First evicted first. Memory and disk: pods whose usage exceeds their request, then lower priority, then the larger excess.
+ * Processes: lower priority, then more of them. A pod without stats comes first wherever usage counts.
  * @param stats by uid
  */
 export function rankPods(pods: readonly Pod[], stats: ReadonlyMap<string, PodStats>, signal: EvictionSignal, layout: FileSystemLayout): RankedPod[] {
@@ -56,7 +56,7 @@ function standingOf(pod: Pod, stats: PodStats | undefined, signal: EvictionSigna
   const usage = quantityOf(podUsage(pod, stats, signal, layout));
   if (resource === 'pids') return { pod, conduct: 1, priority, aboveRequest: usage };
   const exceeds = compareQuantities(usage, resourceRequest(pod, resource)) > 0;
-  // Nobody can ask for inodes, so there the request for bytes is what is taken off. It makes no sense, but it is the order people know.
+  // Inodes can't be requested, so the request in bytes is subtracted there. It makes no sense, but it is the Go kubelet's order.
   const request = resourceRequest(pod, resource === 'inodes' ? 'ephemeral-storage' : resource);
   return { pod, conduct: exceeds ? 1 : 2, priority, aboveRequest: subtractQuantities(usage, request) };
 }

@@ -1,5 +1,5 @@
-// An eviction threshold as it is configured: a quantity, or a percentage of the capacity that its signal is about.
-// Invariant: a threshold that was accepted is positive and at most the whole; percentages are single precision, as they always were.
+// A configured eviction threshold: a quantity, or a percentage of its signal's capacity.
+// Invariant: an accepted threshold is positive and at most the whole; percentages are single precision, as in the Go kubelet.
 import { goQuote, goTrimRight } from '../values/go-text.js';
 import { parseQuantity, type Quantity, quantitySign, quantityText } from '../values/quantity.js';
 import { isEvictionSignal } from './signals.js';
@@ -49,7 +49,7 @@ export function parsePercentage(text: string): { readonly ok: true; readonly fra
 const decimalFloat = /^[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$/;
 const hexFloat = /^([-+]?)0[xX]([0-9a-fA-F]*)\.?([0-9a-fA-F]*)[pP]([-+]?[0-9]+)$/;
 
-/** Null for what is no literal. Underscores may stand between digits, and after the prefix of hexadecimal ones. */
+/** Null for an invalid literal. Allows underscores between digits, and after the prefix of hexadecimal ones. */
 function floatOf(literal: string): number | null {
   const decimal = literal.replace(/(?<=[0-9])_(?=[0-9])/g, '');
   if (decimalFloat.test(decimal)) return Number(decimal);

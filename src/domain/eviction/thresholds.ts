@@ -1,5 +1,5 @@
 // The eviction configuration as a list of thresholds, and its adaptation to the node's file systems.
-// Invariant: an accepted list has thresholds with positive values only; a grace period of 0 makes a threshold hard, wherever it was configured.
+// Invariant: an accepted list has only positive thresholds; a grace period of 0 makes a threshold hard, in either setting.
 import { type Nanoseconds, parseDuration } from '../values/go-duration.js';
 import type { GoParse } from '../values/go-text.js';
 import { addQuantities, compareQuantities, parseQuantity, type Quantity, quantityOf, quantitySign, quantityValue } from '../values/quantity.js';
@@ -84,7 +84,7 @@ export function isSameThreshold(a: EvictionThreshold, b: EvictionThreshold): boo
 
 export interface AdaptedThresholds {
   readonly thresholds: readonly EvictionThreshold[];
-  /** Those at the places of configured ones: what the loop's first run, which has begun with the configured list, goes by. */
+  /** Thresholds at the positions of the configured ones: for the loop's first run, which began with the configured list. */
   readonly firstRun: readonly EvictionThreshold[];
 }
 

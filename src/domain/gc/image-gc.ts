@@ -1,13 +1,13 @@
 // One collection of unused images: those that are too old, then as many as the disk needs.
 //
-//   phase     what it asks for                         left when
+//   phase     requests                               left when
 //   age       the removal of each image beyond the     all were tried: measure, or done if one failed
 //             maximum age
 //   measure   capacity and available bytes             below the high threshold, or no capacity: done; else space
 //   space     removals in order of last use            enough was freed, or none is left: done
 //
-// Under disk pressure a run begins at `space` and removes all that it may.
-// Invariant: an image in use is never asked for, and each at most once.
+// Under disk pressure a run begins at `space` and removes all candidates.
+// Invariant: an image in use is never removed, and each is tried at most once.
 import type { Micros } from '../../ports/micros.js';
 import { assert } from '../kernel/assert.js';
 import { formatGoDuration } from '../values/go-duration.js';
@@ -17,9 +17,9 @@ export interface ImageGcPolicy {
   /** Percentages of the disk in use: collection starts at `high` and frees down to `low`. */
   readonly highThresholdPercent: number;
   readonly lowThresholdPercent: number;
-  /** An image that was first seen less than this ago may be what a container is about to use. Age removals don't look at it. */
+  /** A container may be about to use an image that was first seen less than this ago. Removals by age ignore it. */
   readonly minAge: Micros;
-  /** Images that were not used for longer go whatever the disk has; 0: none do. */
+  /** Images unused for longer are removed even with free disk space; 0: disabled. */
   readonly maxAge: Micros;
 }
 
@@ -34,7 +34,7 @@ export interface ImageGcRun {
   readonly startedAt: Micros;
   /** In the order of removal. */
   readonly images: readonly ImageRecord[];
-  /** The next to look at. */
+  /** The next candidate. */
   readonly index: number;
   readonly wantedBytes: bigint;
   readonly freedBytes: bigint;
@@ -66,14 +66,14 @@ export function imageGcPolicyProblem({ highThresholdPercent: high, lowThresholdP
   return low > high ? `LowThresholdPercent ${low} can not be higher than HighThresholdPercent ${high}` : null;
 }
 
-/** Without, there is nothing that a collection could find. */
+/** Otherwise a collection would have no candidates. */
 export function isImageGcEnabled({ highThresholdPercent, maxAge }: ImageGcPolicy): boolean {
   return highThresholdPercent < 100 || maxAge > 0;
 }
 
 /**
- * @param images what may be removed, in order
- * @param sinceFirst how long images have been collected: before that is longer than the maximum age, nobody knows what was used
+ * @param images candidates for removal, in order
+ * @param sinceFirst how long images have been collected: until this exceeds the maximum age, the last use of images is unknown
  */
 export function beginImageGc(images: readonly ImageRecord[], policy: ImageGcPolicy, sinceFirst: Micros, now: Micros): ImageGcRun {
   const removesOld = policy.maxAge > 0 && sinceFirst > policy.maxAge;
@@ -99,7 +99,7 @@ export function afterImageRemoval(run: ImageGcRun, error: string | null): ImageG
   if (error !== null) return settle({ ...run, index: run.index + 1, failures: { text: error, earlier: run.failures } });
   const freedBytes = run.freedBytes + BigInt(image.sizeBytes);
   if (run.phase === 'space' && freedBytes >= run.wantedBytes) return { ...run, freedBytes, phase: 'done', outcome: spaceOutcome({ ...run, freedBytes }) };
-  // What went for its age is none of the space that is wanted: the disk is measured after it.
+  // Space freed by age doesn't count: the disk is measured after it.
   return settle({ ...run, index: run.index + 1, freedBytes: run.phase === 'space' ? freedBytes : run.freedBytes });
 }
 
@@ -127,7 +127,7 @@ function emptyRun(images: readonly ImageRecord[], policy: ImageGcPolicy, started
   return { phase: 'done', policy, startedAt, images, index: 0, wantedBytes: 0n, freedBytes: 0n, failures: null, disk: null, outcome: null };
 }
 
-/** Moves on to the next image that is to go, and to the next phase when there is none. */
+/** Advances to the next image to remove, and to the next phase after the last. */
 function settle(run: ImageGcRun): ImageGcRun {
   if (run.phase !== 'age' && run.phase !== 'space') return run;
   const mayGo = run.phase === 'age' ? (image: ImageRecord) => isOld(run, image) : (image: ImageRecord) => mayFreeSpace(run, image);

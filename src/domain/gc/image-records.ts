@@ -1,5 +1,5 @@
-// What is remembered of the images on the node: since when each is known, and when something used it last.
-// Invariant: there is a record for exactly the images that are present, and none is a candidate for removal while anything uses or pins it.
+// Records of the images on the node: when each was first seen, and when it was last used.
+// Invariant: there is a record for exactly the images that are present, and none is a candidate for removal while it is in use or pinned.
 import type { Micros } from '../../ports/micros.js';
 import { byCodeUnits } from '../values/text-order.js';
 
@@ -18,7 +18,7 @@ export interface ImageRecord extends PresentImage {
 
 export type ImageRecords = ReadonlyMap<string, ImageRecord>;
 
-/** A look at the runtime's images. @param inUse ids that containers in any state, or image volumes, refer to */
+/** Updates the records from a listing of images. @param inUse ids that containers in any state, or image volumes, refer to */
 export function detectImages(before: ImageRecords, images: readonly PresentImage[], inUse: ReadonlySet<string>, now: Micros): ImageRecords {
   return new Map(
     images.map(({ id, sizeBytes, pinned }) => {

@@ -1,7 +1,7 @@
-// Finds the credentials that a pod has for an image: its pull secrets, then the node's Docker configuration, then the plugins in their order.
+// Looks up a pod's credentials for an image: its pull secrets, then the node's Docker configuration, then the plugins in their order.
 //
-// Each keyring is filled when its answer is there; the look-up ends when all are. Secrets that can't be read fail it; a node configuration or
-// a plugin that can't be had is logged and gives none, so that the pull goes on with what there is.
+// Each keyring is filled when its answer arrives; the look-up ends when all have. Unreadable secrets fail it; an unavailable node configuration or
+// plugin is logged and gives no credentials, so that the pull continues with the rest.
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -46,7 +46,7 @@ export function lookUpCredentials(run: ImageRun, context: ImageContext): LookUp 
   return { kind: 'found', credentials: run.credentials };
 }
 
-/** The pod's secrets that can be had; the names of the others are told. */
+/** The pod's available secrets; logs the names of the others. */
 function pullSecrets(pod: Pod, context: ImageContext): Secret[] {
   const { namespace = '' } = pod.metadata;
   const missing: string[] = [];
@@ -73,7 +73,7 @@ function nodeKeyring(run: ImageRun, { images, turn }: ImageContext): Keyring | n
   return null;
 }
 
-/** Takes the node's configuration. Answers with the runs that may go on. */
+/** Stores the node's configuration. Returns the runs that may resume. */
 export function nodeConfigReplied(context: ImageContext, reply: Reply<AgentOperations>): number[] {
   if (reply.op !== 'registryCredentials.readNodeConfig') return [];
   const { images, turn } = context;
@@ -126,7 +126,7 @@ function sourceOf(identity: PluginIdentity | null): CredentialSource {
   return { kind: 'service-account', namespace, name, uid };
 }
 
-/** Takes a plugin's answer, or that it has none. Answers with the runs that may go on. */
+/** Stores a plugin's answer or failure. Returns the runs that may resume. */
 export function pluginReplied(context: ImageContext, key: string, reply: Reply<AgentOperations>): number[] {
   if (reply.op !== 'registryCredentials.runPlugin') return [];
   const { images, imageSettings, turn } = context;

@@ -1,5 +1,5 @@
 // Registry credentials in pull secrets: Docker's config.json and the older .dockercfg.
-// Invariant: pure; a document that can't be read is an answer in the words of Go's decoders, which is what pods show as their waiting reason.
+// Invariant: pure; an unreadable document is an answer in the words of Go's decoders, which pods show as their waiting reason.
 import type { Secret } from '../../ports/model/config-objects.js';
 import { base64Decode, readBase64 } from '../values/base64.js';
 import { goJsonProblem } from '../values/go-json.js';
@@ -101,7 +101,7 @@ function textMember(entry: Readonly<Record<string, unknown>>, name: string): Rea
   return typeof value === 'string' ? { ok: true, value } : refused(`json: cannot unmarshal ${kindOf(value)} into Go struct field ${entryType}.${name} of type string`);
 }
 
-/** Member names are told apart by their letters, not by their case; the last one counts. */
+/** Member names match case-insensitively; the last one counts. */
 function member(object: Readonly<Record<string, unknown>>, name: string): unknown {
   let found: unknown;
   for (const [key, value] of Object.entries(object)) if (key.toLowerCase() === name) found = value;

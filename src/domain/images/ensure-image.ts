@@ -1,5 +1,5 @@
-// Getting one container's image: is it there, may the pod use it, else pull it. One run is data; each answer leads to the next thing to ask.
-// Invariant: a pull is asked for only between a recorded intent and its recorded outcome; an image that the pod may not use is never disclosed.
+// Ensures one container's image: is it present, may the pod use it, else pull it. One run is data; each answer leads to the next request.
+// Invariant: a pull happens only between a recorded intent and its recorded outcome; an image that the pod may not use is never disclosed.
 //
 // | phase              | answer                         | next                                                        |
 // | inspect            | present / absent / failed      | check-records / look-up-credentials or done / done          |
@@ -54,7 +54,7 @@ export type ImageOutcome =
 export type EnsureImageReply =
   | { readonly kind: 'present'; readonly imageId: string }
   | { readonly kind: 'absent' }
-  /** `isUnchecked`: nothing is recorded, so nothing was looked at. */
+  /** `isUnchecked`: no records exist, so nothing was checked. */
   | { readonly kind: 'records'; readonly mustPull: boolean; readonly isUnchecked?: boolean }
   | { readonly kind: 'credentials'; readonly credentials: readonly TrackedCredentials[] }
   | { readonly kind: 'recorded' }

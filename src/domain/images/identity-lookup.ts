@@ -1,12 +1,12 @@
-// For whom a credential provider plugin is asked: for the node, or for the pod's service account, with a token of it (KEP-4412).
+// The identity for a credential provider plugin: the node, or the pod's service account with a token of it (KEP-4412).
 //
-// | the plugin                                    | the pod                                        | it is asked                        |
+// | the plugin                                    | the pod                                        | it is called                       |
 // |-----------------------------------------------|------------------------------------------------|------------------------------------|
 // | takes no tokens                               | any                                            | for the node                       |
 // | takes tokens, needs none                      | without a service account                      | for the node                       |
 // | takes tokens, needs one                       | without a service account                      | not                                |
 // | takes tokens                                  | with one that lacks a required annotation      | not, which the workload may intend |
-// | takes tokens                                  | with one that, or a token of it, can't be had  | not, and the log says so           |
+// | takes tokens                                  | with one that is unavailable, or whose token is | not, and the log says so          |
 // | takes tokens                                  | with one                                       | for it, with a token bound to the pod |
 //
 // Invariant: a token is sent to the plugin and written nowhere.
@@ -23,7 +23,7 @@ export type IdentityAnswer =
   | { readonly kind: 'account'; readonly identity: PluginIdentity }
   /** It gives nothing for this pod. */
   | { readonly kind: 'not-asked' }
-  /** The account or its token is being asked for; whoever waits is told. */
+  /** The request for the account or its token is in flight; waiting runs are notified. */
   | { readonly kind: 'pending' };
 
 const notAsked: IdentityAnswer = { kind: 'not-asked' };
@@ -37,7 +37,7 @@ export function identityFor(provider: CredentialProvider, run: ImageRun, since: 
   if (name === '') return attributes.requireServiceAccount ? notAsked : { kind: 'node' };
   const { apiData } = context;
   if (apiData === null) return failed(provider, 'cannot get ServiceAccounts when kubelet is in standalone mode', context);
-  // Nothing more is asked for a pod that went meanwhile: its token is of no use to anybody.
+  // No more requests for a pod that was removed meanwhile: its token is useless.
   if (!run.isAwaited) return notAsked;
   const { namespace = '', name: podName, uid: podUid = '' } = metadata;
   const account = apiData.serviceAccount(namespace, name, since);

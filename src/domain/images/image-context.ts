@@ -1,4 +1,4 @@
-// What the image manager needs of the agent around it.
+// The image manager's interface to the agent.
 
 import type { Micros } from '../../ports/micros.js';
 import type { Secret } from '../../ports/model/config-objects.js';
@@ -17,7 +17,7 @@ export interface ImageContext {
   event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void;
   /** null: there is no apiserver. */
   readonly apiData: ApiData | null;
-  /** A pull secret as last seen; null: there is none, or none to be had without an apiserver. */
+  /** A pull secret as last seen; null: absent, or no apiserver. */
   pullSecret(namespace: string, name: string): Secret | null;
   /** Does something for a pod: what fails in it is laid to that pod. */
   forPod<Result>(uid: string, work: () => Result): Result;

@@ -1,6 +1,6 @@
-// The node's pulls as data: who waits for which image, the queue of pulls, what is known of records and credentials.
-// Invariants: a run is here until its outcome is recorded and taken (or nobody waits for it any more); a pull that was begun goes on when its
-// pod goes, so that its image and the record of its credentials come together.
+// The node's pulls as data: runs and their images, the queue of pulls, records and credentials.
+// Invariants: a run exists until its outcome is recorded and taken (or its caller has left); a pull that has begun continues after its
+// pod is removed, so that its image and the record of its credentials agree.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { SandboxConfig } from '../../ports/model/sandbox-config.js';
@@ -48,7 +48,7 @@ export interface ImageRun {
   readonly id: number;
   readonly request: ImageRequest;
   ensure: EnsureImageRun;
-  /** Somebody will take the outcome. */
+  /** The caller will take the outcome. */
   isAwaited: boolean;
   /** The image as the runtime has it, as last seen. */
   image: RuntimeImage | null;

@@ -1,15 +1,15 @@
-// Gets the images of containers and image volumes for the whole node: carries out the steps of `ensure-image.ts` with the runtime, the files of
-// records, and the sources of credentials; pulls as many at a time as it may.
+// Ensures images of containers and image volumes for the whole node: performs the steps of `ensure-image.ts` with the runtime, the files of
+// records, and the sources of credentials; limits the number of concurrent pulls.
 //
-// | step                | asks                                        |
+// | step                | calls                                       |
 // |---------------------|---------------------------------------------|
 // | inspect             | images.status                               |
-// | check-records       | pullRecords.read, and a look-up where needed|
+// | check-records       | pullRecords.read, and a look-up if needed   |
 // | look-up-credentials | see `credential-lookup.ts`                  |
 // | record-intent       | pullRecords.write                           |
 // | pull                | (its turn) images.pull for each of the credentials, then images.status |
 // | record-pulled       | pullRecords.read, pullRecords.write         |
-// | record-failed       | (nothing: the intent's file goes)           |
+// | record-failed       | (none: the intent's file is removed)        |
 //
 // Invariant: a pull has its slot from `nextPull` to the last answer of images.pull, and no longer.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -23,7 +23,7 @@ import type { EnsuredImage, ImageRequest, ImageRun } from './image-manager-state
 import { acceptPull, nextPull } from './pull-queue.js';
 import { checkRecords, concludePull, recordIntent, recordPulled, recordRead } from './record-pull.js';
 
-/** Begins; `takeImage` tells when it is over. Answers with the name of the run. */
+/** Begins a run; `takeImage` reports its end. Returns the run's name. */
 export function ensureImage(context: ImageContext, request: ImageRequest): number {
   const { images, turn } = context;
   const begun = beginEnsureImage({ podUid: request.pod.metadata.uid ?? '', image: request.image, pullPolicy: request.pullPolicy });
@@ -62,7 +62,7 @@ export function takeImage({ images, turn }: ImageContext, id: number): EnsuredIm
   return { outcome: step.outcome, image: run.image, retryAt: isBackingOff ? imagePullRetryAt(images.backoff, pod.metadata.uid ?? '', image) : null };
 }
 
-/** Nobody waits any more. What is pulled is pulled to its end; a pull that has not begun does not begin. */
+/** The caller has left. A pull in progress continues to its end; a queued one does not begin. */
 export function leaveImage(context: ImageContext, id: number): void {
   const { images } = context;
   const run = images.runs.get(id);
@@ -85,7 +85,7 @@ export function imageReplied(context: ImageContext, id: number, reply: Reply<Age
   if (answer !== null) proceed(run, answer, context);
 }
 
-/** Runs that waited for something of all runs (records read, credentials found) go on. */
+/** Resumes runs that waited for shared data (records read, credentials found). */
 export function resumeRuns(context: ImageContext, ids: readonly number[]): void {
   for (const id of ids) {
     const run = context.images.runs.get(id);
@@ -93,7 +93,7 @@ export function resumeRuns(context: ImageContext, ids: readonly number[]): void 
   }
 }
 
-/** A service account, or a token of one, has come: whoever waits for one looks again. */
+/** A service account, or a token of one, has arrived: waiting runs check again. */
 export function resumeIdentityWaits(context: ImageContext): void {
   resumeRuns(
     context,

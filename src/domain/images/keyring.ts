@@ -1,5 +1,5 @@
-// Which credentials are tried for an image, and in which order.
-// Invariant: the most specific location first; of one location, the first secret first; without any match there are none.
+// The credentials that are tried for an image, in order.
+// Invariant: the most specific location first; of one location, the first secret first; without any match the list is empty.
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { PullCredentials } from '../../ports/outbound/container-runtime.js';
 import { defaultRegistry } from '../values/image-reference.js';

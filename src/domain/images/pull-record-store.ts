@@ -1,10 +1,10 @@
-// Records and intents of pulls as far as they are in memory; the files are the truth.
+// Records and intents of pulls, as cached in memory; the files are the truth.
 //
-//   unread -> reading (both directories) -> read; a failure: unread again, and asked again by the next who needs it
+//   unread -> reading (both directories) -> read; a failure: unread again, and read again by the next run that needs it
 //
-// Intents that a killed agent left behind are settled once the runtime's images are known: where the image came, it gets a record without
-// credentials (so nobody is let in without proof), and the intent goes.
-// Invariant: an image whose pull may have been half recorded is never taken for one that was always there.
+// Intents of a killed agent are resolved once the runtime's images are known: a present image gets a record without
+// credentials (so that it grants no access without proof), and the intent is removed.
+// Invariant: an image whose pull may have been half recorded never counts as preloaded.
 import type { Instant } from '../../ports/instant.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
 import type { PullRecordFile } from '../../ports/outbound/pull-records.js';
@@ -13,7 +13,7 @@ import { newPullIntents, type PullIntents } from './pull-intents.js';
 import { readPulledRecord, readPullIntent } from './pull-record-text.js';
 import { type ImagePulledRecord, recordOfInterruptedPull } from './pull-records.js';
 
-/** Records in memory; one that was let go is read again when it is needed. */
+/** Records in memory; a dropped one is read again on demand. */
 const maxRecordsInMemory = 2_000;
 
 /** Plain data, changed in place. */
@@ -28,7 +28,7 @@ export interface PullRecordStore {
   readonly counts: PullIntents;
   /** Images that have an intent file. */
   readonly intentFiles: Set<string>;
-  /** By the runtime's reference; null: there is none. Least recently used first. */
+  /** By the runtime's reference; null: no record. Least recently used first. */
   readonly records: Map<string, ImagePulledRecord | null>;
   /** Images of intents that an earlier agent left behind, until they are settled. */
   readonly interrupted: Set<string>;
@@ -47,7 +47,7 @@ export function takeIntentFiles(store: PullRecordStore, files: readonly PullReco
   }
 }
 
-/** Takes the records in. Answers with those whose files are of an older version and are to be written anew. */
+/** Stores the records. Returns those whose files have an older version and must be rewritten. */
 export function takeRecordFiles(store: PullRecordStore, files: readonly PullRecordFile[]): ImagePulledRecord[] {
   return files.flatMap(({ text }) => {
     const read = readPulledRecord(text);

@@ -1,5 +1,5 @@
 // Intents and records of pulls as the texts of their files.
-// Invariant: what is no whole record of a version we know is none; nobody is let in by half a file.
+// Invariant: an incomplete record, or one of an unknown version, is ignored; it grants no access.
 import { goJsonProblem } from '../values/go-json.js';
 import type { ImagePulledRecord, ImagePullIntent } from './pull-records.js';
 
@@ -20,7 +20,7 @@ export function readPullIntent(text: string): ImagePullIntent | null {
 
 export interface PulledRecordRead {
   readonly record: ImagePulledRecord;
-  /** The file is of an older version and is to be written anew. */
+  /** The file has an older version and must be rewritten. */
   readonly isOld: boolean;
 }
 

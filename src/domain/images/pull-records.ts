@@ -1,5 +1,5 @@
 // Which pods may use an image that is already on the node (KEP-2535): records of the credentials it was pulled with.
-// Invariant: a pod is let in only by a policy, by an image that every pod may use, or by credentials equal to those of a successful pull.
+// Invariant: access requires a policy that allows it, an image that every pod may use, or credentials equal to those of a successful pull.
 import type { Instant } from '../../ports/instant.js';
 import type { Timestamp } from '../../ports/model/object-meta.js';
 import { hexOfBytes } from '../values/hex.js';
@@ -52,7 +52,7 @@ export type VerificationPolicy =
   /** Names without tag and digest, or prefixes that end in `/*`. */
   | { readonly kind: 'NeverVerifyAllowlistedImages'; readonly allowlist: readonly string[] };
 
-/** What the node knows of a present image. */
+/** The node's records of a present image. */
 export interface PresentImage {
   /** As in the pod's spec. */
   readonly image: string;

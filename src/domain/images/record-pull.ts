@@ -1,5 +1,5 @@
-// The record-keeping of one pull (KEP-2535): the intent before, the record after, and the question whether a pod may use what is there.
-// Invariant: the intent's file is there from before the first byte is pulled until the outcome is on the disk.
+// The records of one pull (KEP-2535): the intent before, the record after, and the check whether a pod may use a present image.
+// Invariant: the intent's file exists from before the first byte is pulled until the outcome is on the disk.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { assert } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
@@ -48,7 +48,7 @@ function namesCredentials(record: ImagePulledRecord | null, repository: string):
   return (entry?.kubernetesSecrets ?? []).length > 0 || (entry?.kubernetesServiceAccounts ?? []).length > 0;
 }
 
-/** Begins the reading when nobody has. */
+/** Begins to read the records, unless that has begun. */
 export function readRecords({ images, turn }: Pick<ImageContext, 'images' | 'turn'>): void {
   const { records } = images;
   if (records.phase !== 'unread') return;
@@ -97,7 +97,7 @@ export function recordIntent(run: ImageRun, context: ImageContext): EnsureImageR
   return null;
 }
 
-/** The end of a pull that was intended. @param recorded false: its record could not be written, and the intent stays to tell */
+/** The end of a pull with an intent. @param recorded false: its record could not be written, and the intent stays as evidence */
 export function concludePull({ request, imageRef }: ImageRun, recorded: boolean, { images, imageSettings, turn }: ImageContext): void {
   if (!recorded) images.records.records.delete(imageRef);
   if (imageSettings.verification === null || !pullConcluded(images.records.counts, request.image, recorded)) return;

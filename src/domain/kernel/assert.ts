@@ -1,6 +1,6 @@
-// Programmer errors: always on, they end the process (or the simulated world) at the place that is wrong.
+// Programmer errors: always on, they end the process (or the simulated world) at the place of the error.
 
-/** An invariant of ours does not hold. Never thrown for bad input or for what the outside does. */
+/** An internal invariant is violated. Never thrown for bad input or for outside failures. */
 export class AssertionFailed extends Error {
   constructor(message: string) {
     super(message);

@@ -1,6 +1,6 @@
-// The flight recorder's format and its offline replay: what went into a kernel, when, and which commands came out.
+// The flight recorder's format and its offline replay: a kernel's inputs, their times, and the resulting commands.
 // A record is a header and one entry a step; fed to a fresh kernel with the same seed and start, it must give the same commands.
-// The recorder is off by default: entries hold pod specs as they came in, environment values included.
+// The recorder is off by default: entries hold complete pod specs, environment values included.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import { canonicalJson } from './canonical.js';
@@ -11,7 +11,7 @@ import type { Machine, Reply } from './machine.js';
 export interface RecordedStep<Event, Ops> {
   readonly now: Micros;
   readonly wall: Instant;
-  /** A wake-up stands as `null`: which address is due follows from the state. */
+  /** A wake-up is `null`: the state determines which address is due. */
   readonly input: Event | Reply<Ops> | null;
   /** The commands and cancellations of the step in canonical JSON, or their digest where the record was made small. */
   readonly output: string;

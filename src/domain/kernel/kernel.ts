@@ -1,6 +1,6 @@
-// Runs one node's machine, synchronously: an input goes in, commands come out. It keeps what every machine would otherwise keep by
-// itself: which commands are in flight, who wants to be woken when, how far each random stream has been drawn.
-// Both shells stand on it: the daemon's (real adapters, real time) and the world's (models, virtual time).
+// Runs one node's machine, synchronously: an input goes in, commands come out. It keeps the state that all machines share:
+// commands in flight, wake-ups, and the position of each random stream.
+// Both shells use it: the daemon's (real adapters, real time) and the world's (models, virtual time).
 //
 // Invariants: one command in flight per address and slot; each answered command is answered once; a wake-up that was replaced or
 // withdrawn is never delivered; the same seed and the same inputs at the same times give the same outputs.
@@ -22,7 +22,7 @@ export interface LogLine {
   readonly fields: LogFields;
 }
 
-/** What one step wants of the outside, in the order it was said. */
+/** The outputs of one step, in order. */
 export interface Output<Ops> {
   readonly commands: readonly Command<Ops>[];
   /** Ids of commands in flight that are cancelled. */
@@ -30,7 +30,7 @@ export interface Output<Ops> {
   readonly log: readonly LogLine[];
 }
 
-/** What a kernel keeps beside its machine's state, as data: with a copy of both, a kernel goes on where another one is. */
+/** A kernel's state besides its machine's, as data: with a copy of both, another kernel continues from there. */
 export interface KernelData<Ops> {
   readonly seed: number;
   readonly pending: ReadonlyMap<number, Command<Ops>>;
@@ -53,7 +53,7 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
   /** The input of the step that runs; after a step that threw, that one's. */
   stepped: unknown = null;
 
-  /** A new kernel by its seed, or one that goes on from another one's data. */
+  /** A new kernel by its seed, or one that continues from another one's data. */
   constructor(
     private readonly machine: Machine<State, Event, Ops>,
     readonly state: State,
@@ -69,7 +69,7 @@ export class Kernel<State, Event extends { readonly type: string }, Ops> {
     this.steps = from.steps;
   }
 
-  /** Belongs to this kernel still: whoever keeps it makes a copy. */
+  /** The kernel still owns it: copy it to keep it. */
   data(): KernelData<Ops> {
     return { ...this.turn.data(), pending: this.pending, wakes: this.wakes.entries(), lastNow: this.lastNow, steps: this.steps };
   }

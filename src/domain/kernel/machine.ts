@@ -1,10 +1,10 @@
-// What a machine is. A node's whole agent is one machine composed of others: plain-data state, and a pure, synchronous `step`
-// that takes an event and says, through its turn, what it wants of the outside and when it wants to look again.
+// The definition of a machine. A node's whole agent is one machine composed of others: plain-data state, and a pure, synchronous `step`
+// that takes an event and returns, through its turn, its commands and wake-ups.
 //
 // Invariants: a step reads no clock, draws no chance and calls no port but through the turn, so the same state, event, time and
-// seed always give the same commands. The state belongs to the shell that runs the machine: a step may change it in place (that
-// is what makes a million steps a second cheap), nobody else does. It is data throughout (objects, arrays, Maps, Sets, bigints),
-// so that it can be cloned, hashed and written down.
+// seed always give the same commands. The state belongs to the shell that runs the machine: only a step may change it, in place (which
+// makes a million steps a second cheap). It is data throughout (objects, arrays, Maps, Sets, bigints),
+// so that it can be cloned, hashed and serialized.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Operation } from '../../ports/operation.js';
@@ -16,16 +16,16 @@ export interface Address {
   readonly key: string;
 }
 
-/** Asks a port for something. One command per address and slot is in flight at a time; `slot` tells the asker which answer came. */
+/** A request to a port. One command per address and slot is in flight at a time; `slot` identifies its answer. */
 export interface CommandFor<Ops, Name extends keyof Ops = keyof Ops> {
   readonly id: number;
   readonly op: Name;
   readonly address: Address;
   readonly slot: string;
   readonly request: Ops[Name] extends Operation<infer Request, unknown> ? Request : never;
-  /** How long it may take; null: no limit of ours. */
+  /** The time limit; null: none from the agent. */
   readonly timeoutMicros: Micros | null;
-  /** False: nobody waits for an answer (an event record, a metric); the outcome is only logged. */
+  /** False: the answer isn't delivered (an event record, a metric); the outcome is only logged. */
   readonly answered: boolean;
 }
 export type Command<Ops> = { [Name in keyof Ops]: CommandFor<Ops, Name> }[keyof Ops];
@@ -58,7 +58,7 @@ export interface Turn<Ops> {
   readonly wall: Instant;
   /** Sends a command whose answer comes back to `address` and `slot`. Asking while that slot is in flight is a failed assertion. */
   ask<Name extends keyof Ops>(op: Name, address: Address, slot: string, request: CommandFor<Ops, Name>['request'], timeoutMicros?: Micros | null): void;
-  /** Sends a command that nobody waits for. */
+  /** Sends a command without waiting for its answer. */
   tell<Name extends keyof Ops>(op: Name, request: CommandFor<Ops, Name>['request']): void;
   /** Cancels what is in flight for that slot, if anything. The answer still comes. */
   cancel(address: Address, slot: string): void;
@@ -68,7 +68,7 @@ export interface Turn<Ops> {
   wakeAt(address: Address, at: Micros | null): void;
   /** The next number in [0, 1) of the stream of that purpose and key: adding a pod shifts no other draw. */
   random(purpose: string, key: string): number;
-  /** The addressee is over: its wake-up is withdrawn and the streams of its key are forgotten, so that nothing is kept for a pod that is gone. */
+  /** The addressee has ended: withdraws its wake-up and drops the streams of its key, so that nothing is kept for a removed pod. */
   end(address: Address): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
 }

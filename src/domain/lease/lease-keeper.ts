@@ -1,12 +1,12 @@
-// Keeps the node's lease: carries out the renewal's calls, and begins a cycle a quarter of the lease's duration after the last one ended.
+// Keeps the node's lease: performs the renewal's calls, and begins a cycle a quarter of the lease's duration after the last one ended.
 //
-// | state   | what happens                    | then                                          |
+// | state   | event                           | then                                          |
 // |---------|---------------------------------|-----------------------------------------------|
 // | calling | an answer                       | calling, pausing, or resting                  |
 // | pausing | time                            | calling                                       |
 // | resting | time, or the node is registered | a cycle begins                                |
 //
-// Invariant: it needs nothing of the node's status: a node whose status can't be written is alive all the same.
+// Invariant: it is independent of the node's status: a node whose status can't be written is alive all the same.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject, ApiResource } from '../../ports/model/api-object.js';
 import type { Lease } from '../../ports/model/lease.js';
@@ -79,7 +79,7 @@ export function leaseReplied(keeper: LeaseKeeper, { outcome }: Reply<LeaseOperat
   proceed(keeper, leaseAnswered(renewal, answer, turn.wall), turn, retryAfter);
 }
 
-/** That there is none yet, and that somebody else wrote, is as it should be. A server without leases has no place for a new one either. */
+/** An absent lease and a concurrent write are normal. A server without leases can't create one either. */
 function logFailure(asked: LeaseRenewal['state'], { kind, message }: PortFailure, turn: Turn<LeaseOperations>): void {
   if (asked === 'update') {
     if (kind !== 'aborted') turn.log('error', 'Failed to update lease', { err: message });

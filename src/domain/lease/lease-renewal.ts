@@ -1,17 +1,17 @@
-// Renewing the node's lease: one small write per interval that says the node is alive (KEP-589). One cycle is a chain of API calls; the
+// Renewal of the node's lease: one small write per interval that shows that the node is alive (KEP-589). One cycle is a chain of API calls; the
 // lease of the last success is kept, so that a renewal normally is a single update without a read.
 //
 //   state         | ok                          | not found            | conflict   | failed
-//   idle          | (no call is under way)
+//   idle          | (no call in flight)
 //   node-update   | update                      | next try             | next try   | next try
 //   update        | done, held                  | next try             | read       | next try
 //   read          | update                      | node-create          | read later | read later
 //   node-create   | create                      | done, nothing held   | the same   | the same
 //   create        | done, held; after a conflict: update | read later  | read later | read later
 //
-// Invariants: at most one call is under way; as long as the node's uid is unknown a lease is taken over as it is, with its holder and owner;
-// once it is known both are put right, or a lease would be collected with a node that is gone; five tries, then a read, then five more, so
-// that a cycle ends (reads alone go on without limit, ever slower).
+// Invariants: at most one call is in flight; while the node's uid is unknown a lease is taken over as it is, with its holder and owner;
+// once it is known both are corrected, or a lease would be collected with a deleted node; five tries, then a read, then five more, so
+// that a cycle ends (only reads continue without limit, with growing pauses).
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Lease } from '../../ports/model/lease.js';
@@ -33,7 +33,7 @@ export interface LeaseRenewal {
   state: 'idle' | 'node-update' | 'update' | 'read' | 'node-create' | 'create';
   /** The lease of the last success; null: the next cycle begins with a read. */
   held: Lease | null;
-  /** What the writes of this cycle start from. */
+  /** The base of this cycle's writes. */
   base: Lease | null;
   updateTries: number;
   /** A read that follows a conflict belongs to the tries that it interrupted. */
@@ -57,7 +57,7 @@ export type LeaseAnswer =
   | { readonly kind: 'failed' };
 
 export interface LeaseStep {
-  /** null: the cycle is over. `after` is how long to wait before the call. */
+  /** null: the cycle has ended. `after` is the wait before the call. */
   readonly call: LeaseCall | null;
   /** The API server can't be reached again and again: connections to it should be closed, one may hang. */
   readonly heartbeatFailed: boolean;
@@ -102,7 +102,7 @@ export function leaseAnswered(renewal: LeaseRenewal, answer: LeaseAnswer, wall: 
       return answer.kind === 'node' ? write(renewal, 'update', owned(renewal, answer.uid), wall) : updateFailed(renewal, wall);
     case 'update':
       if (answer.kind === 'lease') return done(renewal, answer.lease);
-      // Somebody else wrote: their lease is the new base, and this try is used up without being a failure.
+      // Another client wrote: its lease is the new base, and this try is used up without being a failure.
       return answer.kind === 'conflict' ? read(renewal, true) : updateFailed(renewal, wall);
     case 'read':
       if (answer.kind === 'lease') return renewal.readAfterConflict ? nextTry(renewal, answer.lease, wall) : adopted(renewal, answer.lease, wall);

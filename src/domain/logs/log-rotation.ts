@@ -1,6 +1,6 @@
-// What is to be done with the rotated files of a container's log before the log itself is moved aside, and how it is called then.
-// Invariant: with the log that the runtime opens anew, at most as many files stay as are allowed; the newest rotated one is not
-// compressed before the next rotation, since somebody may be reading it still.
+// Decides the actions on the rotated files of a container's log before the log itself is moved aside, and the log's new name.
+// Invariant: with the newly opened log, at most the allowed number of files stay; the newest rotated one is not
+// compressed before the next rotation, since a reader may still have it open.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import { instantAfter } from '../values/instant.js';

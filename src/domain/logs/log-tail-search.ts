@@ -1,5 +1,5 @@
-// Where the last lines of a log begin, found by reading the file backwards in blocks.
-// Invariant: a line counts by its newline, so an unfinished last line counts for nothing; at most one block more than needed is read.
+// Finds the beginning of a log's last lines by reading the file backwards in blocks.
+// Invariant: a line counts by its newline, so an unfinished last line doesn't count; at most one block more than needed is read.
 
 const blockBytes = 1024;
 const newline = 0x0a;
@@ -7,7 +7,7 @@ const newline = 0x0a;
 export interface LogTailSearch {
   /** Ended lines still to be passed. */
   readonly linesLeft: number;
-  /** Where the part that was looked at begins. */
+  /** The beginning of the searched part. */
   readonly from: number;
 }
 

@@ -1,7 +1,7 @@
-// A query of the node's logs (spec/config-and-api.md, 10.6): services of the journal, or one file below the directory of logs.
-// Messages are those of the reference; what can't be read is 400, what makes no sense 406.
+// A node log query (spec/config-and-api.md, 10.6): services of the journal, or one file below the log directory.
+// Messages are the Go kubelet's; malformed queries are 400, invalid ones 406.
 //
-// Invariant: what comes of it as arguments of a program is one word each, and a service has harmless characters only.
+// Invariant: its program arguments are one word each, and a service name has harmless characters only.
 
 import type { NodeLogQueries, NodeLogQuery, NodeLogQueryResult } from '../../ports/inbound/node-log-queries.js';
 import type { Instant } from '../../ports/instant.js';
@@ -76,7 +76,7 @@ function problemsOf(query: NodeLogQuery): string[] {
   return problems;
 }
 
-/** journalctl has the last word on patterns; this finds those that nobody takes. */
+/** journalctl decides on patterns; this finds those that are always invalid. */
 function patternProblem(pattern: string): string | null {
   try {
     new RegExp(pattern);

@@ -1,7 +1,7 @@
-// Which NUMA nodes a container's memory comes from: the topology manager's choice, completed where it has none or where its nodes
-// don't have enough; and what finished init containers leave to later ones.
-// Invariants: a block is booked only on nodes that have the memory; the blocks of a pod sum up to what is booked for it, so what an
-// init container left is taken off its recorded block when a later container takes it over.
+// The NUMA nodes of a container's memory: the topology manager's choice, extended if it has none or its nodes
+// don't have enough; and the memory that finished init containers leave to later ones.
+// Invariants: a block is reserved only on nodes that have the memory; the blocks of a pod sum up to its reserved memory, so when
+// a later container reuses an init container's memory, the init container's recorded block shrinks.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { hasPodLevel, parsedList } from '../qos/pod-resources.js';
@@ -187,7 +187,7 @@ function noteReuse(manager: MemoryManager, pod: Pod, container: Container, block
   }
 }
 
-/** Takes off the recorded blocks of earlier plain init containers what the container uses again of them. */
+/** Subtracts reused memory from the recorded blocks of earlier plain init containers. */
 function takeOverFromInitContainers(manager: MemoryManager, pod: Pod, container: Container, blocks: readonly MemoryBlock[]): void {
   const ofPod = manager.assignments.get(pod.metadata.uid ?? '');
   for (const block of blocks) {

@@ -1,4 +1,4 @@
-// The memory of each NUMA node as the memory manager counts it: what the machine has, what is reserved for the system, what containers hold.
+// The memory of each NUMA node as the memory manager counts it: the machine's, the system reservation, and the containers'.
 // Invariants: reserved + free = allocatable on every node; a node is used either alone or in one group of nodes.
 
 import type { ResourceList } from '../../ports/model/container.js';
@@ -107,7 +107,7 @@ function nodeTables(node: NumaMemory, reserved: ReadonlyMap<string, number>): Ma
   return tables.set('memory', table(node.memoryBytes, reserved.get('memory') ?? 0, hugePages));
 }
 
-/** `elsewhere`: what of the total is already given to something else. More reserved than there is leaves nothing. */
+/** `elsewhere`: the part of the total with another use. Reservations beyond the total leave nothing. */
 function table(total: number, systemReserved: number, elsewhere: number): MemoryTable {
   const allocatable = Math.max(0, total - systemReserved - elsewhere);
   return { total, systemReserved, allocatable, reserved: 0, free: allocatable };

@@ -45,7 +45,7 @@ export function breaksGroups(machine: MachineState, nodes: readonly number[]): b
   });
 }
 
-/** Preferred ones first, then fewer nodes, then lower ones. Lists as made by `memoryHints`: smaller sets first. null: there is none. */
+/** Preferred ones first, then fewer nodes, then lower ones. Lists as made by `memoryHints`: smaller sets first. null if empty. */
 export function bestMemoryHint(hints: readonly MemoryHint[]): MemoryHint | null {
   let best: MemoryHint | null = null;
   for (const hint of hints) {

@@ -1,5 +1,5 @@
 // The memory manager (policy Static): containers of Guaranteed pods get their memory and huge pages from certain NUMA nodes.
-// Invariants: what is booked on the nodes is the sum of all blocks; it is given back only when the pod is no longer active, or, for
+// Invariants: the nodes' reserved memory is the sum of all blocks; it is released only when the pod is no longer active, or, for
 // a plain init container, when a later container of its pod starts; and never before all pod sources have reported.
 import type { Container, ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -29,7 +29,7 @@ export interface MemoryManager {
   readonly assignments: Map<string, Map<string, readonly MemoryBlock[]>>;
   /** What finished init containers leave to later containers of their pod, by nodes and kind; only of the pod that was admitted last. */
   reusable: { readonly podUid: string; readonly bytes: Map<string, number> } | null;
-  /** What the state file has to say; kept as it was read until the state changes. null: to be written anew. */
+  /** The content for the state file; kept as it was read until the state changes. null: to be computed again. */
   fileText: string | null;
 }
 
@@ -88,7 +88,7 @@ function loadState(text: string, policy: string): LoadedState | string {
   return { machine, assignments, fileText: text };
 }
 
-/** Why the state doesn't fit the machine; null when it does, or when there was none and it is the empty machine's now. */
+/** Why the state doesn't fit the machine; null if it does, or if it was empty and now is the empty machine's. */
 function adoptMachine(manager: MemoryManager, machine: readonly NumaMemory[], reserved: ReservedBytes): string | null {
   const expected = emptyMachineState(machine, reserved);
   if (manager.machine.size === 0) {
@@ -140,7 +140,7 @@ export function containerMemoryNodes(manager: MemoryManager, podUid: string, con
   return [...new Set(blocks.flatMap(({ numaAffinity }) => numaAffinity))].sort((a, b) => a - b);
 }
 
-/** Gives back what belongs to containers of pods that are no longer active. */
+/** Releases the memory of containers whose pods are no longer active. */
 export function collectStaleMemory(manager: MemoryManager, active: ActivePods): void {
   if (!active.sourcesReady) return;
   for (const [podUid, containers] of [...manager.assignments]) {
@@ -148,7 +148,7 @@ export function collectStaleMemory(manager: MemoryManager, active: ActivePods): 
   }
 }
 
-/** A container is about to start, so every plain init container before it is over: what they hold goes back. */
+/** A container is about to start, so every plain init container before it has ended: releases their memory. */
 export function releaseFinishedInitContainers(manager: MemoryManager, pod: Pod, container: Container): void {
   for (const init of pod.spec.initContainers ?? []) {
     if (init.name === container.name) return;

@@ -1,16 +1,16 @@
-// The node's shutdown, from the lock that is taken at the start to the lock that is given back when the pods have ended.
+// Node shutdown, from taking the inhibitor lock at the start to releasing it when the pods have ended.
 //
 //   phase      event            becomes     does
-//   off        begun            taking      reads what is kept, asks for the lock
-//   taking     inhibited        watching    (and as a signal, if the node goes down already)
-//   taking     refused          failed      says so; after a time of watching: pausing
-//   watching   lost             pausing     the lock has gone with the way to init
-//   pausing    woken            taking      asks for the lock
-//   any but    signal: down     same        admits nothing from now on, ends the pods group by group, then gives the lock back
-//   off,failed signal: up       same        admits pods again, ends no further group, asks for the lock
+//   off        begun            taking      reads the record, requests the lock
+//   taking     inhibited        watching    (and as a signal, if the node is shutting down already)
+//   taking     refused          failed      reports it; after a time of watching: pausing
+//   watching   lost             pausing     the lock was lost with the connection to init
+//   pausing    woken            taking      requests the lock
+//   any but    signal: down     same        admits nothing from now on, ends the pods group by group, then releases the lock
+//   off,failed signal: up       same        admits pods again, ends no further group, requests the lock
 //
-// Invariants: while the node goes down nothing is admitted; the lock is given back when the last group is over and not before; groups are made
-// once a shutdown, from the pods that are there then.
+// Invariants: nothing is admitted during a shutdown; the lock is released when the last group has ended and not before; groups are formed
+// once a shutdown, from the pods at that time.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -44,7 +44,7 @@ export type ShutdownEvent =
   | { readonly type: 'woken' }
   /** @property pods those that are active */
   | { readonly type: 'signal'; readonly active: boolean; readonly pods: readonly Pod[] }
-  /** What was kept of an earlier one. */
+  /** The record of an earlier shutdown. */
   | { readonly type: 'remembered'; readonly startedAt: Instant | null; readonly endedAt: Instant | null };
 
 export type ShutdownAction =
@@ -105,7 +105,7 @@ export function stepShutdown(manager: ShutdownManager, event: ShutdownEvent, pri
   }
 }
 
-/** Goes on with the groups that are ending. @param isGone whether the pod has ended and nothing of its volumes is mounted any more */
+/** Continues with the groups that are ending. @param isGone whether the pod has ended and its volumes are unmounted */
 export function advanceManager(manager: ShutdownManager, isGone: (pod: Pod) => boolean, { now, wall }: Clocks): ShutdownDecision & { readonly wakeAt: Micros | null } {
   if (manager.run === null) return { manager, actions: [], wakeAt: manager.retryAt };
   const { run, kills, wakeAt } = advanceShutdown(manager.run, isGone, now);

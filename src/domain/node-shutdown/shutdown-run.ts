@@ -1,13 +1,13 @@
-// The course of a shutdown: one group after the other is killed, and waited for until its pods are gone and their volumes unmounted,
+// The course of a shutdown: one group after the other is killed, then waits until its pods are gone and their volumes unmounted,
 // or its time is up.
 //
 //   state     event                                         becomes
-//   group i   first look                                    its pods are told to end, the clock starts
+//   group i   first check                                   its pods are killed, its time starts
 //   group i   all pods of the group are gone                group i+1
-//   group i   the group's seconds are over                  group i+1
-//   the last  either of both                                done: the inhibitor may be given back
+//   group i   the group's seconds have passed               group i+1
+//   the last  either of both                                done: the inhibitor lock may be released
 //
-// Invariant: groups run in ascending priority, each is told to end once, and an empty one costs no time.
+// Invariant: groups run in ascending priority, each is killed once, and an empty one costs no time.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { microsPerSecond } from '../values/time.js';
@@ -17,7 +17,7 @@ export interface ShutdownRun {
   readonly groups: readonly ShutdownGroup[];
   /** The group that is ending; as many as there are groups when all is done. */
   readonly index: number;
-  /** When its time is up; null before its pods were told to end. */
+  /** The end of its time; null before its pods are killed. */
   readonly deadline: Micros | null;
 }
 

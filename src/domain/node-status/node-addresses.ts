@@ -1,6 +1,6 @@
-// The node's addresses: what it was told to use, else what its name resolves to, else the address of its default route; with an external
+// The node's addresses: the configured ones, else those its name resolves to, else the address of its default route; with an external
 // cloud provider, the provider's.
-// Invariant: an address that the node was told to use is on one of its interfaces, or the addresses stay as they were.
+// Invariant: a configured address is on one of the node's interfaces, or the addresses stay as they were.
 import type { NodeAddress } from '../../ports/model/node.js';
 import { goQuote } from '../values/go-text.js';
 import { formatIp, type IpAddress, type IpFamily, ipFamily, parseIp } from '../values/ip-address.js';
@@ -14,9 +14,9 @@ export interface AddressFacts {
   readonly nodeIps: readonly string[];
   readonly externalCloudProvider: boolean;
   readonly interfaceIps: readonly string[];
-  /** What the node's name resolves to; only looked at when nothing else says an address. */
+  /** The addresses that the node's name resolves to; used only without another source. */
   readonly dnsAddresses: readonly string[];
-  /** Of the interfaces behind the default routes; null: there is none. */
+  /** Addresses of the interfaces behind the default routes; null without such a route. */
   readonly defaultRoute: { readonly ipv4: string | null; readonly ipv6: string | null };
 }
 
@@ -75,7 +75,7 @@ function isUnspecified(ip: IpAddress): boolean {
   return ip.every((byte) => byte === 0);
 }
 
-/** Cloud providers read there which of a node's addresses it was told to use. */
+/** Cloud providers read the node's configured addresses there. */
 function withProvidedIp(annotations: Annotations, primary: IpAddress | null, secondary: IpAddress | null): Annotations {
   if (primary !== null) return { ...annotations, [providedNodeIpAnnotation]: [primary, ...(secondary === null ? [] : [secondary])].map(formatIp).join(',') };
   if (!Object.hasOwn(annotations, providedNodeIpAnnotation)) return annotations;

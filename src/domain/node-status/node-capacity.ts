@@ -1,6 +1,6 @@
-// What the node has (capacity) and what of it pods may be given (allocatable): machine facts, device plugins and reservations.
-// Invariants: no amount is below 0; what others have put into capacity stays; a device that vanished is kept with 0, since schedulers
-// tell a resource of nodes from one of the cluster by its presence.
+// Capacity and allocatable resources of the node: machine facts, device plugins and reservations.
+// Invariants: no amount is below 0; capacity of other writers stays; a vanished device resource is kept with 0, since schedulers
+// distinguish resources of nodes from those of the cluster by their presence.
 import type { ResourceList } from '../../ports/model/container.js';
 import { canonicalQuantity, milliQuantityOf, mustParseQuantity, type Quantity, quantityOf, quantitySign, subtractQuantities } from '../values/quantity.js';
 import { hugePagesPrefix, isExtendedResource, isHugePageResource } from '../values/resource-name.js';

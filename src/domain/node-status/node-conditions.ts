@@ -1,6 +1,6 @@
 // The node's conditions: memory, disk and PID pressure, and Ready with the reasons why not.
-// Invariants: heartbeat times move with every report, transition times only with the status; an event is sent when a status changes, and
-// for Ready never when it is first set; conditions of others (a network plugin's) are left as they are, and so is the order.
+// Invariants: heartbeat times move with every report, transition times only with the status; a change of status sends an event, but
+// never Ready's first one; conditions of others (a network plugin's) are left as they are, and so is the order.
 import type { Instant } from '../../ports/instant.js';
 import type { ResourceList } from '../../ports/model/container.js';
 import type { NodeCondition } from '../../ports/model/node.js';
@@ -85,7 +85,7 @@ export interface ReadinessFacts {
   readonly softRequirements: string | null;
 }
 
-/** Ready, replaced where it stands or appended. */
+/** Ready, replaced in place or appended. */
 export function withReady(nodeName: string, conditions: readonly NodeCondition[], facts: ReadinessFacts, wall: Instant): ConditionsUpdate {
   const time = formatRfc3339(wall);
   const old = conditions.find(({ type }) => type === 'Ready');
@@ -104,7 +104,7 @@ export function withReady(nodeName: string, conditions: readonly NodeCondition[]
   return { conditions: replaced(conditions, condition), events: flipped ? [nodeStatusEvent(nodeName, problem === null ? 'NodeReady' : 'NodeNotReady')] : [] };
 }
 
-/** Why the node is not ready, in the order in which it is told. */
+/** Why the node is not ready, in order of the message. */
 export function readinessProblems(facts: ReadinessFacts): readonly string[] {
   const required = ['cpu', 'memory', 'pods', ...(facts.localStorageCapacityIsolation ? ['ephemeral-storage'] : [])];
   const missing = required.filter((resource) => !Object.hasOwn(facts.capacity, resource));

@@ -1,4 +1,4 @@
-// Events about the node itself, as its status setters give rise to them.
+// Events about the node itself, from its status setters.
 
 export interface NodeEvent {
   readonly type: 'Normal' | 'Warning';
@@ -6,7 +6,7 @@ export interface NodeEvent {
   readonly message: string;
 }
 
-/** All changes of the node's state are told in these words. */
+/** The event of any change of the node's state. */
 export function nodeStatusEvent(nodeName: string, reason: string): NodeEvent {
   return { type: 'Normal', reason, message: `Node ${nodeName} status is now: ${reason}` };
 }

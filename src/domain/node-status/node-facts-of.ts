@@ -1,5 +1,5 @@
-// The facts that a node's status is made from, out of what was read of the machine, what was set, and what the agent knows at this moment.
-// Invariant: pure; nothing is remembered here.
+// Derives the facts of a node's status from the machine's reading, the settings, and the agent's current state.
+// Invariant: pure; keeps no state.
 import type { RuntimeHandler } from '../../ports/outbound/container-runtime.js';
 import { machineCapacity, nodeReservation } from '../cgroups/node-allocatable.js';
 import { resourceListOf } from '../qos/pod-resources.js';
@@ -12,9 +12,9 @@ import type { NodeReporter } from './node-reporter-state.js';
 import type { NodeSettings } from './node-settings.js';
 import type { NodeFacts } from './node-status.js';
 
-/** What the agent knows of itself at the moment of a report. */
+/** The agent's own state at the time of a report. */
 export interface NodeView {
-  /** Why the runtime can't be worked with, why the network isn't up, why volumes can't be told of; each in order, empty: nothing is wrong. */
+  /** Why the runtime is unusable, why the network isn't up, why volumes can't be reported; each in order, empty: no problem. */
   readonly runtimeProblems: readonly string[];
   readonly networkProblems: readonly string[];
   readonly storageProblems: readonly string[];
@@ -24,7 +24,7 @@ export interface NodeView {
   readonly runtimeHandlers: readonly RuntimeHandler[];
   readonly supplementalGroupsPolicy: boolean | null;
   readonly devices: DeviceResources;
-  /** null: volumes were not looked at yet since the start. */
+  /** null: volumes are not known yet since the start. */
   readonly volumesInUse: readonly string[] | null;
 }
 

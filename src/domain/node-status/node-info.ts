@@ -1,4 +1,4 @@
-// What the node says of itself: ids of the machine, versions, the kubelet's port, runtime handlers and features.
+// The node's system info: ids of the machine, versions, the kubelet's port, runtime handlers and features.
 
 import type { NodeStatus } from '../../ports/model/node.js';
 import type { RuntimeHandler } from '../../ports/outbound/container-runtime.js';
@@ -38,7 +38,7 @@ export function versionInfo({ kernelVersion, osRelease, runtime, kubeletVersion 
     osImage: osImage(osRelease),
     containerRuntimeVersion: runtime === null ? 'Unknown' : `${runtime.name}://${runtimeVersion(runtime.version)}`,
     kubeletVersion,
-    // Nobody maintains it any more; clients still expect the member.
+    // Deprecated and no longer maintained; clients still expect the member.
     kubeProxyVersion: '',
   };
 }

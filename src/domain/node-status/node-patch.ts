@@ -1,6 +1,6 @@
-// What changed of a Node, as a strategic merge patch to its status subresource: others write to the same object, so only what the kubelet
-// changed may be sent.
-// Invariants: `spec` never gets into a patch; what is unknown to us is equal on both sides, so it is not touched; applying the patch to the
+// The changes of a Node, as a strategic merge patch to its status subresource: others write to the same object, so the patch must contain only
+// the kubelet's changes.
+// Invariants: `spec` never gets into a patch; unknown fields are equal on both sides, so they are not touched; applying the patch to the
 // original gives the updated labels, annotations and status.
 import type { Node, NodeCondition, NodeStatus } from '../../ports/model/node.js';
 import { canonicalJson } from '../kernel/canonical.js';
@@ -95,7 +95,7 @@ function mapPatch(before: JsonObject, after: JsonObject): JsonObject {
 /** Conditions merge by type: another writer's condition of another type stays. */
 function conditionsPatch(before: readonly NodeCondition[], after: readonly NodeCondition[]): JsonObject {
   if (canonicalJson(before) === canonicalJson(after)) return {};
-  // Without an old list there is nothing to merge with and no order to keep.
+  // Without an old list no merge and no order is needed.
   if (before.length === 0) return { conditions: after };
   if (after.length === 0) return { conditions: null };
   const changed: JsonObject[] = [];

@@ -29,14 +29,14 @@ export interface NodeReporter {
   made: Node | null;
   readonly report: StatusReport;
   readonly memory: NodeStatusMemory;
-  /** Told when what they follow from has been written. */
+  /** Events to record after the status that causes them has been written. */
   pendingEvents: NodeEvent[];
-  /** The range of pod addresses that the runtime was told of. */
+  /** The pod CIDR that the runtime has. */
   podCidr: string;
   /** As it was when the last cycle began. */
   shuttingDown: boolean;
   startedAt: Micros;
-  /** From the start until the node has been reported ready once, or two minutes: becoming ready is told at once. */
+  /** From the start until the node was first reported ready, or two minutes: readiness is reported at once. */
   starting: boolean;
 }
 

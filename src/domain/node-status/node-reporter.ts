@@ -1,5 +1,5 @@
-// Makes the node known to the API and keeps its status true. A cycle looks at the machine, registers the node where that is still to be
-// done, and reports what has changed.
+// Registers the node in the API and keeps its status current. A cycle reads the machine, registers the node if needed,
+// and reports changes.
 //
 // | phase                | in flight                 | what ends it                                                              |
 // |----------------------|---------------------------|---------------------------------------------------------------------------|
@@ -7,11 +7,11 @@
 // | looking              | machine, addresses, images| the last answer: registration or a report                                 |
 // | holding-registration | nothing                   | time: registering                                                         |
 // | registering          | create, get or patch      | registered: a report; refused: holding                                    |
-// | reading, patching    | get, patch                | done: resting; failed: reading again, up to five tries; gone: registering |
-// | pausing              | nothing                   | the time that the server asked for: what was refused is tried again       |
+// | reading, patching    | get, patch                | done: resting; failed: reading again, up to five tries; deleted: registering |
+// | pausing              | nothing                   | the server's retry delay: the refused call is repeated                    |
 //
-// Invariants: one call is in flight at a time; a node that was ready is not called unready by an agent that has only just begun to look; what
-// is told as an event has been written. A Node that is deleted under a living agent is registered again.
+// Invariants: one call is in flight at a time; a starting agent does not report a ready node as not ready before its first
+// checks; events are recorded only after the status is written. A Node that is deleted under a running agent is registered again.
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject, ApiResource } from '../../ports/model/api-object.js';
 import type { Node } from '../../ports/model/node.js';
@@ -40,9 +40,9 @@ export type NodeOperations = Flattened<{
 
 /** The copy that is watched. */
 export interface WatchedNode {
-  /** null: there is none, or none yet. */
+  /** null: absent, or not read yet. */
   readonly node: Node | null;
-  /** Up to which version it is known that there is none; null: it isn't known. */
+  /** The version up to which it is known to be absent; null: unknown. */
   readonly absentUpTo: number | null;
 }
 
@@ -70,7 +70,7 @@ export function startReporter(reporter: NodeReporter, context: NodeContext): voi
   beginCycle(reporter, context);
 }
 
-/** After each step of the agent: becoming ready for the first time, and the node's shutdown, are told without delay. */
+/** After each step of the agent: reports the first readiness, and the node's shutdown, without delay. */
 export function lookAtReadiness(reporter: NodeReporter, context: NodeContext): void {
   if (context.shuttingDown !== reporter.shuttingDown && reporter.phase === 'resting') beginCycle(reporter, context);
   if (!reporter.starting) return;
@@ -128,7 +128,7 @@ function beginCycle(reporter: NodeReporter, context: NodeContext): void {
 function looked(reporter: NodeReporter, context: NodeContext): void {
   const { turn } = context;
   if (reporter.phase !== 'looking' || ['machine', 'addresses', 'images'].some((slot) => turn.inFlight(nodeAddress, slot))) return;
-  // Without its machine's facts a node would be told to have nothing.
+  // Without the machine's facts a node would report no resources.
   if (reporter.machine === null) rest(reporter, context);
   else if (!reporter.registered && reporter.settings.registerNode) holdRegistration(reporter, context);
   else report(reporter, context);
@@ -167,7 +167,7 @@ function registrationAnswered(reporter: NodeReporter, reply: Reply<NodeOperation
     return;
   }
   if (reply.slot === 'get') {
-    // Nothing of what a new Node would have had to be told of applies to one that was there.
+    // Events for a new Node don't apply to an existing one.
     reporter.pendingEvents = [];
     reporter.base = node;
     const step = existingNodeRead(node, reporter.made as Node, reporter.machine?.hasDeviceCheckpoint === false);
@@ -257,7 +257,7 @@ function compute(reporter: NodeReporter, node: Node, context: NodeContext): void
   );
 }
 
-/** Tells the runtime; until it has taken the range in, the node counts as changed. */
+/** Sends the range to the runtime; until it is accepted, the node counts as changed. */
 function cidrChanged(reporter: NodeReporter, { spec }: Node, { turn }: NodeContext): boolean {
   const podCidr = (spec?.podCIDRs ?? (spec?.podCIDR === undefined ? [] : [spec.podCIDR])).join(',');
   if (podCidr === '' || podCidr === reporter.podCidr) return false;

@@ -1,4 +1,4 @@
-// What a node of a cluster is told once about itself, in the domain's units.
+// Fixed settings of a node in a cluster, in the domain's units.
 import type { Micros } from '../../ports/micros.js';
 import type { ReservationFacts } from '../cgroups/node-allocatable.js';
 import type { RegistrationFacts } from './registration.js';

@@ -1,5 +1,5 @@
-// The node's whole status, made anew from facts: the setters one after the other, in the order that decides which of them sees what.
-// Invariants: what the kubelet doesn't own is left as it is; every list has one order; the same facts give the same status but for heartbeats.
+// The node's complete status, computed from facts: the setters one after the other, in the order of their dependencies.
+// Invariants: fields of other owners are left as they are; every list has one order; the same facts give the same status except for heartbeats.
 import type { Instant } from '../../ports/instant.js';
 import type { Node, NodeStatus } from '../../ports/model/node.js';
 import type { RuntimeHandler } from '../../ports/outbound/container-runtime.js';
@@ -28,7 +28,7 @@ export interface NodeFacts {
   readonly pressures: Pressures;
   readonly readiness: Omit<ReadinessFacts, 'capacity' | 'localStorageCapacityIsolation'>;
   readonly localStorageCapacityIsolation: boolean;
-  /** null: volumes were not looked at yet since the start, so nothing may be said. */
+  /** null: volumes are not known yet since the start, so the field is left unset. */
   readonly volumesInUse: readonly string[] | null;
   readonly declaredFeatures: readonly string[];
 }
@@ -85,14 +85,14 @@ function nodeInfo(old: NodeStatus, facts: NodeFacts): NonNullable<NodeStatus['no
   return { ...withIds, ...versionInfo(facts.versions), operatingSystem: 'linux', architecture: facts.architecture };
 }
 
-/** The machine was started again since the node was last reported. Told once by a process. @param reportedBootId what the Node says so far */
+/** The machine was rebooted since the last report of the node. Reported once by a process. @param reportedBootId the Node's current value */
 export function rebootEvents(nodeName: string, reportedBootId: string, bootId: string, memory: NodeStatusMemory): readonly NodeEvent[] {
   if (memory.rebootReported || reportedBootId === '' || reportedBootId === bootId) return [];
   memory.rebootReported = true;
   return [{ type: 'Warning', reason: 'Rebooted', message: `Node ${nodeName} has been rebooted, boot id: ${bootId}` }];
 }
 
-/** Told again after a restart on a cordoned node: the memory is the process's. */
+/** Reported again after a restart on a cordoned node: the memory is the process's. */
 export function schedulableEvents(node: Node, nodeName: string, memory: NodeStatusMemory): readonly NodeEvent[] {
   const unschedulable = node.spec?.unschedulable === true;
   if (unschedulable === memory.unschedulable) return [];

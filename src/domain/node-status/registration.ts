@@ -1,11 +1,11 @@
-// Making the Node object known to the API server: created when it is new, brought up to date when there is one already.
+// Registration of the Node object in the API server: creates a new one, updates an existing one.
 //
 //   call   | ok                           | already exists, forbidden | other failure
 //   create | registered                   | get                       | try again later
 //   get    | patch, or registered as it is| (a failure)               | try again later
 //   patch  | registered                   | (a failure)               | try again later
 //
-// Invariants: a node that was registered is never created again by this process; of an existing node only what the kubelet owns is
+// Invariants: a node that was registered is never created again by this process; of an existing node only the kubelet's own fields are
 // changed: neither the user's labels, nor taints, nor anything of the spec.
 import type { Micros } from '../../ports/micros.js';
 import type { ResourceList } from '../../ports/model/container.js';
@@ -53,13 +53,13 @@ export function registrationWait(n: number): Micros {
   return n > 7 ? longestWait : firstWait * 2 ** (n - 1);
 }
 
-/** What the API server said of a call; `failed` for everything else. */
+/** The API server's answer to a call; `failed` for everything else. */
 export type RegistrationReply = 'ok' | 'already-exists' | 'forbidden' | 'failed';
 export type RegistrationStep = { readonly kind: 'get' } | { readonly kind: 'patch'; readonly node: Node } | { readonly kind: 'registered' } | { readonly kind: 'retry' };
 
 export function nodeCreated(reply: RegistrationReply): RegistrationStep {
   if (reply === 'ok') return { kind: 'registered' };
-  // Who may not create nodes may still update its own, which somebody else has made.
+  // A kubelet that may not create nodes may still update its own, created by another client.
   return reply === 'failed' ? { kind: 'retry' } : { kind: 'get' };
 }
 
@@ -74,7 +74,7 @@ export function existingNodePatched(isOk: boolean): RegistrationStep {
   return { kind: isOk ? 'registered' : 'retry' };
 }
 
-/** The node as it is created. @param status what the setters made of an empty status */
+/** The node as it is created. @param status the setters' result for an empty status */
 export function initialNode(facts: RegistrationFacts, status: NodeStatus): Node {
   const taints = [...facts.registerWithTaints, ...(facts.externalCloudProvider ? [uninitializedTaint] : [])];
   const labels = {
@@ -95,7 +95,7 @@ export function initialNode(facts: RegistrationFacts, status: NodeStatus): Node 
   };
 }
 
-/** An existing node as it should be; null: it is. @param deviceCheckpointMissing the node was set up anew, so its devices are not there until their plugins are */
+/** An existing node after reconciliation; null: unchanged. @param deviceCheckpointMissing the node was set up again, so its devices are gone until their plugins register */
 export function reconciledNode(existing: Node, initial: Node, deviceCheckpointMissing: boolean): Node | null {
   const status = existing.status ?? {};
   const resources = withHugePages(withDefaults(status, initial.status ?? {}), initial.status ?? {});

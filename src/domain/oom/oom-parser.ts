@@ -1,4 +1,4 @@
-// Kills for lack of memory, read off the kernel's log line by line.
+// Parses OOM kills from the kernel's log line by line.
 //
 //   state      line                                        becomes
 //   idle       `... invoked oom-killer: ...`               reading
@@ -6,20 +6,20 @@
 //   reading    `oom-kill:constraint=...,uid=...`           idle, a kill
 //   reading    `Killed process 42 (java) ...`              idle, a kill
 //
-// Kill lines outside of a report are no news: the report that they belong to was told already.
-// Invariant: a line costs time in proportion to its length, whatever names it holds.
+// Kill lines outside of a report are ignored: their report is complete already.
+// Invariant: a line costs time in proportion to its length, for any names in it.
 import type { Micros } from '../../ports/micros.js';
 import { parseGoInt } from '../values/go-text.js';
 import { joinPath } from '../values/slash-paths.js';
 
 export interface OomKill {
-  /** cgroup of the killed process; `/` when it isn't told. */
+  /** cgroup of the killed process; `/` if unknown. */
   readonly taskCgroup: string;
   /** cgroup whose limit was hit; `/` when the whole system was out of memory. */
   readonly limitCgroup: string;
   readonly processName: string;
   readonly pid: number;
-  /** `CONSTRAINT_MEMCG` and others, of kernels since 5.0; empty when it isn't told. */
+  /** `CONSTRAINT_MEMCG` and others, of kernels since 5.0; empty if unknown. */
   readonly constraint: string;
   /** When the line that ended the report was written. */
   readonly sinceBootMicros: Micros;
@@ -62,7 +62,7 @@ interface OomSummary {
 const summaryStart = 'oom-kill:constraint=';
 const summaryFields = [',nodemask=', ',cpuset=', ',mems_allowed=', ',oom_memcg=', ',task_memcg=', ',task=', ',pid=', ',uid='] as const;
 
-/** Null unless all nine fields are there: where the whole system is out of memory, `global_oom` stands in place of `oom_memcg`. */
+/** Null unless all nine fields are present: if the whole system is out of memory, `global_oom` replaces `oom_memcg`. */
 function oomSummary(text: string): OomSummary | null {
   for (const line of text.split('\n')) {
     const start = line.indexOf(summaryStart);

@@ -1,4 +1,4 @@
-// Pod lifecycle events: what changed between two listings of one pod.
+// Pod lifecycle events: the changes between two listings of one pod.
 //
 //   new \ old        | absent  | running       | exited  | created, unknown
 //   running          | Started | -             | Started | Started
@@ -10,7 +10,7 @@
 // Invariant: of one id, Died comes before Removed, and nothing comes after Removed.
 import type { ContainerRuntimeState, SandboxState } from '../../ports/model/runtime-status.js';
 
-/** What relist compares of a pod; a `ListedPod` is one. */
+/** The parts of a pod that relist compares; a `ListedPod` is one. */
 export interface RelistedPod {
   readonly uid: string;
   readonly containers: readonly { readonly id: string; readonly state: ContainerRuntimeState }[];
@@ -19,19 +19,19 @@ export interface RelistedPod {
 
 export type PodLifecycleEvent =
   | { readonly type: 'ContainerStarted' | 'ContainerDied' | 'ContainerRemoved'; readonly uid: string; readonly containerId: string }
-  /** Something about the pod was looked at again on request; its worker should do so too. */
+  /** The pod was inspected again on request; its worker should sync. */
   | { readonly type: 'PodSync'; readonly uid: string };
 
 export interface PodChanges {
   /** In the order to deliver them: what was known before first, so that what a full queue loses is the newest. */
   readonly events: readonly PodLifecycleEvent[];
-  /** Some container became created or unknown: worth an inspection, not worth an event. */
+  /** Some container became created or unknown: requires an inspection, but no event. */
   readonly changed: boolean;
 }
 
 const noChanges: PodChanges = { events: [], changed: false };
 
-/** Compares two listings of a pod; null stands for a pod that is not listed. Allocates nothing when both have the same in the same order. */
+/** Compares two listings of a pod; null means that the pod is not listed. Allocates nothing when both have the same in the same order. */
 export function comparePods(uid: string, before: RelistedPod | null, after: RelistedPod | null): PodChanges {
   if (before === after) return noChanges;
   if (before !== null && after !== null && sameItems(before.containers, after.containers) && sameItems(before.sandboxes, after.sandboxes)) return noChanges;
@@ -50,7 +50,7 @@ export function comparePods(uid: string, before: RelistedPod | null, after: Reli
   return { events, changed };
 }
 
-/** Adds the event of a container that came into `state`; false when there is none for it. */
+/** Adds the event of a container that entered `state`; false if it has none. */
 function pushEventOf(events: PodLifecycleEvent[], uid: string, containerId: string, state: RelistState): boolean {
   if (state === 'running') events.push({ type: 'ContainerStarted', uid, containerId });
   else if (state === 'exited') events.push({ type: 'ContainerDied', uid, containerId });
@@ -71,7 +71,7 @@ function sameItems(a: readonly Item[], b: readonly Item[]): boolean {
   return true;
 }
 
-/** The states that relist tells apart: neither a created nor an unknown container runs or has ended. */
+/** The states that relist distinguishes: neither a created nor an unknown container runs or has ended. */
 type RelistState = 'running' | 'exited' | 'neither';
 
 function statesById(pod: RelistedPod | null): Map<string, RelistState> {

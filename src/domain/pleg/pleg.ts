@@ -1,12 +1,12 @@
 // The pod lifecycle event generator: turns listings of the runtime into lifecycle events and keeps the status cache fresh.
-// A pod is inspected only when its listing changed or someone asked for it, each by itself: listings go on meanwhile.
+// A pod is inspected only when its listing changed or on request, each by itself: listings continue meanwhile.
 //
-//   a pod:  at rest -- relisted / podRelisted: changed, or asked for --> awaited -- inspected / inspectionFailed / gone --> at rest
+//   a pod:  at rest -- relisted / podRelisted: changed, or requested --> awaited -- inspected / inspectionFailed / gone --> at rest
 //   (a failed listing changes nothing)
 //
 // Invariants: an event is delivered only after the cache holds a status that is as new as the event; while an inspection is awaited or
-// fails, its pod's record stays as it was, so the change is found again, and full relists make its cached status no fresher; of two
-// answers that may be of either order, the one that would change what is known is not taken. A relist of unchanged pods allocates nothing for them.
+// fails, its pod's record stays as it was, so the change is found again, and full relists don't refresh its cached status; of two
+// answers of uncertain order, the one that would change the known state is dropped. A relist of unchanged pods allocates nothing for them.
 import type { Micros } from '../../ports/micros.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { PortFailure } from '../../ports/port-error.js';
@@ -29,7 +29,7 @@ import { comparePods, type PodChanges, type PodLifecycleEvent, type RelistedPod 
 export const plegEventQueueCapacity = 1000;
 /** A relist that succeeded longer ago than this makes the node not ready. */
 export const healthThreshold: Micros = 180_000_000;
-/** The same where the runtime tells of changes, so that everything is relisted rarely. */
+/** The same for a runtime with events, for which full relists are rare. */
 export const eventedHealthThreshold: Micros = 600_000_000;
 
 interface PodRecord {
@@ -133,12 +133,12 @@ export function relisted(pleg: Pleg, cache: PodCache, pods: readonly RelistedPod
   return { inspect, updated: [], deleted, observed: [], globalTimeAdvanced: true };
 }
 
-/** Whether an on-demand relist that was asked for at `requestedAt` is still worth a listing. */
+/** Whether an on-demand relist requested at `requestedAt` still needs a listing. */
 export function isPodRelistDue(pleg: Pleg, requestedAt: Micros): boolean {
   return pleg.lastRelist === null || requestedAt > pleg.lastRelist;
 }
 
-/** Whether the answer to a look at one pod may be older than what a listing has said of it since, and says something else: it has to be looked at again. */
+/** Whether a listing that may be newer than this inspection's answer differs from it: then the pod must be inspected again. */
 export function isLookOutdated(pleg: Pleg, pod: RelistedPod, askedAt: Micros): boolean {
   if (pleg.lastRelistAnswered === null || askedAt >= pleg.lastRelistAnswered) return false;
   return differs(pod.uid, pleg.records.get(pod.uid)?.listed ?? null, pod);
@@ -211,7 +211,7 @@ function recordOf(pleg: Pleg, uid: string): PodRecord {
   return record;
 }
 
-/** Whether a listing that was asked for at `startedAt` may be older than what is known of the pod. */
+/** Whether a listing requested at `startedAt` may be older than the pod's known state. */
 function mayBeOutdated({ lookedAt }: PodRecord, startedAt: Micros): boolean {
   return lookedAt !== null && lookedAt > startedAt;
 }
@@ -238,7 +238,7 @@ function examine(pleg: Pleg, cache: PodCache, uid: string, kind: Inspection['kin
   return true;
 }
 
-/** Ends the life of a pod that is no longer listed: there is nothing left to inspect. False when it never had anything to tell of. */
+/** Drops a pod that is no longer listed: no inspection is needed. False if it never had an event. */
 function dropGonePod(pleg: Pleg, cache: PodCache, uid: string, record: PodRecord): boolean {
   const { events } = comparePods(uid, record.delivered, null);
   pleg.records.delete(uid);
@@ -264,7 +264,7 @@ function endOfInspection(cache: PodCache, uid: string, { kind, startedAt }: Insp
   return { inspect: [], updated: [uid], deleted: [], observed: kind === 'pod' ? [uid] : [], globalTimeAdvanced: false };
 }
 
-/** A pod keeps its addresses in the API after its sandbox has stopped, when the runtime no longer tells them. */
+/** A pod keeps its addresses in the API after its sandbox has stopped, when the runtime no longer reports them. */
 function withKeptIps(cache: PodCache, uid: string, status: PodRuntimeStatus): PodRuntimeStatus {
   if (status.ips.length > 0 || status.sandboxes.some((sandbox) => sandbox.state === 'ready')) return status;
   const known = readPodCache(cache, uid);

@@ -1,9 +1,9 @@
-// How many volumes of a driver fit on this node, read anew: from time to time where the driver's object says how often
+// The volume limit of a driver on this node, updated: periodically if the driver's object has a period
 // (`nodeAllocatableUpdatePeriodSeconds`), and when the controller found the node full.
 //
-//   time, or a full node -> NodeGetInfo -> the CSINode says the count (csi-node-keeper) -> whoever waits is told
+//   time, or a full node -> NodeGetInfo -> the CSINode has the count (csi-node-keeper) -> waiting volumes are notified
 //
-// Invariant: one look a driver is under way; a driver that is let go meanwhile isn't written back.
+// Invariant: one update a driver is in progress; a driver that is removed meanwhile isn't written back.
 import type { CsiNodeInfo } from '../../ports/outbound/csi-node.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Outcome } from '../../ports/port-error.js';
@@ -17,17 +17,17 @@ export const allocatableSlot = 'allocatable';
 export interface AllocatableContext extends Omit<KeeperContext, 'jobEnded'> {
   /** Seconds; null: the driver's object doesn't say, or isn't there. */
   allocatablePeriod(driver: string): number | null;
-  /** A look is over, well or not. */
+  /** An update has ended, with or without success. */
   allocatableUpdated(driver: string): void;
 }
 
-/** Sees to it that the driver's count is looked at in time. */
+/** Schedules the next update of the driver's count. */
 export function planAllocatable({ info, path }: PluginRecord, { turn, allocatablePeriod }: AllocatableContext): void {
   const seconds = allocatablePeriod(info?.name ?? '');
   turn.wakeAt({ machine: pluginMachine, key: path }, seconds === null ? null : turn.now + seconds * microsPerSecond);
 }
 
-/** What the API says of the drivers has changed. */
+/** The API's objects of the drivers have changed. */
 export function planAllocatables(manager: PluginManager, context: AllocatableContext): void {
   for (const record of manager.sockets.values()) if (record.phase === 'registered') planAllocatable(record, context);
 }

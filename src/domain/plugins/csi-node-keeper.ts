@@ -1,10 +1,10 @@
-// What the API says of this node's CSI drivers: the Node's annotation `csi.volume.kubernetes.io/nodeid` and topology labels, and the CSINode. Jobs are
-// done one after the other, each from what the API has at the time, so that entries of others stay.
+// Maintains the API objects of this node's CSI drivers: the Node's annotation `csi.volume.kubernetes.io/nodeid` and topology labels, and the CSINode. Jobs
+// run one after the other, each based on the current objects, so that entries of others stay.
 //
-//   job -> get Node -> patch its status (where anything differs) -> get CSINode -> create, update or leave it -> the registration goes on
-//   a CSINode that belongs to an earlier Node of this name -> delete it -> create it anew
+//   job -> get Node -> patch its status (if anything differs) -> get CSINode -> create, update or leave it -> the registration continues
+//   a CSINode that belongs to an earlier Node of this name -> delete it -> create it again
 //
-// A conflict is tried again four times in all; what fails otherwise ends the job, and the registration with it. Without an apiserver there is nothing to do.
+// A conflict is retried four times in all; any other failure ends the job, and the registration with it. Without an apiserver there are no jobs.
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { Node } from '../../ports/model/node.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -133,7 +133,7 @@ function nodeRead(manager: PluginManager, job: CsiNodeJob, node: Node, context: 
   context.turn.ask('apiWriter.patch', csiNodeAddress, 'step', request, timeout);
 }
 
-/** What isn't an object of texts counts for nothing. */
+/** Ignores anything but an object of texts. */
 function idsOf(text: string | undefined): Readonly<Record<string, string>> {
   if (text === undefined) return {};
   try {

@@ -1,4 +1,4 @@
-// DRA drivers as plugins of the node: which are taken, and where a driver is called. A driver may have several plugins at once, while a newer one takes
+// DRA drivers as plugins of the node: which are accepted, and the endpoint of a driver. A driver may have several plugins at once, while a newer one takes
 // over from an older.
 import type { PluginManager } from './plugin-manager-state.js';
 
@@ -6,7 +6,7 @@ export const draType = 'DRAPlugin';
 /** As plugins name it; the service itself is `k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin`. */
 const supportedService = 'v1.DRAPlugin';
 
-/** Why it can't be registered, in the words it is told; null: it can. */
+/** Why it can't be registered, in the words of the notification; null: it can. */
 export function draPluginProblem({ draPlugins }: PluginManager, name: string, endpoint: string, services: readonly string[]): string | null {
   const refuse = (why: string) => `plugin validation failed with err: invalid supported gRPC versions of DRA driver plugin ${name} at endpoint ${endpoint}: ${why}`;
   if (services.length === 0) return refuse('empty list of supported gRPC services (aka supported versions)');

@@ -1,13 +1,13 @@
-// What is known of the plugins that registered at this node, as data.
+// The plugins that registered at this node, as data.
 //
-// | part    | says                                                              | written by          |
+// | part    | contains                                                          | written by          |
 // |---------|-------------------------------------------------------------------|---------------------|
-// | sockets | each registration socket, and how far its registration is         | the plugin manager  |
-// | drivers | CSI drivers that can be called, and where                         | the plugin manager  |
-// | draPlugins | plugins of DRA drivers that can be called, and where           | the plugin manager  |
-// | jobs    | what the node's API objects are still to be told, in order        | the CSINode keeper  |
+// | sockets | each registration socket, and the progress of its registration    | the plugin manager  |
+// | drivers | CSI drivers that can be called, and their endpoints               | the plugin manager  |
+// | draPlugins | plugins of DRA drivers that can be called, and their endpoints | the plugin manager  |
+// | jobs    | pending updates of the node's API objects, in order               | the CSINode keeper  |
 //
-// Invariant: a driver is in `drivers` only while the socket that brought it is registered, or is about to be.
+// Invariant: a driver is in `drivers` only while its socket is registered, or is about to be.
 import type { Micros } from '../../ports/micros.js';
 import type { PluginInfo } from '../../ports/outbound/plugin-sockets.js';
 
@@ -15,7 +15,7 @@ export interface PluginRecord {
   readonly path: string;
   /** Of the socket that is being worked on. */
   identity: string;
-  /** Of the socket that was seen last; null: there is none any more. */
+  /** Of the socket that was seen last; null: it is gone. */
   seen: string | null;
   phase: 'info' | 'nodeInfo' | 'objects' | 'notify' | 'registered' | 'refused' | 'leaving';
   info: PluginInfo | null;
@@ -73,7 +73,7 @@ export interface PluginManager {
   readonly draPlugins: DraPluginRecord[];
   /** The first is being worked on. */
   readonly jobs: CsiNodeJob[];
-  /** Drivers whose count of volumes is being read anew. */
+  /** Drivers whose volume count is being updated. */
   readonly counting: Set<string>;
   /** Whether the API is known to have a CSINode; it is made before the first driver comes. */
   csiNode: 'unknown' | 'asked' | 'there';

@@ -1,17 +1,17 @@
-// Registers plugins by their sockets, and lets them go. Level-triggered: a scan says which sockets there are, and each socket's record is brought to
-// what was seen.
+// Registers plugins by their sockets, and unregisters them. Level-triggered: a scan lists the sockets, and each socket's record is reconciled with
+// it.
 //
 // | phase      | what ends it                                            | then                                              |
 // |------------|---------------------------------------------------------|---------------------------------------------------|
-// | info       | GetInfo answers                                         | nodeInfo; notify when the plugin can't be taken   |
-// | nodeInfo   | NodeGetInfo answers                                     | objects; notify when it failed                    |
-// | objects    | the Node and the CSINode say it, or can't               | notify                                            |
+// | info       | GetInfo answers                                         | nodeInfo; notify if the plugin is refused         |
+// | nodeInfo   | NodeGetInfo answers                                     | objects; notify if it failed                      |
+// | objects    | the Node and the CSINode are updated, or can't be       | notify                                            |
 // | notify     | NotifyRegistrationStatus answers                        | registered, or refused                            |
 // | registered | the socket is gone, or another one                      | leaving                                           |
-// | refused    | its time comes, or the socket is gone or another one    | info, or leaving                                  |
-// | leaving    | the Node and the CSINode don't say it any more          | forgotten, or info of the new socket              |
+// | refused    | its retry is due, or the socket is gone or another one  | info, or leaving                                  |
+// | leaving    | it is removed from the Node and the CSINode             | forgotten, or info of the new socket              |
 //
-// A DRA driver is said of by no object: it goes from info to notify. Device plugins are told that there is no handler for them.
+// A DRA driver has no entry in these objects: it moves from info to notify. Device plugins are refused, since they have no handler.
 import type { Micros } from '../../ports/micros.js';
 import type { CsiNodeInfo } from '../../ports/outbound/csi-node.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -35,7 +35,7 @@ const notifyTimeout: Micros = 5 * microsPerSecond;
 const nodeInfoTimeout: Micros = 120 * microsPerSecond;
 const firstDelay: Micros = 500_000;
 const longestDelay: Micros = 122 * microsPerSecond;
-/** Where nothing tells of changes; with a watch a scan is only the safety net. */
+/** Without a watch; with one a scan is only the safety net. */
 const scanPeriod: Micros = microsPerSecond;
 const watchedScanPeriod: Micros = 300 * microsPerSecond;
 const csiType = 'CSIPlugin';
@@ -43,7 +43,7 @@ const csiType = 'CSIPlugin';
 export interface PluginContext extends AllocatableContext {
   /** A CSI driver can be called from now on, or can't any more. */
   driverChanged(name: string): void;
-  /** A DRA driver can be called from now on, or can't any more; null: there are none on this node. */
+  /** A DRA driver has become callable, or no longer is; null: this node has none. */
   readonly draDriverChanged: ((name: string) => void) | null;
 }
 
@@ -52,7 +52,7 @@ export function scanPlugins(manager: PluginManager, { turn }: PluginContext): vo
   else turn.ask('pluginSockets.scan', pluginScanAddress, 'scan', null);
 }
 
-/** Takes an answer for the plugin manager. False: it is for somebody else. */
+/** Handles an answer for the plugin manager. False: it belongs to another part. */
 export function pluginsReplied(manager: PluginManager, reply: Reply<AgentOperations>, context: PluginContext): boolean {
   const { machine, key } = reply.address;
   if (machine === pluginScanAddress.machine) scanned(manager, reply, context);
@@ -65,7 +65,7 @@ export function pluginsReplied(manager: PluginManager, reply: Reply<AgentOperati
   return true;
 }
 
-/** Its time has come. False: it is somebody else's. */
+/** A wake-up for the plugin manager. False: it belongs to another part. */
 export function pluginsWoken(manager: PluginManager, { machine, key }: { readonly machine: string; readonly key: string }, context: PluginContext): boolean {
   if (machine === pluginScanAddress.machine) scanPlugins(manager, context);
   else if (machine === csiNodeAddress.machine) ensureCsiNode(manager, context);
@@ -93,7 +93,7 @@ function scanned(manager: PluginManager, { outcome }: Reply<AgentOperations>, co
 
 function take(manager: PluginManager, { sockets }: AgentOperations['pluginSockets.scan']['reply'], context: PluginContext): void {
   const present = new Map(sockets.map(({ path, identity }) => [path, identity]));
-  // What is gone is let go before anything new is registered, which may have its name.
+  // Removed sockets come before new registrations, which may have the same name.
   for (const record of [...manager.sockets.values()]) {
     record.seen = present.get(record.path) ?? null;
     settle(manager, record, context);
@@ -148,7 +148,7 @@ function replied(manager: PluginManager, record: PluginRecord, { op, outcome }: 
   const failure = outcome.ok ? null : outcome.error.message;
   switch (op) {
     case 'pluginSockets.info':
-      // One that doesn't even say what it is can't be told either.
+      // A plugin that doesn't answer GetInfo can't be notified either.
       if (failure === null) known(manager, record, outcome.ok ? (outcome.value as PluginInfo) : null, context);
       else refused(manager, record, `RegisterPlugin error -- failed to get plugin info using RPC GetInfo at socket ${record.path}, err: ${failure}`, context);
       return;
@@ -208,7 +208,7 @@ function notRegistered(manager: PluginManager, record: PluginRecord, message: st
   tell(record, `RegisterPlugin error -- plugin registration failed with err: ${message}`, context);
 }
 
-/** The Node as it is now. One that was made anew has lost its CSINode with the one before: that is made, and its drivers register, again. */
+/** The current Node. A recreated one has lost its CSINode with the previous one: it is created, and its drivers register, again. */
 export function pluginsNodeSeen(manager: PluginManager, uid: string, context: PluginContext): void {
   const isAnother = manager.nodeUid !== null && manager.nodeUid !== uid;
   manager.nodeUid = uid;
@@ -229,7 +229,7 @@ function ensureCsiNode(manager: PluginManager, context: PluginContext): void {
   addCsiNodeJob(manager, '', null, null, keeping(manager, context));
 }
 
-/** An apiserver that can't be read yet is waited for; what it refuses to write is told. */
+/** Waits for an apiserver that can't be read yet; logs refused writes. */
 function csiNodeEnded(manager: PluginManager, { step, isForeign }: CsiNodeJob, error: string | null, { turn }: PluginContext): void {
   manager.csiNode = error === null ? 'there' : 'unknown';
   manager.isCsiNodeForeign = isForeign;
@@ -280,7 +280,7 @@ function notified(manager: PluginManager, record: PluginRecord, failure: string 
     return;
   }
   if (failure !== null) {
-    // The driver may not know that it is registered: it is asked to say it anew.
+    // The driver may not know that it is registered: it must register again.
     if (manager.drivers.get(name)?.socket === record.path) manager.drivers.delete(name);
     removeDraPlugin(manager, record.path);
     refused(manager, record, `RegisterPlugin error -- failed to set registration status at socket ${record.path}, err: ${failure}`, context);

@@ -1,7 +1,7 @@
-// When a pod's containers were created, were started and ended, by the clock that is never set. The runtime's stamps are of the wall clock; they count
-// within what the agent itself has seen: not before it last saw the container otherwise, and not after now. What was there before the agent was is
-// dated by its stamps alone.
-// Invariant: a moment that was noted never changes, however the wall clock is set.
+// When a pod's containers were created, started and ended, by the monotonic clock. The runtime's timestamps are of the wall clock; they are limited
+// by the agent's own observations: not before it last saw the container in another state, and not after now. Containers from before the agent's start
+// use their timestamps alone.
+// Invariant: a recorded moment never changes, even if the wall clock is set.
 import type { Micros } from '../../ports/micros.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
 import { type Clocks, epochMicros, momentOf } from '../values/instant.js';
@@ -19,9 +19,9 @@ export interface ContainerMoments {
 export type PodMoments = ReadonlyMap<string, ContainerMoments>;
 
 /**
- * The moments of all containers that the status has.
- * @param before what was noted of the pod so far
- * @param seenAt when the pod was last looked at before this; null: never
+ * The moments of all containers in the status.
+ * @param before the pod's recorded moments
+ * @param seenAt when the pod was last inspected before this; null: never
  */
 export function podMoments(before: PodMoments | null, status: PodRuntimeStatus, seenAt: Micros | null, clocks: Clocks): PodMoments {
   return new Map(status.containers.map((container) => [container.id, momentsOf(before?.get(container.id) ?? null, container, seenAt, clocks)]));

@@ -1,5 +1,5 @@
 // The latest runtime status of each pod, and how fresh it is. Relist writes it; pod workers read it, and wait until it is newer than
-// their last sync, so that a sync never acts on what it saw before its own actions.
+// their last sync, so that a sync never acts on a status from before its own actions.
 // Invariant: a time in here is one at which the runtime was asked, never one at which its answer was stored.
 import type { Micros } from '../../ports/micros.js';
 import type { PodRuntimeStatus, RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
@@ -23,7 +23,7 @@ export interface PodCache {
   readonly entries: Map<string, PodCacheEntry>;
   /** Start of the last full relist: everything cached is at least this fresh, but for `behind`. null before the first. */
   globalTime: Micros | null;
-  /** By pod uid: when what became of its containers. */
+  /** By pod uid: the moments of its containers' transitions. */
   readonly moments: Map<string, PodMoments>;
   /** Pods that the last full relist found changed and whose status is still awaited, with the full relist up to which theirs is fresh. */
   readonly behind: Map<string, Micros | null>;
@@ -54,7 +54,7 @@ export function deleteFromPodCache(cache: PodCache, uid: string): void {
   cache.moments.delete(uid);
 }
 
-/** A pod is about to be cached: notes when what became of its containers. To be called before it replaces what was cached. */
+/** Records the moments of a pod's containers. Call it before the pod's cached status is replaced. */
 export function noteMoments(cache: PodCache, status: PodRuntimeStatus, clocks: Clocks): void {
   const { uid } = status;
   const entry = cache.entries.get(uid);
@@ -66,7 +66,7 @@ export function containerMoments(cache: PodCache, uid: string, container: Runtim
   return cache.moments.get(uid)?.get(container.id) ?? unseenMoments(container, clocks);
 }
 
-/** What is cached of the pod was still true at `time`. Nothing to note for a pod that is not cached. */
+/** The pod's cached status was still current at `time`. No effect for a pod that is not cached. */
 export function markPodObserved(cache: PodCache, uid: string, time: Micros): void {
   const entry = cache.entries.get(uid);
   if (entry !== undefined) cache.entries.set(uid, { ...entry, observed: time });
@@ -86,12 +86,12 @@ export function isPodBehind(cache: PodCache, uid: string): boolean {
   return cache.behind.has(uid);
 }
 
-/** Its status, or why there is none, is cached. */
+/** Its status or its failure is cached. */
 export function markPodCaughtUp(cache: PodCache, uid: string): void {
   cache.behind.delete(uid);
 }
 
-/** The last full relist in which what is cached of the pod was still true: of one that it found changed, the one before. */
+/** The last full relist at which the pod's cached status was current: of a pod that it found changed, the previous one. */
 function fullRelistOf(cache: PodCache, uid: string): Micros | null {
   const before = cache.behind.get(uid);
   return before === undefined ? cache.globalTime : before;

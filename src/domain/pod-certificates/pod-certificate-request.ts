@@ -1,4 +1,4 @@
-// PodCertificateRequests: how one is asked for, and what the API says of it.
+// PodCertificateRequests: creating one, and reading its status.
 
 import type { Instant } from '../../ports/instant.js';
 import type { ApiObject, ApiResource } from '../../ports/model/api-object.js';
@@ -7,7 +7,7 @@ import { parseRfc3339 } from '../values/time.js';
 
 export const podCertificateRequests: ApiResource = { group: 'certificates.k8s.io', version: 'v1beta1', plural: 'podcertificaterequests' };
 
-/** What one source of a projected volume asks for. */
+/** One source of a projected volume. */
 export interface PodCertificateSource {
   readonly signerName: string;
   readonly keyType: string;
@@ -18,7 +18,7 @@ export interface PodCertificateSource {
   readonly userAnnotations?: Readonly<Record<string, string>>;
 }
 
-/** For whom a certificate is, and what of. */
+/** The subject and the parameters of a certificate. */
 export interface PodCertificateOrder {
   readonly namespace: string;
   readonly podName: string;

@@ -1,19 +1,19 @@
-// Certificates that pods are given in projected volumes: each source has a key and a certificate of its own, which whoever has signed it says
-// when to replace.
+// Certificates of pods in projected volumes: each source has a key and a certificate of its own, whose signer decides
+// when to replace it.
 //
-// | state                | what is there           | what ends it                                                                      |
+// | state                | has                     | what ends it                                                                      |
 // |----------------------|-------------------------|-----------------------------------------------------------------------------------|
-// | initial              | nothing                 | the request is made: waiting                                                      |
-// | waiting              | a request               | issued: fresh; denied or failed: for good; lost for ten minutes and more: initial |
-// | fresh                | a certificate           | its time to be replaced: refreshing                                               |
-// | refreshing           | a certificate, a request| issued: fresh; denied or failed: for good; lost: fresh, with the old one          |
-// | denied, failed       | the verdict             | nothing but the pod's end                                                         |
+// | initial              | nothing                 | the request is created: waiting                                                   |
+// | waiting              | a request               | issued: fresh; denied or failed: permanent; lost for ten minutes and more: initial |
+// | fresh                | a certificate           | its refresh time: refreshing                                                      |
+// | refreshing           | a certificate, a request| issued: fresh; denied or failed: permanent; lost: fresh, with the old one         |
+// | denied, failed       | the verdict             | only the pod's end                                                                |
 //
-// A request is made in steps, of which one is in flight: the service account is read, a key made, the object created. A step that fails is
-// begun anew with the first one, ever more rarely.
+// A request is created in steps, of which one is in flight: the service account is read, a key made, the object created. A failed step
+// restarts from the first one, with growing pauses.
 //
-// Invariants: it is all in memory, so an agent that starts asks anew; a key belongs to one request; the old certificate is shown until a new
-// one is there, even when it has ended.
+// Invariants: all state is in memory, so a restarted agent requests again; a key belongs to one request; the old certificate is used until a new
+// one exists, even after its expiry.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { ApiObject } from '../../ports/model/api-object.js';
@@ -122,7 +122,7 @@ export function podCertificateReplied(certificates: PodCertificates, key: string
   advance(record, context);
 }
 
-/** Each step makes the next one possible; the last leaves an object whose changes are told. */
+/** Each step enables the next one; the last creates an object that is watched. */
 function nextStep(record: CertificateRecord, request: Request, value: unknown, context: PodCertificateContext): void {
   const { key, order } = record;
   switch (request.step) {
@@ -239,7 +239,7 @@ function tellAge(record: CertificateRecord, { obtained, beginRefreshAt, notAfter
 function nextLook({ bundle, request, retryAt, toldOverdue, toldExpired }: CertificateRecord, clocks: Clocks): Micros | null {
   const { now } = clocks;
   const times: Micros[] = [];
-  // The times of the certificate by the clock of wake-ups, which stood still while the host slept.
+  // The certificate's times by the clock of wake-ups, which did not advance while the host slept.
   const slept = bundle === null ? 0 : nowOutside(bundle.obtained, clocks) - now;
   if (request === null) times.push(Math.max(bundle === null ? now : bundle.refreshAt - slept, retryAt));
   else if (request.step === 'wait' && request.lostAt > now) times.push(request.lostAt);

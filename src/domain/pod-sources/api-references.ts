@@ -1,9 +1,9 @@
-// What a static pod refers to in the API. A pod that must run without an apiserver may refer to nothing there (KEP-5440's rule, feature PreventStaticPodAPIReferences).
+// API references of a static pod. A pod that must run without an apiserver may not have any (KEP-5440's rule, feature PreventStaticPodAPIReferences).
 import type { Container } from '../../ports/model/container.js';
 import type { PodSpec } from '../../ports/model/pod.js';
 import type { Volume, VolumeProjection } from '../../ports/model/volume.js';
 
-/** The message for the first reference found, null when there is none. `prevent` is the feature; without it only what can't work at all is refused. */
+/** The message for the first reference found, null if none. `prevent` is the feature; without it only unsupported references are refused. */
 export function apiReferenceProblem(spec: PodSpec, prevent: boolean): string | null {
   if (!prevent) {
     if (projections(spec).some((projection) => projection.clusterTrustBundle !== undefined)) return 'static pods may not use ClusterTrustBundle projected volume sources';

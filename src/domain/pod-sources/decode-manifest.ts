@@ -1,5 +1,5 @@
-// A parsed manifest to static pods: decode, API defaults, static-pod defaults, validation, API references, in this order.
-// Invariant: a manifest is taken whole or not at all; what is wrong with it is one line that names the fields.
+// Converts a parsed manifest to static pods: decode, API defaults, static-pod defaults, validation, API references, in this order.
+// Invariant: a manifest is accepted completely or not at all; the error is one line that names the fields.
 import type { Pod } from '../../ports/model/pod.js';
 import { apiReferenceProblem } from './api-references.js';
 import { DecodeError, decodeObject, isPlainObject, type PlainObject } from './decode-object.js';
@@ -58,7 +58,7 @@ function unparsable(message: string): DecodedManifest {
 
 type TypeMeta = { readonly ok: true; readonly apiVersion: string; readonly kind: string; readonly object: PlainObject } | { readonly ok: false; readonly message: string };
 
-/** The two fields that say what an object is are found whatever their case; all others are not. */
+/** The two fields of the object's type match case-insensitively; all others don't. */
 function readTypeMeta(value: unknown): TypeMeta {
   if (!isPlainObject(value)) return { ok: false, message: value === null || value === undefined ? 'the document is empty' : 'the document is not an object' };
   const found = { apiversion: '', kind: '' };

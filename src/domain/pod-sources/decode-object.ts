@@ -1,4 +1,4 @@
-// Plain values (of a parsed YAML or JSON text) to API objects, by the schema: types are strict, unknown fields are dropped, null is absent.
+// Converts plain values (of a parsed YAML or JSON text) to API objects, by the schema: types are strict, unknown fields are dropped, null is absent.
 // Invariant: the result is a fresh tree with no zero values in plain fields; the caller owns it.
 
 import { type FieldType, podSchema, type Scalar } from '../values/api-schema/pod-schema.js';
@@ -18,7 +18,7 @@ export class DecodeError extends Error {
 const maxInt64 = 2n ** 63n - 1n;
 const minInt64 = -(2n ** 63n);
 
-/** Says what an object is, and is no field of ours; found whatever their case. */
+/** The object's type, handled separately; matches case-insensitively. */
 const typeMetaFields: ReadonlySet<string> = new Set(['apiversion', 'kind']);
 
 /** Throws `DecodeError`, which names the field. Paths of fields that the schema doesn't know are added to `unknown`. */

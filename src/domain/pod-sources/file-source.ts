@@ -1,6 +1,6 @@
-// The file source: keeps the pods of the manifest path up to date with a watch, and with a listing at intervals whatever the watch says.
+// The file source: keeps the pods of the manifest path up to date with a watch, and with a listing at intervals in any case.
 // States: `off` (no path) | unwatched -> watched (a watch is armed), back on gone, failed and a refused watch.
-// One command is in flight at a time. Order of work: arm the watch, list, read single changed files: so nothing that changes in between is missed.
+// One command is in flight at a time. Order of work: arm the watch, list, read single changed files: so no change in between is missed.
 // Invariant: the watch only makes it faster. Without one, every change is found by the next listing.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -34,7 +34,7 @@ export interface FileSourceState {
   complaint: string;
 }
 
-/** What the source needs of the step it runs in. */
+/** The interface of the source to its step. */
 export interface FileSourceContext {
   readonly turn: Turn<ManifestOperations>;
   /** Takes the complete list of pods. */
@@ -114,7 +114,7 @@ export function manifestsChanged(state: FileSourceState, events: readonly FileWa
 
 function noteChanged(state: FileSourceState, event: Extract<FileWatchEvent, { kind: 'entry' }>): void {
   const path = event.path.endsWith('/') ? `${event.path}${event.name}` : `${event.path}/${event.name}`;
-  // Again at the end: it changed after whatever is in flight for it now.
+  // Moved to the end: it changed after the command in flight.
   state.changed.delete(path);
   state.changed.add(path);
   if (state.changed.size > maxChanged) state.nextListAt = 0;
@@ -201,11 +201,11 @@ function listReplied(state: FileSourceState, outcome: Outcome<ManifestListing>, 
   send(state, context);
 }
 
-/** False when there is nothing to send: a file that can't be used leaves its pod as it was. */
+/** False: no new set, since an unreadable file leaves its pod as it was. */
 function takeSingleFile(state: FileSourceState, listing: Extract<ManifestListing, { kind: 'file' }>, context: FileSourceContext): boolean {
   const { file } = listing;
   state.complaint = '';
-  // What a directory of that name had held before.
+  // From a directory that had this name before.
   for (const path of [...state.store.files.keys()]) if (path !== file.path) removeFile(state.store, path);
   const { lines } = takeFile(state.store, file, state.settings);
   for (const line of lines) context.turn.log(line.level, line.text);

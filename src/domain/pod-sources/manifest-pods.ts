@@ -1,5 +1,5 @@
-// One manifest's content to its pods and to the lines that people get to read about it.
-// Invariant: every problem is one line that names the file (or URL) and, where there is one, the field.
+// Converts one manifest's content to its pods and to log lines about it.
+// Invariant: every problem is one line that names the file (or URL) and, if known, the field.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ManifestContent } from '../../ports/outbound/manifests.js';
 import { decodeManifest, type ManifestContext } from './decode-manifest.js';
@@ -36,7 +36,7 @@ function unknownFieldsNote(fields: readonly string[]): string {
   return oneLine(`unknown ${fields.length === 1 ? 'field is' : 'fields are'} ignored: ${shown}${more > 0 ? ` and ${more} more` : ''}`);
 }
 
-/** A log's line stays a line, whatever a parser says. */
+/** Makes one line of any parser's message. */
 export function oneLine(text: string): string {
   return text.replace(/\s*[\r\n]+\s*/g, ' ').trim();
 }

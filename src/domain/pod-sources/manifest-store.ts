@@ -1,6 +1,6 @@
-// The pods of a manifest directory, file by file: what a listing, one changed file or a vanished one does to them.
-// Invariant: a pod is what the last good version of its file says. Of several files with one namespace and name the last path counts,
-// and the others take over when it goes: removing one of two copies doesn't stop the pod.
+// The pods of a manifest directory, file by file: the effects of a listing, one changed file or a removed one.
+// Invariant: a pod follows the last good version of its file. Of several files with one namespace and name the last path counts,
+// and the others take over when it is removed: removing one of two copies doesn't stop the pod.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ManifestContent, ManifestFile } from '../../ports/outbound/manifests.js';
 import { podFullNameOf } from '../values/pod-references.js';
@@ -13,14 +13,14 @@ export interface ManifestStoreSettings {
 }
 
 interface KnownFile {
-  /** What the pod was made of: the same object needn't be decoded again. */
+  /** The source of the pod: the same object needn't be decoded again. */
   readonly content: ManifestContent;
   readonly pod: Pod;
 }
 
 export interface ManifestStore {
   readonly files: Map<string, KnownFile>;
-  /** Path -> what was last said about it, so that a bad file is reported once and not at each listing, whoever found it first. */
+  /** Path -> the last report about it, so that a bad file is reported once and not at each listing. */
   readonly reported: Map<string, string>;
   /** Path of a file whose pod another file defines, too -> the line about it. */
   shadowed: ReadonlyMap<string, string>;
@@ -132,7 +132,7 @@ function winners(store: ManifestStore): Map<string, Winner> {
   return byName;
 }
 
-/** Once for each file that another one stands before. */
+/** One line for each file that another one overrides. */
 function duplicateLines(store: ManifestStore): StoreLine[] {
   const shadowed = new Map<string, string>();
   const lines: StoreLine[] = [];

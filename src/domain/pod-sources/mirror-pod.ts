@@ -1,5 +1,5 @@
-// The pod that shows a static pod in the API: what it is made of, and whether the one that is there is right.
-// Invariants: a mirror names the node as its only owner, and carries the hash of the static pod that it shows; nothing is ever started from it.
+// The mirror pod of a static pod in the API: its construction, and the check of an existing one.
+// Invariants: a mirror has the node as its only owner, and carries the hash of its static pod; nothing is ever started from it.
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { configMirrorAnnotation } from '../values/pod-kind.js';

@@ -1,4 +1,4 @@
-// Pods of all sources, merged: each source sends its complete list (a SET), what comes out is what changed, in an order that is safe to apply.
+// Merges the pods of all sources: each source sends its complete list (a SET), the result is the changes, in an order that is safe to apply.
 // Transitions of one uid of one source:
 //   unknown -> known: ADD;  known -> unknown: REMOVE;  known -> known under another name: REMOVE and ADD
 //   known -> known: nothing, RECONCILE (only the status differs), UPDATE, or DELETE (it has a deletion time)
@@ -42,7 +42,7 @@ interface SourceState {
   handled: boolean;
 }
 
-/** Owned by whoever merges; plain data. */
+/** Owned by the caller; plain data. */
 export interface PodConfigState {
   readonly registered: Set<PodSource>;
   readonly sources: Map<PodSource, SourceState>;
@@ -80,8 +80,8 @@ export function mergeSet(state: PodConfigState, source: PodSource, pods: readonl
 export type PodChange = { readonly type: 'upsert' | 'delete'; readonly pod: Pod };
 
 /**
- * Takes in what changed in a source whose names and uids are kept apart by somebody else: of several changes of one uid only the last
- * counts. Costs as much as what changed, whatever else there is. The first call has to bring everything. Changes `state`.
+ * Merges changes of a source whose names and uids are unique already: of several changes of one uid only the last
+ * counts. The cost depends on the changes alone. The first call must contain all pods. Changes `state`.
  */
 export function mergeChanges(state: PodConfigState, source: PodSource, changes: readonly PodChange[], wall: Instant): PodMerge {
   const record = sourceState(state, source);

@@ -1,5 +1,5 @@
-// What makes a decoded manifest a static pod of this node: uid, name, namespace, node, hash annotation, toleration, phase.
-// Invariant: a generated uid depends on nothing but the defaulted object and where it came from, so that a restart finds the same pod again.
+// Turns a decoded manifest into a static pod of this node: uid, name, namespace, node, hash annotation, toleration, phase.
+// Invariant: a generated uid depends on only the defaulted object and its source, so that a restart finds the same pod again.
 import { generatedUid } from '../values/generated-uid.js';
 import type { PodDraft } from './draft.js';
 
@@ -36,7 +36,7 @@ function canonicalJson(value: unknown): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(',')}}`;
 }
 
-/** Static pods stay on their node whatever is wrong with it. */
+/** Static pods stay on their node despite NoExecute taints. */
 function tolerateNoExecute(pod: PodDraft): void {
   const toleration = { operator: 'Exists', effect: 'NoExecute' };
   const others = pod.spec.tolerations ?? [];

@@ -1,5 +1,5 @@
-// The sources of static pods as one machine: the manifest path and the URL, each where it is configured.
-// It stands beside the agent, not inside it: what it finds goes to the agent as complete lists (`podSet` events), which is all the agent records and replays.
+// The sources of static pods as one machine: the manifest path and the URL, if configured.
+// It is separate from the agent: its pods go to the agent as complete lists (`podSet` events), which is all the agent records and replays.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ManifestOperations, ManifestsChanged } from '../../ports/outbound/manifests.js';
 import { assert } from '../kernel/assert.js';

@@ -1,5 +1,5 @@
-// The HTTP source: asks a URL for a pod, or a list of pods, at intervals.
-// Invariant: an error leaves the pods as they were; only a good body, or an empty one, changes them. Equal bodies are not looked at twice.
+// The HTTP source: requests a pod, or a list of pods, from a URL at intervals.
+// Invariant: an error leaves the pods as they were; only a good body, or an empty one, changes them. An unchanged body is not parsed again.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ManifestOperations, ManifestResponse } from '../../ports/outbound/manifests.js';
@@ -34,7 +34,7 @@ export interface UrlSourceContext {
 export const urlSourceAddress: Address = { machine: 'url-source', key: '' };
 const slot = 'fetch';
 const requestTimeout: Micros = 10_000_000;
-/** Failures that are logged in full; of the rest only that they go on. */
+/** Failures that are logged in full; after these only that they continue. */
 const loggedFailures = 3;
 
 export function newUrlSource(settings: UrlSourceSettings): UrlSourceState {
@@ -64,7 +64,7 @@ export function urlSourceReplied(state: UrlSourceState, outcome: Outcome<Manifes
   turn.wakeAt(urlSourceAddress, state.nextFetchAt);
 }
 
-/** What is wrong with the answer; null when there is nothing new to say. */
+/** The problem of the answer; null if none is new. */
 function takeResponse(state: UrlSourceState, response: ManifestResponse, context: UrlSourceContext): string | null {
   const { url, nodeName, preventApiReferences } = state.settings;
   if (response.statusCode !== 200) return `${url}: ${response.status}`;

@@ -1,4 +1,4 @@
-// What each action of a sync came to, and the one error text that a failed sync is reported by.
+// The result of each action of a sync, and the one error text of a failed sync.
 import type { Micros } from '../../ports/micros.js';
 
 export type SyncAction = 'StartContainer' | 'KillContainer' | 'CreatePodSandbox' | 'KillPodSandbox' | 'RemoveContainer' | 'ResizePodInPlace';
@@ -19,7 +19,7 @@ export function failed(action: SyncAction, target: string, reason: string, messa
   return { action, target, error: { reason, message, retryAt } };
 }
 
-/** The text of all failures, or null when every action worked; several are joined in brackets, the same text stands once. */
+/** The text of all failures, or null if every action succeeded; several are joined in brackets, each text once. */
 export function errorOfResults(results: readonly ActionResult[]): string | null {
   const texts = new Set<string>();
   for (const { action, target, error } of results) {

@@ -1,6 +1,6 @@
-// Takes a run of a pod operation forward until it waits for answers or is over.
+// Advances a run of a pod operation until it waits for answers or ends.
 //
-//   begin -> [step, step, ...] -> over: no step left, a step that ended it, a failure, or cancelled with nothing in flight
+//   begin -> [step, step, ...] -> end: no step left, a step that ended it, a failure, or cancelled with nothing in flight
 
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -17,7 +17,7 @@ import { podAddress, type SyncContext } from './sync-context.js';
 import { killOf, type SyncRun } from './sync-run.js';
 import { applyStepReply, decideStep, leaveImageAhead } from './sync-steps.js';
 
-/** Carries out steps until some wait. True: the run is over, ask `resultOfRun`. */
+/** Performs steps until one waits. True: the run has ended, call `resultOfRun`. */
 export function advanceRun(run: SyncRun, context: SyncContext): boolean {
   for (;;) {
     if (run.outstanding > 0 && !isKilling(run)) return false;
@@ -36,7 +36,7 @@ function isKilling(run: SyncRun): boolean {
   return !run.cancelled && killOf(run.steps[0]) !== null;
 }
 
-/** Takes an answer; true when the run is over with it. */
+/** Handles an answer; true if the run has ended. */
 export function runReplied(run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): boolean {
   assert(run.outstanding > 0, 'a pod got an answer that it does not wait for', run.uid);
   run.outstanding--;
@@ -46,7 +46,7 @@ export function runReplied(run: SyncRun, reply: Reply<AgentOperations>, context:
   return advanceRun(run, context);
 }
 
-/** Takes an answer to one of the pod's hooks; true when the run is over with it. Those that were left behind are nobody's. */
+/** Handles an answer to one of the pod's hooks; true if the run has ended. Ignores answers to abandoned hooks. */
 export function hookReplied(run: SyncRun, reply: Reply<AgentOperations>, context: SyncContext): boolean {
   const step = run.steps[0];
   const kill = killOf(step);
@@ -77,7 +77,7 @@ export function resultOfRun(run: SyncRun): RunResult {
   return { error: { message, cancelled: false, backOffExpiries: retryTimes(run.results) }, podIsTerminal: false, postSync, rest };
 }
 
-/** A run that did nothing, or only found that it is too early to, knows when to go on. */
+/** A run without actions, or with only pending back-offs, has a time to resume. */
 function restOf(results: readonly ActionResult[]): PodRest | null {
   let until: Micros | null = null;
   for (const { error } of results) {

@@ -1,11 +1,11 @@
 // Stopping one container: the preStop hook, its turn among the pod's containers, then the runtime's stop, all within one grace period.
 //
-//   preStop  -- hook ended, or the grace period did --> turn      (only with a hook and a grace period)
-//   turn     -- its turn came, or the grace period ended --> stop (at once when it waits for nobody)
+//   preStop  -- the hook or the grace period ended --> turn      (only with a hook and a grace period)
+//   turn     -- its turn came, or the grace period ended --> stop (at once if it waits for no other container)
 //   stop     -- the runtime answered --> done
 //
-// Time is taken off the grace period in whole seconds, separately for the hook and for the turn.
-// Invariant: the event comes before the hook; a hook that outlives the grace period is left behind and says nothing.
+// Time is subtracted from the grace period in whole seconds, separately for the hook and for the turn.
+// Invariant: the event comes before the hook; a hook that exceeds the grace period is abandoned and reports nothing.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PortFailure } from '../../ports/port-error.js';
@@ -27,7 +27,7 @@ export interface ContainerKill {
   phase: 'preStop' | 'turn' | 'stop' | 'done';
   /** When the phase began. */
   since: Micros;
-  /** What is left of the grace period at the beginning of the phase. */
+  /** The remaining grace period at the beginning of the phase. */
   remainingSeconds: number;
   readonly inOrder: boolean;
   /** Why it failed; null while it has not. */
@@ -35,7 +35,7 @@ export interface ContainerKill {
 }
 
 export interface ContainerKillRequest {
-  /** The pod as it is, or what was restored of it. */
+  /** The pod, or its restored part. */
   readonly pod: Pod;
   readonly containerName: string;
   /** With the runtime's name, e.g. `containerd://abc`; for the error text. */
@@ -85,7 +85,7 @@ export function turnCame(kill: ContainerKill, now: Micros): void {
   kill.phase = 'stop';
 }
 
-/** The time of `containerKillDeadline` has come: the phase is over. */
+/** The deadline of `containerKillDeadline` has passed: the phase ends. */
 export function containerKillTimedOut(kill: ContainerKill, now: Micros): void {
   const deadline = containerKillDeadline(kill);
   if (deadline === null || now < deadline) return;

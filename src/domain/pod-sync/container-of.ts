@@ -1,4 +1,4 @@
-// A pod's container by its name, whatever kind it is of.
+// A pod's container of any kind by its name.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 

@@ -1,4 +1,4 @@
-// The start of one container under way, as data.
+// The start of one container in progress, as data.
 import type { Micros } from '../../ports/micros.js';
 import type { Container } from '../../ports/model/container.js';
 import type { RuntimeImage } from '../../ports/outbound/container-runtime.js';
@@ -23,7 +23,7 @@ export interface ContainerStart {
   imageStatus: RuntimeImage | null;
   restartCount: number;
   terminationFile: string;
-  /** What the files say that variables come from, by path; null where one can't be read. Null as a whole: nobody has looked yet. */
+  /** The contents of files for variables, by path; null for an unreadable one. Null as a whole: not read yet. */
   envFiles: ReadonlyMap<string, string | null> | null;
   subPaths: SubPathPreparation;
   /** When objects for its variables were first looked for; null: not yet. */

@@ -1,7 +1,7 @@
-// Starts one container: back-off, image, restart count, files, create, start. Everything that fails becomes the container's waiting
-// reason and an event, in the reference's words.
+// Starts one container: back-off, image, restart count, files, create, start. Every failure becomes the container's waiting
+// reason and an event, in the Go kubelet's words.
 //
-// | phase        | asks                         | then          |
+// | phase        | calls                        | then          |
 // |--------------|------------------------------|---------------|
 // | begin        | (crash-loop back-off)        | image         |
 // | image        | (the image manager)          | user, or count|
@@ -10,7 +10,7 @@
 // | files        | podDirectories.*             | objects       |
 // | objects      | (data of the API)            | subPaths      |
 // | subPaths     | podVolumes.readFiles, subPaths.* | pinning   |
-// | pinning      | (what it has is on disk)     | create        |
+// | pinning      | (its allocation is on disk)  | create        |
 // | create       | containers.create            | start         |
 // | start        | containers.start             | postStart     |
 // | postStart    | (the hook, if there is one)  | done, or kill |
@@ -40,7 +40,7 @@ import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
 import { sandboxInputs } from './user-namespace-step.js';
 
-/** Asks for what comes next; answers with the number of commands it sent (0: the start is over). */
+/** Sends the next commands; returns their number (0: the start has ended). */
 export function decideContainerStart(start: ContainerStart, run: SyncRun, context: SyncContext): number {
   comeToImage(start, run, context);
   const { turn, settings } = context;
@@ -87,8 +87,8 @@ export function decideContainerStart(start: ContainerStart, run: SyncRun, contex
 }
 
 /**
- * Asks for the image ahead, while the sandbox is looked at: neither waits for the other. Only for a container that never was: whether another may start at
- * all is for its turn to say.
+ * Requests the image early, while the sandbox is checked: neither waits for the other. Only for a container without an earlier instance: for others
+ * its own turn decides whether it may start at all.
  */
 export function askForImageAhead(start: ContainerStart, run: SyncRun, context: SyncContext): void {
   if (start.phase !== 'begin' || run.status.containers.some(({ name }) => name === start.container.name)) return;
@@ -100,7 +100,7 @@ function comeToImage(start: ContainerStart, run: SyncRun, context: SyncContext):
   if (start.phase === 'secrets' && arePullSecretsRead(run, context)) askForImage(start, run, context);
 }
 
-/** Nobody waits for its image any more. */
+/** Stops waiting for its image. */
 export function leaveStartImage(start: ContainerStart, context: SyncContext): void {
   if (start.imageRun !== null) context.leaveImage(start.imageRun);
   start.imageRun = null;
@@ -189,7 +189,7 @@ function askForImage(start: ContainerStart, run: SyncRun, context: SyncContext):
   start.phase = 'image';
 }
 
-/** Goes on when the image is there. */
+/** Continues when the image is present. */
 function waitForImage(start: ContainerStart, run: SyncRun, context: SyncContext): number {
   if (start.imageRun === null) return 0;
   const ensured = context.takeImage(start.imageRun);
@@ -206,7 +206,7 @@ function waitForImage(start: ContainerStart, run: SyncRun, context: SyncContext)
   return decideContainerStart(start, run, context);
 }
 
-/** A container that was there before counts on; after that only its logs can tell how often it ran. */
+/** A container with an earlier instance continues its count; otherwise only its logs can show how often it ran. */
 function afterImage(start: ContainerStart, run: SyncRun): 'count' | 'hosts' {
   const last = findContainerStatus(run.status, start.container.name);
   if (last === null) return 'count';
@@ -260,7 +260,7 @@ function requestOf(start: ContainerStart, run: SyncRun, context: SyncContext): C
 
 function create(start: ContainerStart, run: SyncRun, context: SyncContext): number {
   const pinning = context.pinning.ofContainer(run.uid, start.container.name);
-  // Without a record of what it was given, a later agent would start a container anew that has to restart for other resources.
+  // Without a record of the actuated resources, a later agent would restart a container whose resize policy requires restarts.
   const isRecordKept = start.container.resizePolicy?.some(({ restartPolicy }) => restartPolicy === 'RestartContainer') !== true || context.allocation.areActuatedSaved(run.uid);
   if (pinning.kind === 'waiting' || !isRecordKept) return 0;
   if (pinning.kind === 'failed') {
@@ -310,7 +310,7 @@ function started(start: ContainerStart, run: SyncRun, context: SyncContext): voi
   context.turn.tell('podLogs.link', { link: `${containerLogLinks}${link.slice(link.lastIndexOf('/'))}`, target });
 }
 
-/** Begins the hook or sees that its sleep is over; the container has started when there is none. */
+/** Begins the hook or ends its sleep; without a hook the container has started. */
 function postStart(start: ContainerStart, run: SyncRun, context: SyncContext): number {
   const { container, containerId } = start;
   const handler = container.lifecycle?.postStart;
@@ -365,7 +365,7 @@ function killAgain(start: ContainerStart, run: SyncRun, context: SyncContext): n
   return sent;
 }
 
-/** @param retryAt before which there is nothing else to expect; null where that isn't known */
+/** @param retryAt the earliest time of another result; null if unknown */
 function imageProblem(start: ContainerStart, run: SyncRun, problem: PullProblem, retryAt: Micros | null, context: SyncContext): void {
   context.event(run.pod, start.container.name, 'Warning', 'Failed', `Error: ${problem.reason}`);
   end(start, run, problem.reason, problem.message, context, retryAt);

@@ -1,5 +1,5 @@
-// The files in a pod's volumes that variables of a container come from (`fileKeyRef`): which are read before it is created, and what they say.
-// Only volumes whose directory the kubelet made are read; a file of any other is as one that can't be read.
+// The files in a pod's volumes for variables of a container (`fileKeyRef`): which are read before it is created, and their contents.
+// Only volumes whose directory the kubelet made are read; a file of any other counts as unreadable.
 
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { ContainerEnvSources } from '../containers/container-config.js';
@@ -11,7 +11,7 @@ import type { ContainerStart } from './container-start-state.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
 
-/** Asks for the files unless there are none. False: nothing was asked, and they are known. */
+/** Reads the files, if any. False: no request was needed, and they are known. */
 export function askEnvFiles(start: ContainerStart, run: SyncRun, context: SyncContext): boolean {
   const files = filesOf(start, run, context);
   start.envFiles = new Map();

@@ -1,4 +1,4 @@
-// Volumes that are images: what is waited for, and what became of it, as data.
+// Volumes that are images: pending requests and their results, as data.
 import type { Micros } from '../../ports/micros.js';
 import type { ImageSpec } from '../../ports/model/container-config.js';
 import type { Volume } from '../../ports/model/volume.js';

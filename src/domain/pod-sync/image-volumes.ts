@@ -1,5 +1,5 @@
-// Gets the images that containers mount as volumes, before the containers are started; the runtime mounts them itself.
-// Invariant: an image that can't be had keeps only those containers from starting that mount it.
+// Ensures the images that containers mount as volumes, before the containers are started; the runtime mounts them itself.
+// Invariant: an unavailable image prevents only the start of containers that mount it.
 
 import type { Micros } from '../../ports/micros.js';
 import type { Container } from '../../ports/model/container.js';
@@ -24,7 +24,7 @@ export function newImageVolumePulls(run: SyncRun, starts: readonly SyncStep[], c
   return volumes.length === 0 ? null : { volumes, pending: new Map() };
 }
 
-/** When the container's newest instance that has exited ended; null: there is none. */
+/** The end of the container's newest terminated instance; null if none. */
 export function lastEnd(run: SyncRun, { name }: Container, context: SyncContext): Micros | null {
   const exited = run.status.containers.find((status) => status.name === name && status.state === 'exited');
   return exited === undefined ? null : context.endedAt(run.uid, exited);
@@ -63,7 +63,7 @@ export function imageVolumeFailure(run: SyncRun, { volumeMounts = [] }: Containe
   return null;
 }
 
-/** By volume, what the runtime is told to mount. */
+/** By volume, the image that the runtime must mount. */
 export function imageVolumesOf({ imageVolumes }: SyncRun): Readonly<Record<string, ImageSpec>> {
   return Object.fromEntries([...imageVolumes].flatMap(([name, result]) => (result.ok ? [[name, result.image]] : [])));
 }

@@ -1,5 +1,5 @@
-// The init containers of a pod that has its sandbox, sidecars among them (KEP-753): which run next, which have to run again.
-// They are looked at from the last to the first: the newest one that left a trace tells how far the pod had come.
+// The init containers of a pod that has its sandbox, including sidecars (KEP-753): which run next, which must run again.
+// They are checked from the last to the first: the newest instance shows the pod's progress.
 // Invariant: an ordinary init container never starts once a regular container was created or runs.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';

@@ -1,5 +1,5 @@
-// How many seconds a container gets to end by itself, once it is to be stopped.
-// Invariant: a runtime is never asked to stop a container within less than two seconds, whatever was asked for.
+// The grace period of a container's stop, in seconds.
+// Invariant: the runtime gets at least two seconds to stop a container, even if less was requested.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 

@@ -1,11 +1,11 @@
-// Lifecycle hooks: what a handler asks of its container, and what its end means. Nobody but the run that began a hook waits for it; one that
-// is left behind ends by itself.
+// Lifecycle hooks: a handler's request, and the result of its end. Only the run that began a hook waits for it; an abandoned
+// hook ends by itself.
 //
-//   begin -> asked -> answered (a hook over TLS that meets plain HTTP is asked once more without TLS)
-//         -> sleeps -> its time has come
-//         -> failed: there is nothing to ask
+//   begin -> asked -> answered (a hook over TLS that meets plain HTTP is repeated once without TLS)
+//         -> sleeps -> its time has passed
+//         -> failed: no request is possible
 //
-// Invariant: what a hook printed goes to the log and to the container's waiting message, never to an event: it may hold secrets.
+// Invariant: a hook's output goes to the log and to the container's waiting message, never to an event: it may hold secrets.
 import type { LifecycleHandler } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
@@ -18,7 +18,7 @@ import { containerOf } from './container-of.js';
 import type { LifecycleHook } from './lifecycle-hook-state.js';
 import type { SyncContext } from './sync-context.js';
 
-/** Reason of the event that tells of a hook over HTTPS that was answered over HTTP. */
+/** Reason of the event for a hook over HTTPS that was answered over HTTP. */
 export const httpFallbackReason = 'LifecycleHTTPFallback';
 
 export type BegunHook = { readonly kind: 'begun'; readonly hook: LifecycleHook } | { readonly kind: 'failed'; readonly message: string };
@@ -30,7 +30,7 @@ export interface HookRequest {
   readonly containerId: string;
   readonly kind: 'postStart' | 'preStop';
   readonly handler: LifecycleHandler;
-  /** '' while there is none. */
+  /** '' if unknown. */
   readonly podIp: string;
 }
 
@@ -81,7 +81,7 @@ export function hookAnswered(hook: LifecycleHook, reply: Reply<AgentOperations>,
   const answer = reply.outcome.value;
   const withoutTls = hook.http?.url.startsWith('http:') === true && hook.handler.httpGet?.scheme?.toLowerCase() === 'https';
   if (answer.kind === 'answered') {
-    // Whatever it says, it was reached.
+    // Any answer counts as reached.
     if (withoutTls) context.event(hook.pod, null, 'Warning', httpFallbackReason, fallbackText(hook.http?.url ?? ''));
     return { kind: 'succeeded' };
   }

@@ -1,4 +1,4 @@
-// What pod actions are computed from, and what comes out.
+// The inputs and the results of pod actions.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import type { ProbeResult } from '../status/probe-state.js';
@@ -30,7 +30,7 @@ export interface PodActions {
   /** Stop all running containers and every sandbox. */
   readonly killPod: boolean;
   readonly createSandbox: boolean;
-  /** The sandbox to use, or the one that is replaced; `''` when there is none to name. */
+  /** The sandbox to use, or the replaced one; `''` if none. */
   readonly sandboxId: string;
   /** Attempt number of the sandbox to create, or of the present one. */
   readonly attempt: number;

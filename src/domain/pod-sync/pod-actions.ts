@@ -1,6 +1,6 @@
-// What a pod's sync has to do next: compares the pod as it should be with what the runtime reports, and names the difference.
-// It remembers nothing, so a lost event, a restart or a surprise from the runtime changes nothing but the next answer.
-// Invariant: a container that runs is started again only if it is also killed.
+// The next actions of a pod's sync: compares the desired pod with the runtime's report, and returns the difference.
+// It keeps no state, so a lost event, a restart or an unexpected runtime state only changes the next answer.
+// Invariant: a running container is started again only if it is also killed.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import { isRestartableAfterExit } from '../status/restart-rules.js';
@@ -48,8 +48,8 @@ export function computePodActions(input: PodActionsInput): PodActions {
 }
 
 /**
- * Whether the sync goes on to start containers. A pod that is killed for good starts nothing, not even an ephemeral container:
- * the sandbox it would go to is the one being stopped.
+ * Whether the sync continues with container starts. A pod that is killed permanently starts nothing, not even an ephemeral container:
+ * its sandbox is the one being stopped.
  */
 export function mayStartContainers(actions: PodActions): boolean {
   return !actions.killPod || actions.createSandbox;

@@ -1,6 +1,6 @@
-// Stops containers of a pod side by side, each within its grace period and in its turn, and, when the whole pod goes, its sandboxes after
-// them. Sandboxes are only stopped here: they are removed by garbage collection.
-// Invariant: a sandbox is stopped only after every container of the kill has been dealt with.
+// Stops containers of a pod concurrently, each within its grace period and in its turn, and, if the whole pod ends, its sandboxes after
+// them. Sandboxes are only stopped here: garbage collection removes them.
+// Invariant: a sandbox is stopped only after every container of the kill has been stopped or failed.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -73,7 +73,7 @@ function begin(
   return kill;
 }
 
-/** Asks for what is due; answers with the number of commands it sent. The kill is over when its phase says so. */
+/** Sends due commands; returns their number. The phase shows whether the kill has ended. */
 export function decidePodKill(kill: PodKill, uid: string, context: SyncContext): number {
   let sent = 0;
   if (kill.phase === 'containers') {
@@ -109,7 +109,7 @@ function decideItem(kill: PodKill, item: KillItem, uid: string, context: SyncCon
   return 1;
 }
 
-/** Begins the hook, or sees that its sleep is over. */
+/** Begins the hook, or ends its sleep. */
 function runPreStop(kill: PodKill, item: KillItem, uid: string, context: SyncContext): void {
   const { containerName } = item.kill;
   const handler = containerOf(kill.pod, containerName)?.lifecycle?.preStop;
@@ -157,7 +157,7 @@ export function applyPodKillReply(kill: PodKill, uid: string, reply: Reply<Agent
   return true;
 }
 
-/** The runtime gave the stop up before the container had its grace period: what is left of it is asked for, not the end of the sandbox. */
+/** The runtime abandoned the stop within the grace period: repeats it with the rest of the grace period, before the sandbox is stopped. */
 function isInterrupted(item: KillItem, { kind, message }: PortFailure, { turn }: SyncContext): boolean {
   if ((kind !== 'cancelled' && kind !== 'unavailable') || item.stopUntil === null || turn.now + pauseAfterInterruption >= item.stopUntil) return false;
   item.asked = false;

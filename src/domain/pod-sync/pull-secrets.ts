@@ -1,9 +1,9 @@
-// The pod's pull secrets are read before its images are asked for: a pull without them would fail for want of something that is there.
+// Reads the pod's pull secrets before its images are requested: a pull without an existing secret would fail.
 import type { Micros } from '../../ports/micros.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
 
-/** Whether what there is of them is known; else the run is woken when it is. */
+/** Whether they are known, present or not; otherwise the run is woken when they are. */
 export function arePullSecretsRead(run: SyncRun, { apiData, turn }: SyncContext): boolean {
   const { imagePullSecrets = [] } = run.pod.spec;
   if (apiData === null || imagePullSecrets.length === 0) return true;

@@ -1,4 +1,4 @@
-// The regular containers of a pod whose initialisation is done: which start, which are killed, which are kept.
+// The regular containers of a pod whose initialization is done: which start, which are killed, which are kept.
 // Invariant: a running container is either kept or killed.
 import type { Container } from '../../ports/model/container.js';
 import type { RuntimeContainerStatus } from '../../ports/model/runtime-status.js';
@@ -8,7 +8,7 @@ import { isContainerChanged, killContainer, resizeContainer } from './container-
 import type { KillReason } from './kill-grace.js';
 import type { PodActionsDraft, PodActionsInput } from './pod-actions-types.js';
 
-/** Adds what is to do; answers how many containers go on running. */
+/** Adds the actions; returns how many containers keep running. */
 export function addRegularContainerActions(draft: PodActionsDraft, input: PodActionsInput): number {
   const { pod, status } = input;
   let kept = 0;
@@ -36,7 +36,7 @@ export function addRegularContainerActions(draft: PodActionsDraft, input: PodAct
 interface KillCause {
   readonly message: string;
   readonly reason: KillReason;
-  /** It starts again whatever the restart policy is. */
+  /** It starts again under any restart policy. */
   readonly always: boolean;
 }
 

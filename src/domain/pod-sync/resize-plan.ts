@@ -1,13 +1,13 @@
-// In which order a pod's resize is brought about: memory before cpu; of each the pod's own limit and then its share rise before the
-// containers' amounts change, and fall after them, so that what is inside always fits (KEP-1287).
-// Invariant: a limit that is asked for no more stays as it is; a pod's memory request is never written anywhere.
+// The order of a pod's resize: memory before cpu; of each the pod's own limit and then its share rise before the
+// containers' amounts change, and fall after them, so that the containers always fit (KEP-1287).
+// Invariant: a removed limit stays as it is; a pod's memory request is never written.
 import type { CgroupConfig } from '../cgroups/cgroup-config.js';
 import { unlimitedQuota } from '../cgroups/cpu-conversions.js';
 import type { ContainerToUpdate } from './container-resize.js';
 import type { PodActions } from './pod-actions-types.js';
 import type { ResizeActuation, ResizeCall, ResizedResource } from './resize-state.js';
 
-/** Whether there is anything to bring about in place. */
+/** Whether anything must be resized in place. */
 export function isResizing({ containersToUpdate, updatePodResources, updatePodLevelResources }: PodActions): boolean {
   return containersToUpdate.cpu.length > 0 || containersToUpdate.memory.length > 0 || updatePodResources || updatePodLevelResources;
 }
@@ -67,7 +67,7 @@ function shrinkingPodLimit(before: CgroupConfig, after: CgroupConfig): bigint | 
   return memorySides(before, after).limits < 0 ? after.memoryBytes : null;
 }
 
-/** Those that become smaller, and those that come where there was none. */
+/** Reduced limits, and new limits where none existed. */
 function shrinkingLimits(updates: readonly ContainerToUpdate[]): ReadonlyMap<string, number> {
   const shrinks = updates.filter(({ desired, current }) => desired.memoryLimitBytes > 0 && (current.memoryLimitBytes === 0 || desired.memoryLimitBytes < current.memoryLimitBytes));
   return new Map(shrinks.map(({ name, desired }) => [name, desired.memoryLimitBytes]));

@@ -1,4 +1,4 @@
-// A resize that a run brings about, as data: the calls that are left, in their order.
+// A resize by a run, as data: the remaining calls, in order.
 import type { CgroupConfig } from '../cgroups/cgroup-config.js';
 
 export type ResizedResource = 'memory' | 'cpu';

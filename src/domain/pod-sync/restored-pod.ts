@@ -1,6 +1,6 @@
-// What is left of a pod whose object is gone (deleted while the kubelet was down): as much of it as a container's labels and
-// annotations hold, enough to stop that container decently.
-// Invariant: an annotation that can't be read counts as missing; it never stops a kill.
+// Restores a pod whose object is gone (deleted while the kubelet was down) from its containers' labels and
+// annotations, as far as needed to stop them gracefully.
+// Invariant: an unreadable annotation counts as missing; it never prevents a kill.
 import type { Container, LifecycleHandler } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { AnnotatedPreStop } from '../../ports/model/runtime-status.js';

@@ -1,4 +1,4 @@
-// What is said when a pod gets no sandbox: an event, and the result of the sync's action. A pod that is to end anyway is told nothing.
+// Reports a failed sandbox: an event, and the result of the sync's action. Reports nothing for a terminating pod.
 import { podReferenceTextOf } from '../values/pod-references.js';
 import { failed } from './action-result.js';
 import type { SyncContext } from './sync-context.js';

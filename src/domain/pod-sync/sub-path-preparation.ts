@@ -1,7 +1,7 @@
-// Makes the sub paths that a container mounts, and binds each below the pod's directory, where no container can exchange it any more.
+// Creates the sub paths that a container mounts, and binds each below the pod's directory, where no container can replace it.
 //
-//   present? -- no --> directories are made --> mount
-//      '---- yes ----------------------------> mount: what is bound already is compared, then bound -> the next one
+//   present? -- no --> directories are created --> mount
+//      '---- yes ----------------------------> mount: an existing bind is compared, otherwise bound -> the next one
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { EnvVariable } from '../containers/env-expansion.js';
 import type { MountedVolume } from '../containers/mounts.js';
@@ -23,7 +23,7 @@ interface Scene {
   readonly context: SyncContext;
 }
 
-/** `asked`: an answer is due; `done`: all are bound; else why one can't be. @param env null: it can't be told, which the container's configuration says */
+/** `asked`: an answer is due; `done`: all are bound; otherwise the error. @param env null: unknown, which the container's configuration reports */
 export function decideSubPaths(
   start: ContainerStart,
   uid: string,
@@ -118,7 +118,7 @@ function carryOut(steps: Extract<ReturnType<typeof planSubPathMount>, { kind: 'p
   return 'asked';
 }
 
-/** What was looked at before is no longer so. */
+/** Earlier checks are outdated. */
 function directoryMade(preparation: SubPathPreparation): 'go on' {
   preparation.known = new Map();
   preparation.phase = 'mount';

@@ -7,7 +7,7 @@ export interface SubPathPreparation {
   /** Those that are left, the one that is worked on first; null: not begun. */
   pending: SubPathUse[] | null;
   phase: 'present' | 'directory' | 'mount';
-  /** What was looked at. */
+  /** Entries that were checked. */
   known: Map<string, PathEntry>;
   lookedAt: string;
   /** The mode of the volume's root. */

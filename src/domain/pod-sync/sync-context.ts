@@ -1,4 +1,4 @@
-// What a run of a pod operation needs of the agent around it. The agent implements it; tests may give less.
+// The interface of a run of a pod operation to the agent. The agent implements it; tests may implement a part.
 
 import type { Micros } from '../../ports/micros.js';
 import type { CgroupValues } from '../../ports/model/cgroup-values.js';
@@ -46,7 +46,7 @@ export interface VolumesOfPods {
   want(uid: string, pod: Pod): void;
   /** @param waited for how long the run has waited for them */
   state(uid: string, waited: Micros): VolumesState;
-  /** Whether volumes can't be attached since the node is full; `looking`: the run goes on when that is known. */
+  /** Whether volumes can't be attached since the node is full; `looking`: the run resumes when that is known. */
   attachmentLimit(uid: string): AttachmentLimit;
   /** Those that show data are to show what is so now. */
   refresh(uid: string): void;
@@ -74,7 +74,7 @@ export interface RangesOfPods {
 
 /** What a container is created with. */
 export type Pinning =
-  /** What it was given isn't on disk yet; the run goes on when that is known. */
+  /** Its allocation isn't on disk yet; the run resumes when it is. */
   | { readonly kind: 'waiting' }
   | { readonly kind: 'failed'; readonly message: string }
   | {
@@ -97,23 +97,23 @@ export interface PinningOfPods {
 
 export type ClaimProgress = { readonly kind: 'waiting' } | { readonly kind: 'done'; readonly error: string | null };
 
-/** Claims for devices. Whoever waits for them goes on when they are done. */
+/** Resource claims. Runs that wait for them resume when they are done. */
 export interface ClaimsOfPods {
   /** False: what was begun earlier for the pod isn't over, and nothing was begun. */
   prepare(pod: Pod): boolean;
   /** As `prepare`. */
   unprepare(uid: string): boolean;
-  /** Of what was begun; its end is told once. */
+  /** Of the current operation; its end is returned once. */
   progress(uid: string): ClaimProgress;
   /** Names of the devices that the container has of its pod's claims. */
   cdiDevices(pod: Pod, container: Container): { readonly ok: true; readonly value: readonly string[] } | { readonly ok: false; readonly message: string };
-  /** Nobody waits for the pod's claims any more. */
+  /** Stops waiting for the pod's claims. */
   leave(uid: string): void;
 }
 
-/** What pods were granted, and what was given to them of it. */
+/** Allocated and actuated resources of pods. */
 export interface AllocationOfPods {
-  /** What the pod was granted is on disk, or can't be brought there; else its run goes on when that is known. */
+  /** Whether the pod's allocation is on disk, or can't be written; otherwise its run resumes when that is known. */
   isGrantSaved(uid: string): boolean;
   /** The same of what its containers were given. */
   areActuatedSaved(uid: string): boolean;
@@ -149,11 +149,11 @@ export interface SyncContext {
   isTerminationRequested(uid: string): boolean;
   /** The pod's first address; '' while it has none. */
   podIp(uid: string): string;
-  /** Begins to get an image; the pod's run goes on when `takeImage` has something. */
+  /** Begins to ensure an image; the pod's run resumes when `takeImage` has a result. */
   ensureImage(request: ImageRequest): number;
-  /** What became of it, once; null: not yet. */
+  /** Its result, once; null: not yet. */
   takeImage(id: number): EnsuredImage | null;
-  /** Nobody waits for it any more. */
+  /** Stops waiting for it. */
   leaveImage(id: number): void;
   /** Records an event about the pod, or about one of its containers. */
   event(pod: Pod, containerName: string | null, type: 'Normal' | 'Warning', reason: string, message: string): void;
@@ -163,7 +163,7 @@ export interface SyncContext {
   nodeWarning(reason: string, message: string): void;
   /** Remembers why a container could not be started (its waiting reason), or, with null, that it was. */
   startResult(uid: string, containerName: string, failure: { readonly reason: string; readonly message: string } | null): void;
-  /** What variables of the pod's containers may come from. */
+  /** Sources for variables of the pod's containers. */
   envSources(run: SyncRun): ContainerEnvSources;
   /** The pod's cgroup is there, and was set. */
   podCgroupSet(run: SyncRun): void;

@@ -1,8 +1,8 @@
-// One run of a pod worker's operation (syncPod, syncTerminatingPod, ...) as data: what it works on, the steps that are left, and what
-// has gone wrong so far. A run plans from what was observed at its beginning, carries the plan out step by step, and is over at the first
-// step that ends it; the next run plans afresh from what the runtime then says. So nothing here outlives a surprise.
+// One run of a pod worker's operation (syncPod, syncTerminatingPod, ...) as data: its inputs, the remaining steps, and
+// its failures so far. A run plans from the state at its beginning, performs the plan step by step, and ends at the first
+// step that ends it; the next run plans from the runtime's new state. So no plan outlives an unexpected change.
 //
-// Invariants: a step asks only while the run is not cancelled; the run ends only when none of its commands is in flight.
+// Invariants: a step sends commands only while the run is not cancelled; the run ends only when none of its commands is in flight.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -60,14 +60,14 @@ export interface SyncRun {
   sandboxAttempt: number;
   /** Of a pod with a user namespace of its own, once they are on disk. */
   hostIds: HostIds | null;
-  /** By volume: the image that is mounted, or why there is none. */
+  /** By volume: the image that is mounted, or the error. */
   readonly imageVolumes: Map<string, ImageVolumeResult>;
   steps: SyncStep[];
   /** Commands in flight. */
   outstanding: number;
   cancelled: boolean;
   readonly results: ActionResult[];
-  /** Set when the run is over before its last step: an error that is no action's. */
+  /** Set when the run ends before its last step: an error that belongs to no action. */
   failure: string | null;
   podIsTerminal: boolean;
   readonly startedAt: Micros;

@@ -1,4 +1,4 @@
-// The steps of a pod operation's run: what each asks for, and what it makes of the answers.
+// The steps of a pod operation's run: the commands of each, and the handling of its answers.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { unreachable } from '../kernel/assert.js';
 import type { Reply } from '../kernel/machine.js';
@@ -19,7 +19,7 @@ import type { ContainerToRemove, StepOutcome, SyncRun, SyncStep } from './sync-r
 import { applyUserNamespace, decideUserNamespace, sandboxInputs } from './user-namespace-step.js';
 import { awaitUnmount, awaitVolumes } from './volume-steps.js';
 
-/** Lets the step ask for what it needs next. `waiting`: answers are due; `ended`: the run is over with this step. */
+/** Sends the step's next commands. `waiting`: answers are due; `ended`: the run ends with this step. */
 export function decideStep(step: SyncStep, run: SyncRun, context: SyncContext): StepOutcome {
   switch (step.kind) {
     case 'allocation':

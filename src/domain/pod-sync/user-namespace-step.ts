@@ -1,8 +1,8 @@
-// The step that has the ids of a pod's user namespace on disk before a sandbox or container is made with them.
+// Ensures that the ids of a pod's user namespace are on disk before a sandbox or container is created with them.
 //
 //   files unread -> they are read -> reserved -> the pod's file is written -> done; a range that is on disk already is used again
 //
-// Invariant: `run.hostIds` is set only to what the pod's file says on disk.
+// Invariant: `run.hostIds` is set only to the content of the pod's file on disk.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { writeUserNamespace } from '../checkpoints/small-state-files.js';
 import { runtimeHandlerOf, supportsUserNamespaces } from '../containers/namespaces.js';
@@ -51,7 +51,7 @@ export function applyUserNamespace(run: SyncRun, reply: Reply<AgentOperations>, 
   else if (reply.op === 'podDirectories.writeUserNamespace') context.userNamespaces.written(run.uid);
 }
 
-/** What the configurations of the pod's sandbox and containers depend on beside its object; undefined for nothing. */
+/** Inputs of the configurations of the pod's sandbox and containers besides its object; undefined if none. */
 export function sandboxInputs({ hostIds, uid }: SyncRun, { volumes, pinning }: SyncContext): PodInputs | undefined {
   const groups = volumes.groups(uid);
   const exclusiveCpus = pinning.liftsPodQuota(uid);

@@ -1,4 +1,4 @@
-// A run's waits for the volume manager: until its volumes are mounted, and until nothing is left of them.
+// A run's waits for the volume manager: until its volumes are mounted, and until they are torn down.
 import { attachmentLimitReason } from '../volume-manager/attach-limits.js';
 import { volumePatience } from '../volume-manager/volume-waiting.js';
 import { podAddress, type SyncContext } from './sync-context.js';
@@ -46,7 +46,7 @@ export function awaitUnmount(wait: VolumeWait, run: SyncRun, { turn, volumes }: 
   const waited = turn.now - wait.since;
   let state = volumes.releaseState(run.uid, waited);
   if (state.kind === 'forgotten') {
-    // Whoever looked after what an earlier pod of this UID had left is done; what is there now is looked up anew.
+    // The release of an earlier pod with this UID has ended; looks up the current volumes.
     volumes.release(run.uid);
     state = volumes.releaseState(run.uid, waited);
   }

@@ -1,4 +1,4 @@
-// Housekeeping's view: which UIDs have workers, which of them nobody wants any more, and driving those to their end.
+// Housekeeping's view: the UIDs with workers, and terminating those that no source has.
 import type { Micros } from '../../ports/micros.js';
 import { isStaticPod } from '../values/pod-kind.js';
 import type { PodWorkerEffect } from './effects.js';

@@ -1,4 +1,4 @@
-// What is remembered about one pod UID between its first sight and the end of its last trace, and about all of them together.
+// The record of one pod UID from its first update until it is removed completely, and of all of them together.
 // The records are the authority for "may containers of this UID be running".
 //
 // | state       | entered when                                        | operation that runs                                |
@@ -9,14 +9,14 @@
 // | finished    | the terminated operation succeeded, or never started| none, until the record is forgotten                |
 //
 // Invariants: operations on one UID are strictly sequential; the states are passed in this order only; the grace period never grows;
-// facts of termination live on the record, never in an update, since a newer update may replace one that nobody has seen yet.
+// termination data is in the record, never in an update, since a newer update may replace an unprocessed one.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 
 export type PodUpdateType = 'create' | 'update' | 'sync' | 'kill';
 export type PodWorkerState = 'sync' | 'terminating' | 'terminated';
 
-/** A pod known only from the runtime: what a kill needs of it. */
+/** A pod known only from the runtime: the data that a kill needs. */
 export interface RunningPod {
   readonly uid: string;
   readonly name: string;
@@ -40,7 +40,7 @@ export interface KillPodOptions {
   /** Seconds; null: the pod's own grace period counts. */
   readonly gracePeriodOverride: number | null;
   readonly statusChange: TerminationStatus | null;
-  /** Names what is notified when the containers are stopped; null: nobody waits. */
+  /** The notification after the containers are stopped; null: none. */
   readonly completion: string | null;
 }
 

@@ -1,5 +1,5 @@
-// Runs a pod's worker: takes the pending update, waits for a fresh runtime status, starts the operation of the state the pod is in,
-// and takes its result. Each run acts on its own update; the merged record only feeds replays.
+// Runs a pod's worker: takes the pending update, waits for a fresh runtime status, starts the operation of the pod's state,
+// and handles its result. Each run uses its own update; the merged record only feeds replays.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { assert } from '../kernel/assert.js';
@@ -160,7 +160,7 @@ function requeueDelay(result: RunResult, now: Micros): Micros {
   return Math.min(Math.max(Math.min(...result.error.backOffExpiries) - now, 0), resyncInterval);
 }
 
-/** A run that waits for back-offs goes on when the first of them ends, whatever else it did: what that led to, the runtime tells. */
+/** A run with pending back-offs resumes when the first of them ends; the runtime's events cover its other results. */
 function backOffEnd(result: RunResult, now: Micros): PodRest | null {
   if (result.error === null || result.error.cancelled || result.error.backOffExpiries.length === 0 || result.error.message.includes(networkNotReadyText)) return null;
   return { until: Math.min(...result.error.backOffExpiries, now + resyncInterval) };

@@ -1,4 +1,4 @@
-// Takes a pod update in: decides what it means for the record, remembers it as the pending one, and lets the worker run if it may.
+// Handles a pod update: applies it to the record, stores it as the pending one, and lets the worker run if it may.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { assert } from '../kernel/assert.js';
@@ -11,8 +11,8 @@ import { runPending } from './run-pod.js';
 
 /**
  * Delivers an update to the worker of its UID. An update names a pod, or a running pod that has no configuration (then only a kill
- * counts), or both (then the running pod is ignored). `runtimeMayBeActive` tells whether the runtime's cached status shows a running
- * container or a ready sandbox, or can't be read; it is asked only for pods that are first seen in a terminal phase.
+ * counts), or both (then the running pod is ignored). `runtimeMayBeActive` returns whether the runtime's cached status has a running
+ * container or a ready sandbox, or is unreadable; it is called only for pods that are first seen in a terminal phase.
  */
 export function updatePod(workers: PodWorkers, given: PodUpdate, now: Micros, runtimeMayBeActive: (uid: string) => boolean, effects: PodWorkerEffect[]): void {
   const uid = given.pod?.metadata.uid ?? given.runningPod?.uid;
@@ -82,12 +82,12 @@ interface Accepted {
 
 const nothingToKill: Accepted = { killOptions: null, graceShortened: false };
 
-/** Moves what must not be lost with the update onto the record. Null: there is nothing to run. */
+/** Moves termination data of the update onto the record. Null: no run is needed. */
 function withTerminationFacts(record: PodWorkerRecord, given: KillPodOptions | null, pod: Pod, fromRuntimeOnly: boolean, effects: PodWorkerEffect[]): Accepted | null {
   const completion = given?.completion ?? null;
   if (record.terminatedAt !== null && fromRuntimeOnly) return null;
   if (record.terminatedAt !== null || record.terminatingAt === null) {
-    // Nothing to kill (any more): whoever waits is told at once.
+    // No containers (any more): completes at once.
     if (completion !== null) effects.push({ kind: 'complete', completion });
     return nothingToKill;
   }
@@ -109,7 +109,7 @@ export function hasTerminalPhase(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 }
 
-/** The least of a pod that a runtime-only pod can stand for. */
+/** The minimal pod object for a pod that only the runtime knows. */
 export function podOfRunning(running: RunningPod): Pod {
   return { metadata: { uid: running.uid, name: running.name, namespace: running.namespace }, spec: { containers: [] } };
 }

@@ -1,5 +1,5 @@
-// Making room for a critical pod that lacks nothing but resources: which pods are killed for it.
-// Invariant: what the victims ask for covers what is missing, and none of them is critical to a critical pod's face.
+// Preemption for a critical pod that lacks only resources: chooses the pods to kill.
+// Invariant: the victims' requests cover the shortage, and the critical pod may preempt each of them.
 import type { Pod } from '../../ports/model/pod.js';
 import { podQosClass, type QosClass } from '../qos/qos-class.js';
 import { resourceRequest } from '../qos/resource-request.js';
@@ -22,7 +22,7 @@ export type PreemptionResult =
   /** In the order of their kills: BestEffort, Burstable, Guaranteed. */
   { readonly ok: true; readonly victims: readonly Pod[] } | { readonly ok: false; readonly error: string };
 
-/** A pod with what it asks of each missing resource, read once: picking compares each pod many times. */
+/** A pod with its requests of the missing resources, computed once: the choice compares each pod many times. */
 interface Candidate {
   readonly pod: Pod;
   readonly requests: readonly bigint[];
@@ -85,7 +85,7 @@ function isCovered(missing: Missing): boolean {
   return missing.every((amount) => amount <= 0n);
 }
 
-/** Each choice changes what the next is measured by, so all are looked at again: pods times victims. */
+/** Each choice changes the remaining shortage, so all are compared again: pods times victims. */
 function pick(candidates: readonly Candidate[], needed: Missing): Candidate[] {
   const left = [...candidates];
   const picked: Candidate[] = [];

@@ -1,4 +1,4 @@
-// What one attempt of a probe asks, and what the answer means.
+// The request of one probe attempt, and the interpretation of its answer.
 import type { Micros } from '../../ports/micros.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { kubernetesVersion } from '../configuration/version-flag.js';
@@ -24,12 +24,12 @@ export interface ProbeSurroundings {
   readonly turn: Turn<AgentOperations>;
   readonly address: Address;
   readonly slot: string;
-  /** '' while there is none. */
+  /** '' if unknown. */
   readonly podIp: string;
   readonly runtimeRequestTimeout: Micros;
 }
 
-/** null: an answer will come; else there is nothing to ask, and this is the outcome. */
+/** null: an answer will arrive; otherwise no request is possible, and this is the outcome. */
 export function askProbe(worker: ProbeWorker, { turn, address, slot, podIp, runtimeRequestTimeout }: ProbeSurroundings): ProbeOutcome | null {
   const { probe, container } = worker;
   const timeoutMicros = timeoutOf(worker);

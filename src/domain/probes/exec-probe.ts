@@ -1,5 +1,5 @@
-// Exec probes: what the end of the command means.
-// Invariant: only exit code 0 is a success; a command that takes too long has failed, whatever the runtime says besides.
+// Exec probes: the result of the command.
+// Invariant: only exit code 0 is a success; a command that times out has failed, even if the runtime reports otherwise.
 import { cutUtf8 } from './output-limit.js';
 import { type ProbeOutcome, probeError, probeOutputMaxBytes, probeResult } from './probe-outcome.js';
 

@@ -1,4 +1,4 @@
-// gRPC probes: what an answer of the health service (grpc.health.v1.Health) means.
+// gRPC probes: the result of the health service's answer (grpc.health.v1.Health).
 // Invariant: only SERVING is a success; everything else is a failure that says why.
 import type { Micros } from '../../ports/micros.js';
 import type { GrpcHealthReply } from '../../ports/outbound/probing.js';

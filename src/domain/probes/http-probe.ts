@@ -1,4 +1,4 @@
-// HTTP probes: the request as it is sent, and what an answer means.
+// HTTP probes: the request, and the result of an answer.
 // Invariant: 200 to 299 is a success and 300 to 399 a warning; nothing else is.
 import type { ContainerPort, HTTPGetAction, HTTPHeader } from '../../ports/model/container.js';
 import { utf8Length } from '../values/utf8.js';
@@ -56,7 +56,7 @@ export function canonicalHeaderName(name: string): string {
 
 /** @param bodyReadError why the body could not be read to its end, or to the limit; null: it could */
 export function httpProbeOutcome(statusCode: number, body: string, bodyReadError: string | null): ProbeOutcome {
-  // Whether the container is well can't be told from half an answer, so this is an error although it counts nowhere.
+  // A partial answer doesn't show the container's health, so this is an error, which has no effect on the counts.
   if (bodyReadError !== null) return probeError('failure', bodyReadError);
   if (statusCode < 200 || statusCode >= 400) return probeResult('failure', `HTTP probe failed with statuscode: ${statusCode}`);
   const shown = utf8Length(body) > probeOutputMaxBytes ? cutUtf8(body, probeOutputMaxBytes) : body;

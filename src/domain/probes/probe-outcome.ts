@@ -1,4 +1,4 @@
-// What one attempt of a probe came to, and what users are told about it.
+// The outcome of one probe attempt, and its event for users.
 // Invariant: an error is not a failure; it says nothing about the container and changes no count.
 
 /** `warning` counts as success, `unknown` as failure. */
@@ -22,7 +22,7 @@ const words: Readonly<Record<ProbeKind, string>> = { liveness: 'Liveness', readi
 /** Bodies and outputs are cut here, in bytes: an event is no place for a page. */
 export const probeOutputMaxBytes = 10 * 1024;
 
-/** null where there is nothing to tell. */
+/** null: no event. */
 export function probeEvent(kind: ProbeKind, outcome: ProbeOutcome): ProbeEvent | null {
   if (outcome.kind === 'error') return { reason: 'Unhealthy', message: `${words[kind]} probe errored and resulted in ${outcome.result} state: ${outcome.error}` };
   if (outcome.result === 'failure') return { reason: 'Unhealthy', message: `${words[kind]} probe failed: ${outcome.output}` };

@@ -1,5 +1,5 @@
-// The path of an HTTP probe as it goes into a URL: users write paths with queries, spaces and escapes, and it is sent as they meant it.
-// Invariant: the result is empty or begins with `/`, and an escape that was valid is not escaped again.
+// The path of an HTTP probe in its URL: users write paths with queries, spaces and escapes, which keep their meaning.
+// Invariant: the result is empty or begins with `/`, and a valid escape is not escaped again.
 import { utf8Encode } from '../values/utf8.js';
 
 /** Path, query and fragment of `path`, percent-encoded where a URL needs it. A path that can't be read as one is taken literally. */
@@ -16,7 +16,7 @@ export function probeTarget(path: string): string {
   return rooted(encoded(plain, pathCharacters)) + query + encodedFragment;
 }
 
-/** What stands for itself when a path or a fragment is written anew. */
+/** Characters that are not escaped when a path or a fragment is encoded again. */
 const pathCharacters = /[A-Za-z0-9\-_.~$&+,/:;=@]/;
 const fragmentCharacters = /[A-Za-z0-9\-_.~$&+,/:;=?@!()*]/;
 /** What may stay where it was written, though we would escape it. */
@@ -26,7 +26,7 @@ function hasBrokenEscape(text: string): boolean {
   return /%(?![0-9a-fA-F]{2})/.test(text);
 }
 
-/** As it is when it is a valid encoding, else decoded and encoded anew. */
+/** Unchanged if it is a valid encoding, otherwise decoded and encoded again. */
 function encoded(text: string, characters: RegExp): string {
   const isValid = [...text].every((character) => characters.test(character) || tolerated.test(character));
   return isValid ? text : percentEncoded(decoded(text), characters);

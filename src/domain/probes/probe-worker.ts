@@ -1,4 +1,4 @@
-// One probe of one container of one pod: when it is tried, what its outcomes add up to, and when the worker is over.
+// One probe of one container of one pod: when it runs, the result of its outcomes, and when the worker ends.
 //
 //   state    | due                         | answered                 | triggered   | stopped
 //   idle     | idle, probing or ended      | (programmer error)       | due at once | ended
@@ -6,7 +6,7 @@
 //   ended    | ended                       | ended                    | ended       | ended
 //
 // Invariants: results belong to a container id and change only by threshold; the pod, with its probe, is the one the worker was made for;
-// after a result that restarts the container, or ends its start-up, nothing is probed until another container id is there.
+// after a result that restarts the container, or completes its startup, probing pauses until there is another container id.
 import type { Micros } from '../../ports/micros.js';
 import type { Container, Probe } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -59,7 +59,7 @@ export interface ProbeStep {
 export const probeAttemptsMax = 3;
 /** A container that ran this long before the kubelet did counts as probed by the kubelet before. */
 const takenOverAfter: Micros = 10 * microsPerSecond;
-/** Long enough for the probes of a hundred containers, short enough for nobody to notice. */
+/** Spreads the probes of a hundred containers without a noticeable delay. */
 const laterSpreadMax: Micros = 100_000;
 const initialResults: Readonly<Record<ProbeKind, ProbeResult>> = { liveness: 'success', readiness: 'failure', startup: 'unknown' };
 
@@ -153,7 +153,7 @@ function prepare(worker: ProbeWorker, status: PodStatus, { now, startOf, isTaken
   return now >= probedFrom(worker, startOf(container)) && isItsTurn(worker, container) ? 'probe' : 'wait';
 }
 
-/** A container id that was not seen before; counts of equal results go on, only a hold clears them. */
+/** A new container id; counts of equal results continue, only a hold clears them. */
 function adoptContainer(worker: ProbeWorker, id: string, status: ContainerStatus, isTakenOver: boolean, published: ProbeChange[]): void {
   worker.containerId = id;
   worker.result = null;
@@ -214,7 +214,7 @@ function count(worker: ProbeWorker, result: ProbeResult, published: ProbeChange[
   }
 }
 
-/** Probe as soon as possible, and count periods from then: a container that has just started is told ready sooner. For readiness. */
+/** Probes as soon as possible, and counts periods from then: a container that has just started becomes ready sooner. For readiness. */
 export function triggerProbe(worker: ProbeWorker, now: Micros): void {
   assert(worker.kind === 'readiness', 'only readiness is asked for out of turn');
   worker.ticksFrom = now;
@@ -246,7 +246,7 @@ export function probeWakeAt(worker: ProbeWorker, status: PodStatus | null, now: 
   return from <= Math.max(now, soonest) ? soonest : tickAtOrAfter(worker, from);
 }
 
-/** To be called when the pod's status changed, before `probeWakeAt`: ticks that nobody needed are over. */
+/** Call it when the pod's status changed, before `probeWakeAt`: skips ticks that had no effect. */
 export function skipMissedTicks(worker: ProbeWorker, now: Micros): void {
   if (worker.state === 'idle' && worker.nextTickAt < now) worker.nextTickAt = tickAtOrAfter(worker, now);
 }

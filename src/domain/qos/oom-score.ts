@@ -1,6 +1,6 @@
-// oom_score_adj of a container: whom the kernel kills first when memory runs out. A Burstable container scores
-// lower the larger the share of the machine it asked for.
-// Invariant: -997 for what the node needs, 1000 for BestEffort, from 3 up and never 1000 for what lies between, so that the
+// oom_score_adj of a container: which process the kernel kills first when memory runs out. A Burstable container scores
+// lower the larger the share of the machine that it requests.
+// Invariant: -997 for node-critical containers, 1000 for BestEffort, from 3 up and never 1000 for Burstable, so that the
 // kubelet and the runtime (-999) always outlive containers.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -36,7 +36,7 @@ export function oomScoreAdjust(pod: Pod, container: Container, machineMemoryByte
   return score === BigInt(bestEffortScore) ? bestEffortScore - 1 : Number(score);
 }
 
-/** What each container gets of the pod-level memory request that no container claims; negative when they claim more than that. */
+/** Each container's share of the pod-level memory request beyond the containers' requests; negative if these exceed it. */
 function unclaimedShare(pod: Pod): bigint {
   const podMemory = memoryRequest(pod.spec);
   if (podMemory === 0n) return 0n;

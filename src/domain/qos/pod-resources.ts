@@ -1,5 +1,5 @@
-// What a pod asks for as a whole: containers, init containers, sidecars, overhead and pod-level resources summed up.
-// Admission, eviction, cgroups, resize and the pod's status all count a pod through here.
+// The total resources of a pod: containers, init containers, sidecars, overhead and pod-level resources.
+// Admission, eviction, cgroups, resize and the pod's status all use these sums.
 // Invariant: ephemeral containers never count; a name present with 0 stays present.
 import type { Container, ResourceList, ResourceRequirements } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -12,7 +12,7 @@ export type Quantities = ReadonlyMap<string, Quantity>;
 export interface PodResourcesOptions {
   /** Leave `spec.overhead` out. */
   readonly excludeOverhead?: boolean;
-  /** Count containers alone, whatever `spec.resources` says. */
+  /** Count only containers, ignoring `spec.resources`. */
   readonly skipPodLevel?: boolean;
   /** Count what is really in use: the largest of spec, actuated and allocated values of containers that report them. */
   readonly useStatus?: boolean;
@@ -103,7 +103,7 @@ function containerQuantities(pod: Pod, container: Container, statuses: readonly 
   return inUse(pod, spec, status, side);
 }
 
-/** Spec, actuated and (requests) allocated values, whichever is largest; an infeasible resize leaves the spec out. */
+/** The largest of spec, actuated and (requests) allocated values; an infeasible resize excludes the spec. */
 function inUse(pod: Pod, spec: Quantities, status: Pick<ContainerStatus | PodStatus, 'resources' | 'allocatedResources'> | undefined, side: Side): Quantities {
   const actuated: ResourceRequirements | undefined = status?.resources;
   if (status === undefined || actuated === undefined) return spec;

@@ -1,6 +1,6 @@
-// A pod's quality-of-service class: how far its cpu and memory are reserved. It picks the cgroup parent, the OOM score
+// A pod's quality-of-service class: how far its cpu and memory are reserved. It determines the cgroup parent, the OOM score
 // and the eviction order.
-// Invariant: a class in the status wins over the computed one, since the pod's cgroup was made under it.
+// Invariant: a class in the status takes precedence over the computed one, since the pod's cgroup was created for it.
 import type { ResourceList, ResourceRequirements } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { derived } from '../values/derived.js';
@@ -38,7 +38,7 @@ export function computeQosClass(pod: Pod): QosClass {
   return allLimited && reserved && requests.size === limits.size ? 'Guaranteed' : 'Burstable';
 }
 
-/** Adds the positive cpu and memory of a list to `sums` and tells how many of the two it had. */
+/** Adds the positive cpu and memory of a list to `sums` and returns how many of the two it had. */
 function addPositive(sums: Map<string, Quantity>, list: ResourceList | undefined): number {
   let found = 0;
   for (const name of counted) {

@@ -1,5 +1,5 @@
-// What a pod asks of one resource, as eviction and preemption weigh pods against each other.
-// It is not what admission counts: pod-level resources hide the containers' for every resource, and overhead weighs only on a pod that asks at all.
+// A pod's request of one resource, for the comparison of pods in eviction and preemption.
+// It differs from admission: pod-level resources hide the containers' for every resource, and overhead counts only for a pod with requests.
 import type { Pod } from '../../ports/model/pod.js';
 import { addQuantities, isZeroQuantity, mustParseQuantity, type Quantity, zeroQuantity } from '../values/quantity.js';
 import { hasPodLevel, podRequests } from './pod-resources.js';

@@ -1,11 +1,11 @@
-// What was last read of a cgroup, and what is known of it: the raw material of the stats summary.
+// The last reading of a cgroup with its derived values: the input of the stats summary.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { InterfaceStats, PsiStats } from '../../ports/model/stats-summary.js';
 
 export interface CpuSample {
   readonly usageCoreNanoSeconds: number;
-  /** Over the time since the sample before; null: there was none. */
+  /** Over the time since the previous sample; null: none. */
   readonly usageNanoCores: number | null;
 }
 

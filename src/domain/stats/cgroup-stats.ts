@@ -1,5 +1,5 @@
-// The parts of the stats summary that one cgroup gives.
-// Invariant: a number is there only when it was read or is known to be 0; free amounts may be negative after a limit was lowered.
+// The parts of the stats summary that come from one cgroup.
+// Invariant: a number exists only if it was read or is known to be 0; free amounts may be negative after a limit was lowered.
 import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, CpuStats, IoStats, MemoryStats, NetworkStats, PsiStats, SwapStats } from '../../ports/model/stats-summary.js';
 import { formatRfc3339 } from '../values/time.js';
@@ -12,7 +12,7 @@ export interface CgroupStats {
   readonly io?: IoStats;
 }
 
-/** The interface whose numbers stand for all of a pod. */
+/** The interface whose numbers represent the whole pod. */
 const defaultInterface = 'eth0';
 /** The kernel writes "no limit" as a number beyond any memory. */
 const unlimitedAbove = 2n ** 62n;

@@ -1,5 +1,5 @@
-// CPU rates of containers for which the runtime gives only a running total: from two readings, taken by the eviction manager's pass.
-// Invariants: readers never change what is stored, so everyone sees the rate over the same window; a counter that went back starts over.
+// CPU rates of containers for which the runtime reports only a running total: from two readings, taken by the eviction manager's pass.
+// Invariants: readers never change stored data, so that all see the rate over the same window; a counter that decreased starts again.
 import type { Micros } from '../../ports/micros.js';
 
 export interface RuntimeCpuReading {
@@ -22,7 +22,7 @@ export type CpuRates = Map<string, StoredRate>;
 
 const forgottenAfter: Micros = 600_000_000;
 
-/** Takes a reading in and returns the rate since the one before; null: there is none to tell. */
+/** Stores a reading and returns the rate since the previous one; null: unknown. */
 export function updateCpuRate(rates: CpuRates, containerId: string, reading: RuntimeCpuReading, now: Micros): number | null {
   const { timeNanos, usageCoreNanoSeconds, usageNanoCores } = reading;
   if (usageNanoCores !== null) return Number(usageNanoCores);

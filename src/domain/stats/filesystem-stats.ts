@@ -1,4 +1,4 @@
-// File systems in the stats summary: the node's, the images', and what pods write outside of their volumes.
+// File systems in the stats summary: the node's, the images', and pods' writes outside of their volumes.
 // Invariant: used amounts are added, capacity and free amounts are those of one file system.
 import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, FsStats } from '../../ports/model/stats-summary.js';
@@ -67,7 +67,7 @@ export function imageFsStats(reported: readonly ImageFilesystem[], filesystems: 
 
 export type ImageFsDevice = { readonly ok: true; readonly device: string; readonly isDedicated: boolean } | { readonly ok: false; readonly error: string };
 
-/** The device that images are on, by the first mount point that is known; `isDedicated` when it isn't the root file system's. Paths don't tell: one may be mounted in the other. */
+/** The device of images, by the first known mount point; `isDedicated` if it isn't the root file system's. Paths can't show this: one may be mounted in the other. */
 export function imageFsDevice(reported: readonly ImageFilesystem[], filesystems: Filesystems, rootDevice: string): ImageFsDevice {
   for (const { mountpoint } of reported) {
     const known = mountpoint === null || !Object.hasOwn(filesystems, mountpoint) ? undefined : filesystems[mountpoint];

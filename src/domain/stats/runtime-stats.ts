@@ -1,5 +1,5 @@
-// A container's numbers as its runtime reads them: which containers there are, their writable layers, and what stands in for cgroups.
-// Invariant: what the runtime leaves out stays out, but a whole part that it leaves out counts as 0 now.
+// A container's statistics from its runtime: the list of containers, their writable layers, and replacements for cgroup readings.
+// Invariant: a missing number stays missing, but a missing part counts as 0 now.
 import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, CpuStats, FsStats, MemoryStats, SwapStats } from '../../ports/model/stats-summary.js';
 import { formatRfc3339 } from '../values/time.js';

@@ -1,6 +1,6 @@
-// The conditions that the kubelet writes into a pod's status, and which conditions are whose.
-// Invariant: every False condition says why in reason or message, except where the API has it bare (PodReadyToStartContainers,
-// AllContainersRestarting); names stand in spec order, sidecars before regular containers, so texts are stable.
+// The conditions that the kubelet writes into a pod's status, and the owner of each condition.
+// Invariant: every False condition has a reason or message, except where the API has it bare (PodReadyToStartContainers,
+// AllContainersRestarting); names are in spec order, sidecars before regular containers, so texts are stable.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodCondition, PodPhase } from '../../ports/model/pod-status.js';
 import { derived } from '../values/derived.js';

@@ -1,4 +1,4 @@
-// The resources a container status shows: what is allocated, overlaid with what the runtime says it has.
+// The resources in a container status: the allocated ones, overlaid with the runtime's.
 // Invariant: only the sides (limits, requests) that the spec fills appear.
 import type { Container, ResourceList, ResourceRequirements } from '../../ports/model/container.js';
 import type { Quantity } from '../../ports/model/object-meta.js';
@@ -16,7 +16,7 @@ export function containerResources(container: Container, runtime: RuntimeContain
   const allocated = container.resources;
   if (allocated === undefined) return null;
   if (runtime.state !== 'running') return canonicalRequirements(allocated);
-  // What was reported for the same running container stands in for what the runtime no longer reports.
+  // The previous report of the same running container replaces values that the runtime no longer reports.
   const reported = previous?.state?.running !== undefined && previous.containerID === containerId ? previous.resources : undefined;
   const { limits, requests } = allocated;
   return {

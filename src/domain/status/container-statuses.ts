@@ -1,6 +1,6 @@
-// API container statuses from what the runtime reports, what was reported before, and why containers could not be started.
+// API container statuses from the runtime's report, the previous statuses, and failed container starts.
 // Invariants: one status per container of the spec, and no other; init statuses in spec order, the rest sorted by name;
-// a container that is known to have run never looks as if it hadn't.
+// a container that is known to have run never appears as if it hadn't.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerState, ContainerStateTerminated, ContainerStatus, VolumeMountStatus } from '../../ports/model/pod-status.js';
@@ -26,18 +26,18 @@ export interface ContainerStatusesInput {
   readonly kind: ContainerKind;
   /** The statuses of this kind before these. */
   readonly previous: readonly ContainerStatus[];
-  /** By container name; forgotten by whoever keeps it as soon as a start succeeds. */
+  /** By container name; the caller drops an entry as soon as a start succeeds. */
   readonly startFailures: ReadonlyMap<string, StartFailure>;
   /** The pod is restarting all its containers in place. */
   readonly restartingAll: boolean;
   readonly runtimeSupportsRecursiveReadOnly: boolean;
-  /** The gate ContainerStopSignals: statuses tell which signal ends a container. */
+  /** The gate ContainerStopSignals: statuses report each container's stop signal. */
   readonly containerStopSignals: boolean;
   /** Prefix of container ids in the API, e.g. `containerd`. */
   readonly runtimeType: string;
 }
 
-/** A status that an ended container gets when nobody can say how it ended; 137 reads as killed. */
+/** The status of a terminated container whose exit is unknown; 137 reads as killed. */
 const unknownExitCode = 137;
 const statusUnknown = 'ContainerStatusUnknown';
 export const wasRunningMessage = 'The container could not be located when the pod was deleted.  The container used to be Running';
@@ -105,7 +105,7 @@ function missingContainer(input: ContainerStatusesInput, container: Container, p
   };
 }
 
-/** The newest instance is the status; the one before it, whatever its state, is the last state. */
+/** The newest instance is the status; the previous one, in any state, is the last state. */
 function presentContainer(input: ContainerStatusesInput, container: Container, instances: readonly RuntimeContainerStatus[], previous: ContainerStatus | null): ContainerStatus {
   const status = convert(input, container, instances[0]!, previous);
   const older = instances[1];

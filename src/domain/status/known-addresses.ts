@@ -1,5 +1,5 @@
-// A pod's addresses once its sandbox is down: the runtime has them no more, the status goes on showing what it was.
-// Invariant: a sandbox that is up has the last word, also when it has no address.
+// A pod's addresses once its sandbox is down: the runtime no longer has them, the status keeps the previous ones.
+// Invariant: a running sandbox's addresses take precedence, even if it has none.
 import type { PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 import { isTerminalPhase } from './phase.js';
@@ -12,7 +12,7 @@ export function withKnownAddresses(runtime: PodRuntimeStatus, { phase, podIPs = 
   return { ...runtime, ips: podIPs.map(({ ip }) => ip) };
 }
 
-/** A pod that was over before this agent saw it and of which there is nothing here: it was refused, or another has cleaned it up. Its status is as it was left. */
+/** A pod that had terminated before this agent saw it and of which nothing is here: it was refused, or another agent cleaned it up. Its status stays as it is. */
 export function isLeftAsItIs(previous: PodStatus, { sandboxes, containers }: PodRuntimeStatus): boolean {
   const { phase, containerStatuses = [], initContainerStatuses = [] } = previous;
   return phase !== undefined && isTerminalPhase(phase) && sandboxes.length + containers.length + containerStatuses.length + initContainerStatuses.length === 0;

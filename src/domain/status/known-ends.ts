@@ -1,11 +1,11 @@
-// What a pod's status is computed from, put right where the runtime says less of a container than is known already, so that a container that
-// has run never looks as if it was about to run for the first time. Without this
+// Corrects the inputs of a pod's status if the runtime reports less about a container than is known already, so that a container that
+// has run never appears as if it was about to run for the first time. Without this
 //
 // | the runtime has                                      | and the status would                                       |
 // |------------------------------------------------------|------------------------------------------------------------|
-// | a second instance that was made and never started    | take it for the last one that ended, whose end is forgotten |
-// | one that was made, and nothing of the one that ran   | forget that it ran                                          |
-// | one it knows no state of, whose end has been told    | take the end back                                           |
+// | a second instance that was created and never started | use it as the last terminated one, whose end is lost        |
+// | a created one, and not the one that ran              | lose that it ran                                            |
+// | one of unknown state, whose end has been reported    | revert the end                                             |
 //
 // Invariant: instances that run or have ended stay as they are.
 import type { ContainerStateTerminated, ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';

@@ -1,6 +1,6 @@
 // The pod's phase from its API container statuses and restart rules alone.
-// Invariant: an unknown container never lets the phase look better than Pending; a container that waits to be
-// restarted counts as stopped, and never as succeeded, whatever its last exit code.
+// Invariant: with an unknown container the phase is at most Pending; a container that waits for its
+// restart counts as stopped, and never as succeeded, for any last exit code.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStateTerminated, ContainerStatus, PodPhase } from '../../ports/model/pod-status.js';

@@ -1,5 +1,5 @@
-// `resources` and `allocatedResources` of a pod's status: what the pod as a whole is allocated, and what its cgroup really has.
-// Invariant: a value that can't be read back shows what was reported before, or what the spec asks for; never nothing.
+// `resources` and `allocatedResources` of a pod's status: the allocation of the whole pod, and its cgroup's actual values.
+// Invariant: an unreadable value keeps the previous report, or the spec's request; it is never empty.
 import type { ResourceList, ResourceRequirements } from '../../ports/model/container.js';
 import type { Quantity } from '../../ports/model/object-meta.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -30,7 +30,7 @@ export function podActualResources(pod: Pod, previous: PodStatus, cgroup: PodCgr
   const limits: Record<string, Quantity> = canonicalResourceList(pod.spec.resources?.limits ?? {});
 
   set(requests, 'cpu', cpuOf(requests.cpu, cpuRequestOf(cgroup), reported?.requests?.cpu, leastCpuMillis.request));
-  // The kernel is never told a memory request, so there is nothing to read back.
+  // The kernel has no memory request that could be read back.
   const aggregated = podRequests(pod).get('memory');
   set(requests, 'memory', reported?.requests?.memory ?? requests.memory ?? (aggregated === undefined ? undefined : quantityText(aggregated)));
   set(limits, 'cpu', cpuOf(limits.cpu, cpuLimitOf(cgroup), reported?.limits?.cpu, leastCpuMillis.limit));

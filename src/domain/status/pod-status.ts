@@ -1,6 +1,6 @@
-// A pod's status from what the runtime reports, the status before, and what the kubelet knows besides: the value that is
-// handed to the status manager, which adds transition times and the start time.
-// Invariants: a terminal phase never changes back, neither the cached nor the API's; conditions stand in one order.
+// A pod's status from the runtime's report, the previous status, and the kubelet's own state: the input of
+// the status manager, which adds transition times and the start time.
+// Invariants: a terminal phase never changes back, neither the cached nor the API's; conditions have a fixed order.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodCondition, PodPhase, PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -35,7 +35,7 @@ export interface PodStatusInput {
   /** Prefix of container ids in the API, e.g. `containerd`. */
   readonly runtimeType: string;
   readonly runtimeSupportsRecursiveReadOnly: boolean;
-  /** The gate ContainerStopSignals: statuses tell which signal ends a container. */
+  /** The gate ContainerStopSignals: statuses report each container's stop signal. */
   readonly containerStopSignals: boolean;
   /** All containers were stopped for good. */
   readonly podIsTerminal: boolean;

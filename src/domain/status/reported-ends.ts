@@ -1,5 +1,5 @@
-// What the runtime holds of a pod, completed by the ends that were reported and that it has since forgotten: removed by an administrator or by a
-// clean-up of its own, or lost with the node's disk. What was reported as ended has ended; without this it would run again.
+// Adds reported ends to the runtime's state of a pod, for containers that the runtime has lost: removed by an administrator or by
+// other cleanup, or lost with the node's disk. A container reported as terminated has terminated; otherwise it would run again.
 //
 // | container   | counts as ended when the runtime has no instance of it and                                               |
 // |-------------|----------------------------------------------------------------------------------------------------------|
@@ -7,7 +7,7 @@
 // | ephemeral   | the status has an end: these run once                                                                    |
 // | init        | the status has an end, and its run belongs to the sandbox in use: with another sandbox init containers run again |
 //
-// A sidecar always runs again. Invariant: what the runtime has an instance of stays as the runtime says.
+// A sidecar always runs again. Invariant: instances in the runtime are unchanged.
 import type { Instant } from '../../ports/instant.js';
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -61,7 +61,7 @@ function endOfInit(pod: Pod, container: Container, status: ContainerStatus, runt
   return isInitialised(pod, runtime, sandbox) || ranIn(sandbox, end, wall) ? end : undefined;
 }
 
-/** Regular containers are made in a sandbox once its init containers are done, whatever became of them since. */
+/** Regular containers are created in a sandbox once its init containers are done, whatever their current state. */
 function isInitialised(pod: Pod, runtime: PodRuntimeStatus, { id }: SandboxStatus): boolean {
   return runtime.containers.some(({ name, sandboxId }) => sandboxId === id && pod.spec.containers.some((container) => container.name === name));
 }

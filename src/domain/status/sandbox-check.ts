@@ -1,4 +1,4 @@
-// Whether a pod can go on in the sandbox it has. Pod actions replace the sandbox on this answer, and the condition
+// Whether a pod can continue in its sandbox. Pod actions replace the sandbox on this answer, and the condition
 // PodReadyToStartContainers is its negation, so both must come from here.
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -7,7 +7,7 @@ export interface SandboxCheck {
   readonly needsNew: boolean;
   /** The attempt number of the next sandbox when one is needed, else of the present one. */
   readonly attempt: number;
-  /** The sandbox to go on with or to replace; `''` when there is none to name. */
+  /** The sandbox to use or to replace; `''` if none. */
   readonly sandboxId: string;
 }
 

@@ -1,9 +1,9 @@
-// `started` belongs to one container: a container that was restarted has not passed its startup probe (docs/differences.md).
-// The status computation itself copies `started` by container name, as the reference does, so what belongs to another container goes first.
+// `started` belongs to one container: a restarted container has not passed its startup probe (docs/differences.md).
+// The status computation itself copies `started` by container name, as the Go kubelet does, so values of another container are removed first.
 import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
 
-/** The status without `started` of containers that the runtime has replaced; the same object where there are none. */
+/** The status without `started` of containers that the runtime has replaced; the same object if none. */
 export function withoutStaleStarted(status: PodStatus, runtime: PodRuntimeStatus): PodStatus {
   const regular = current(status.containerStatuses, runtime);
   const init = current(status.initContainerStatuses, runtime);

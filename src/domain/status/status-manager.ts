@@ -1,7 +1,7 @@
-// The status manager's record of one pod: the last status, its version, and what each kind of change makes of it.
-// A change that says nothing new is dropped; every other one raises the version, which is what is still to be sent.
+// The status manager's record of one pod: the last status, its version, and the effect of each kind of change.
+// An equal status is dropped; every change raises the version, which remains to be sent.
 // Invariants: the start time is set once; a transition time moves only with the status value; a container that may not
-// run again never leaves `terminated`; `finished` of a pod that isn't static never goes back.
+// run again never leaves `terminated`; `finished` of a pod that isn't static never reverts.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -41,7 +41,7 @@ export type StatusChange =
 export interface StatusContext {
   /** With `status` as the API server has it; of a static pod, the pod itself. */
   readonly pod: Pod;
-  /** Status of a static pod's mirror pod in the API; null when there is none. */
+  /** Status of a static pod's mirror pod in the API; null if none. */
   readonly mirrorStatus: PodStatus | null;
   readonly now: Micros;
   readonly wall: Instant;

@@ -1,6 +1,6 @@
-// What is patched into the API: our status over the API's, where others' conditions and claim statuses stay.
+// The status to patch into the API: the kubelet's status over the API's; conditions of other owners and claim statuses stay.
 // Invariant: no terminal phase is reported while containers may run, since others take a terminal phase for the
-// release of all that the pod held; and no terminal pod is reported as ready.
+// release of all the pod's resources; and no terminal pod is reported as ready.
 import type { Instant } from '../../ports/instant.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodCondition, PodStatus } from '../../ports/model/pod-status.js';
@@ -11,7 +11,7 @@ import { isTerminalPhase } from './phase.js';
 export interface StatusMergeInput {
   /** The pod as the API server has it now. */
   readonly apiPod: Pod;
-  /** Ours, as cached. */
+  /** The kubelet's, as cached. */
   readonly status: PodStatus;
   /** Containers of the pod may still run, or resources that it holds alone are not released yet. */
   readonly couldHaveRunningContainers: boolean;
@@ -65,7 +65,7 @@ function timed(condition: PodCondition, lastTransitionTime: string): PodConditio
   return 'lastTransitionTime' in condition ? { ...condition, lastTransitionTime } : { lastTransitionTime, ...condition };
 }
 
-/** Then the old object may stand for the new one, which tells everybody after this that nothing changed. */
+/** Then the old object can be kept, whose identity shows later code that nothing changed. */
 function saysNothingNew(condition: PodCondition, old: PodCondition): boolean {
   return (
     condition.lastTransitionTime === undefined &&

@@ -1,5 +1,5 @@
 // The form in which statuses are compared and sent: whole seconds, short messages, lists in one order.
-// Invariant: normalising twice changes nothing more; what the API server stores of a normalised status is the same status.
+// Invariant: normalizing twice changes nothing more; the API server stores a normalized status unchanged.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerState, ContainerStatus, PodCondition, PodStatus } from '../../ports/model/pod-status.js';
 import { byCodeUnits } from '../values/text-order.js';

@@ -1,16 +1,16 @@
-// Bringing one pod's status into the API: what the next request is. Asked anew before each, so that what was written last and what the API
-// shows now decide, never a plan of before.
+// The next request to bring one pod's status into the API. Decided before each request, from the last write and the API's current
+// status, never from an earlier plan.
 //
-// | what is so                                                              | next                               |
+// | condition                                                               | next                               |
 // |-------------------------------------------------------------------------|------------------------------------|
 // | the outcome of the last request is unknown, or the API refused it        | read the pod                       |
 // | the pod in the API is another one, or is gone                           | nothing                            |
-// | the API shows something else than the merge of it and the newest status | patch                              |
-// | deleted, ended and terminal in the API, all of it released              | delete it, for good                |
+// | the API's status differs from the merge of it and the newest status     | patch                              |
+// | deleted, ended and terminal in the API, all of it released              | delete it permanently              |
 // | otherwise                                                               | nothing: the version has been sent |
 //
-// Invariants: a pod is deleted only after the API shows a terminal phase; a request names the uid that it is meant for; a status that was
-// built on an older version of the pod than we have seen is never sent.
+// Invariants: a pod is deleted only after the API shows a terminal phase; a request has a UID precondition; a status that was
+// built on an older version of the pod than the last known one is never sent.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -26,7 +26,7 @@ export interface StatusWrite {
   target: string;
   /** The newest version of the record that the API is known to show; 0: none. */
   sentVersion: number;
-  /** The pod as a request of ours last found or left it; null: none did. */
+  /** The pod in the answer to the last request; null: none. */
   answered: Pod | null;
   /** The patch that `answered` came of; null: none did. */
   patched: PodStatusPatch | null;

@@ -1,6 +1,6 @@
-// A sidecar that was never started, or created only, when its sandbox ended, while all regular containers had ended for good: no sandbox is made
-// for it, and it never starts. Taken for one that is about to start, it would keep the pod Pending for ever.
-// Invariant: only sidecars that can't run any more count as ended; a pod that still has something to start stays as it is.
+// A sidecar that was never started, or only created, when its sandbox ended, while all regular containers had ended permanently: no sandbox is
+// created for it, and it never starts. Treated as about to start, it would keep the pod Pending forever.
+// Invariant: only sidecars that can't run any more count as ended; a pod that still has a container to start stays as it is.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
@@ -17,7 +17,7 @@ export function withStrandedSidecarsEnded(pod: Pod, runtime: PodRuntimeStatus, p
   return { ...runtime, containers: runtime.containers.map((instance) => (instance.state === 'created' && sidecars.has(instance.name) ? ended(instance) : instance)) };
 }
 
-/** The status before, with an end of those sidecars that the runtime has nothing of; the same object where there are none. */
+/** The previous status, with an end of those sidecars that the runtime lacks; the same object if none. */
 export function withLostSidecarsEnded(pod: Pod, runtime: PodRuntimeStatus, previous: PodStatus): PodStatus {
   const before = previous.initContainerStatuses ?? [];
   const statusOf = (name: string): ContainerStatus | undefined => before.find((status) => status.name === name);

@@ -1,5 +1,5 @@
-// The last status of a pod whose containers were all stopped: what never was seen to end is reported as ended.
-// Invariant: no container of a pod that has initialized is left running or waiting; the phase is terminal unless the pod is static.
+// The last status of a pod whose containers were all stopped: containers without a known end are reported as ended.
+// Invariant: no container of an initialized pod is left running or waiting; the phase is terminal unless the pod is static.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { ContainerStatus, PodStatus } from '../../ports/model/pod-status.js';
@@ -9,7 +9,7 @@ import { isTerminalPhase } from './phase.js';
 import { isRestartableInit } from './restart-rules.js';
 
 /**
- * @param pod with `status` as the API server has it, which alone tells whether the pod has initialized
+ * @param pod with `status` as the API server has it, which alone shows whether the pod has initialized
  * @param last the cached status, else the API's
  */
 export function terminatedStatus(pod: Pod, last: PodStatus): PodStatus {

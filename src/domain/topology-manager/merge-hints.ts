@@ -1,10 +1,10 @@
-// Merging what all providers say into one affinity. A combination takes one hint of every resource; its nodes are those that all
+// Merges the hints of all providers into one affinity. A combination takes one hint of every resource; its nodes are those that all
 // hints share, and it is preferred when every hint is and all name the same nodes. The best combination wins.
 //
 // There are as many combinations as the product of the lists' lengths (255^6 with 8 nodes and 6 resources), so they are not
-// enumerated. Preferred ones exist only for sets of nodes that every resource prefers: an intersection of lists. If there is none,
+// enumerated. Preferred ones exist only for sets of nodes that every resource prefers: an intersection of lists. Without one,
 // all combinations are non-preferred and only the set of reachable masks matters, which has at most 2^nodes members.
-// Invariant: the order by which the best is chosen is total, so the order of providers and of hints doesn't show.
+// Invariant: the order of preference is total, so the order of providers and of hints has no effect.
 import { byCodeUnits } from '../values/text-order.js';
 import { intersectMasks, maskOfPositions, maskPositions, maskSize, type NumaMask, pairwiseIntersections } from './numa-mask.js';
 import type { ProviderHints, TopologyHint } from './topology-hint.js';
@@ -12,7 +12,7 @@ import type { TopologyManager } from './topology-manager.js';
 
 export interface MergedHint {
   readonly hint: TopologyHint;
-  /** What the policy says of it. */
+  /** The policy's decision. */
   readonly admit: boolean;
 }
 

@@ -1,7 +1,7 @@
 // Sets of NUMA nodes as bit masks: merging hints intersects many of them.
 // Invariant: a bit is a position among at most 52 nodes, so that a mask is an exact double; it is not the node's id, which may be any number.
 
-/** Bit i stands for the i-th node of a list that the caller keeps. */
+/** Bit i represents the i-th node of a list that the caller keeps. */
 export type NumaMask = number;
 
 /** A double holds 53 bits exactly. */
@@ -35,7 +35,7 @@ export function pairwiseIntersections(a: ReadonlySet<NumaMask>, b: ReadonlySet<N
 }
 
 /**
- * The same without looking at pairs: of how many pairs do both members contain a mask? That is a product. Taking off the pairs that
+ * The same without enumerating pairs: in how many pairs do both members contain a mask? That is a product. Subtracting the pairs that
  * share more leaves those whose intersection is that mask. Costs nodes x 2^nodes; the counts are below 2^(2 x nodes).
  */
 function intersectionsByCounting(a: ReadonlySet<NumaMask>, b: ReadonlySet<NumaMask>, nodes: number): Set<NumaMask> {

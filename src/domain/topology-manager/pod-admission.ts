@@ -1,8 +1,8 @@
-// Admission of a pod by the topology manager: container by container (init containers first), ask all providers for hints, merge,
-// store the hint, then let every provider allocate. A provider may have to wait for somebody else (a device plugin): then the
-// admission is resumed where it stands.
-// Invariants: one admission is under way at a time; a failure leaves what earlier containers got, which goes when the pod is found
-// to be no longer active.
+// Admission of a pod by the topology manager: container by container (init containers first), request hints from all providers, merge,
+// store the hint, then let every provider allocate. A provider may have to wait (for a device plugin): then the
+// admission resumes at that point.
+// Invariants: one admission is in progress at a time; a failure leaves the allocations of earlier containers, which are released when the pod
+// is no longer active.
 import type { Container } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { mergeHints } from './merge-hints.js';
@@ -23,7 +23,7 @@ export interface HintProvider {
   allocate(pod: Pod, container: Container, hint: TopologyHint): Allocation;
 }
 
-/** Where an admission stands; changed in place by `continueAdmission`. */
+/** The progress of an admission; changed in place by `continueAdmission`. */
 export interface TopologyAdmission {
   readonly podUid: string;
   /** Index over init containers, then app containers. */
@@ -43,7 +43,7 @@ export function beginAdmission(pod: Pod): TopologyAdmission {
   return { podUid: pod.metadata.uid ?? '', container: 0, provider: 0, hinted: false };
 }
 
-/** Goes on until the pod is admitted or refused, or a provider has to wait. `pod` and `providers` are the same ones throughout. */
+/** Continues until the pod is admitted or refused, or a provider has to wait. `pod` and `providers` are the same ones throughout. */
 export function continueAdmission(manager: TopologyManager, admission: TopologyAdmission, pod: Pod, providers: readonly HintProvider[]): TopologyAnswer {
   const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
   for (; admission.container < containers.length; admission.container++) {

@@ -1,4 +1,4 @@
-// What a resource manager tells the topology manager: where a container's (or pod's) resources could come from.
+// A resource manager's hint for the topology manager: possible NUMA nodes of a container's (or pod's) resources.
 // Invariant: node ids of a hint are ascending and unique; null means any node.
 import type { CpuSet } from '../values/cpu-set.js';
 
@@ -15,5 +15,5 @@ export interface TopologyHint {
  */
 export type ProviderHints = ReadonlyMap<string, readonly TopologyHint[] | null>;
 
-/** What is known of a container that no hint was stored for. */
+/** The hint of a container without a stored one. */
 export const noHint: TopologyHint = { numaNodes: null, preferred: false };

@@ -1,5 +1,5 @@
-// The topology manager: which policy and scope are in force on this machine, and the hint that was chosen for each container.
-// Invariant: a manager exists only for a configuration and a machine that go together; everything else is an error at start.
+// The topology manager: the policy and scope of this machine, and the hint chosen for each container.
+// Invariant: a manager exists only for a consistent configuration and machine; anything else is an error at start.
 
 import { parseGoAtoi, parseGoBool } from '../values/go-text.js';
 import { byCodeUnits } from '../values/text-order.js';
@@ -38,7 +38,7 @@ export type TopologyManagerResult = { readonly ok: true; readonly manager: Topol
 
 const closestOption = 'prefer-closest-numa-nodes';
 const maxNodesOption = 'max-allowable-numa-nodes';
-/** 2^n subsets of nodes are looked at for each resource; 8 nodes is what is known to be affordable. */
+/** The cost is 2^n subsets of nodes for each resource; 8 nodes are known to be affordable. */
 const defaultMaxNodes = 8;
 
 /** Checks the configuration in this order: options, distances, number of nodes, policy, scope. Policy `none` takes anything. */

@@ -1,5 +1,5 @@
-// Which host ids pods in user namespaces of their own are given: the range of the user `kubelet`, cut into slots of one pod's size.
-// Invariant: the ids of the host's own users, below the first slot, are never given away.
+// Host ids for pods with user namespaces: the range of the user `kubelet`, cut into slots of one pod's size.
+// Invariant: the ids of the host's own users, below the first slot, are never allocated.
 import { goQuote } from '../values/go-text.js';
 
 export const defaultIdsPerPod = 65_536;
@@ -16,7 +16,7 @@ export interface IdRange {
   readonly length: number;
 }
 
-/** What user namespaces are made of on a node. */
+/** A node's settings of user namespaces. */
 export interface UserNamespaceSettings {
   readonly idsPerPod: number;
   readonly firstId: number;

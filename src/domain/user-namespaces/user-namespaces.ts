@@ -1,9 +1,9 @@
-// Who has which host ids: the ranges of pods with user namespaces of their own.
+// The allocation of host ids: the ranges of pods with user namespaces.
 //
 //   unread -> (the files of all pods) -> known: a pod's range is reserved -> written -> released when its directory is gone
 //
-// Invariants: a range counts as taken from the moment it is reserved until the pod's directory, and with it its file, is gone, so an agent
-// that is killed anywhere in between finds the file or nothing that uses the range; what is given anew overlaps nothing that is taken.
+// Invariants: a range counts as taken from its reservation until the pod's directory, and with it its file, is gone, so that after
+// a kill at any point the next agent finds the file, or nothing uses the range; a new range never overlaps a taken one.
 
 import type { UserNamespaceFile } from '../../ports/outbound/pod-files.js';
 import { readIdMapping } from '../checkpoints/small-state-files.js';
@@ -77,7 +77,7 @@ export function rangeForSandbox(state: UserNamespaces, uid: string): RangeOfPod 
   return { kind: 'reserved', ids };
 }
 
-/** The range of a pod whose sandbox is there: what the sandbox was made with, whatever this kubelet would give. */
+/** The range of a pod with a sandbox: the one it was created with, even if this kubelet would choose another. */
 export function rangeOfSandbox(state: UserNamespaces, uid: string): RangeOfPod {
   const known = state.ranges.get(uid);
   if (known?.written === true) return { kind: 'written', ids: known };
@@ -108,7 +108,7 @@ function isGivable({ settings, ranges }: UserNamespaces, uid: string, { hostId, 
   return true;
 }
 
-/** The first id of a free slot; null: none. The search begins at a place of the pod's own, so that a range that was just let go isn't the next one given. */
+/** The first id of a free slot; null: none. The search begins at a place derived from the pod, so that a range isn't reused right after its release. */
 function freeRange({ settings, ranges }: UserNamespaces, uid: string): number | null {
   const { firstId, idsPerPod, slots } = settings;
   const taken = new Set<number>();

@@ -1,5 +1,5 @@
-// The hash by which a running container is recognised as what its pod spec asks for.
-// It has to equal the reference kubelet's bit for bit: a node that changes kubelets would otherwise restart all its containers.
+// The hash that identifies a running container as the one in its pod's spec.
+// It must equal the Go kubelet's bit for bit: a node that changes kubelets would otherwise restart all its containers.
 // Invariant: only name and image count; everything else of a container can't change in place, or is resized.
 import type { Container } from '../../ports/model/container.js';
 import { derived } from './derived.js';
@@ -14,7 +14,7 @@ export const containerHash = derived((container: Pick<Container, 'name' | 'image
   return fnv1aHash32(utf8Encode(dump)).toString(16);
 });
 
-/** What Go's JSON encoder escapes beyond JSON.stringify, so that its output can stand in HTML and JavaScript. */
+/** Characters that Go's JSON encoder escapes beyond JSON.stringify, so that its output is safe in HTML and JavaScript. */
 function escapeAsGo(json: string): string {
   return json.replace(/[<>&\u2028\u2029]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -1,5 +1,5 @@
-// The labels and annotations by which a kubelet finds its own containers again, after its own restart and after another kubelet's.
-// Spelled as every tool around the CRI knows them.
+// The labels and annotations by which a kubelet recognizes its containers, after its own restart and after another kubelet's.
+// Spelled as all CRI tools know them.
 import type { AnnotatedPreStop } from '../../ports/model/runtime-status.js';
 
 export const containerLabels = {
@@ -20,7 +20,7 @@ export const containerAnnotations = {
   ports: 'io.kubernetes.container.ports',
 } as const;
 
-/** The field of that name in a container's runtime status; empty when the annotations tell of no hook. */
+/** The field of that name in a container's runtime status; empty without a hook in the annotations. */
 export function annotatedPreStop(annotations: Readonly<Record<string, string>>): { readonly preStop?: AnnotatedPreStop } {
   const handler = annotations[containerAnnotations.preStopHandler];
   return handler === undefined ? {} : { preStop: { handler, ports: annotations[containerAnnotations.ports] ?? '' } };

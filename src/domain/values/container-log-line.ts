@@ -1,5 +1,5 @@
 // One line of a container's log file: the CRI format (`<time> <stream> <tags> <content>`) and Docker's JSON format.
-// Invariant: content is cut out of the line's bytes, never re-encoded; the JSON format alone goes through text, since it is text.
+// Invariant: content is cut out of the line's bytes, never re-encoded; only the JSON format is converted to text and back.
 import { parseRfc3339 } from './time.js';
 import { utf8Decode, utf8Encode } from './utf8.js';
 
@@ -68,7 +68,7 @@ export function logLineParserOf(line: Uint8Array): LogLineParser | null {
   return [parseCriLogLine, parseDockerLogLine].find((parse) => recordsOfLine(line, parse).length > 0) ?? null;
 }
 
-/** Whether the line holds nothing: a blank one, or NULs that stand for what was never written. */
+/** Whether the line is empty: blanks, or NULs of unwritten data. */
 export function isVoidLine(line: Uint8Array): boolean {
   return line.every((byte) => byte === nul || byte === newline || byte === carriageReturn || byte === space);
 }
@@ -102,7 +102,7 @@ export function parseCriLogLine(line: Uint8Array): ContainerLogLine | null {
   return { time, stream, content: line.subarray(afterTags + 1, end) };
 }
 
-/** Tags are separated by colons; the first one says whether the line goes on. */
+/** Tags are separated by colons; the first one marks a partial line. */
 function isPartial(line: Uint8Array, start: number, end: number): boolean {
   return line[start] === partialTag && (end === start + 1 || line[start + 1] === colon);
 }

@@ -1,6 +1,6 @@
-// UIDs of static pods whose manifests have none: 32 hex digits over the defaulted object and where it came from, as the kubelet's are, but
-// with check digits at the end, so that one of this agent's can be told from another kubelet's (but for one in 65536, which is then taken
-// for ours).
+// UIDs of static pods whose manifests have none: 32 hex digits over the defaulted object and its source, like the Go kubelet's, but
+// with check digits at the end, to distinguish this agent's from another kubelet's (except for one in 65536, which is then taken
+// for this agent's).
 import { fnv1aHash32, fnv1aHash128Hex } from './fnv.js';
 import { utf8Encode } from './utf8.js';
 

@@ -1,5 +1,5 @@
 // Shell patterns of one path element: `*`, `?`, `[a-z]`, `[^a]`, `\x`, as Go's path.Match reads them.
-// Invariant: no step back further than the last `*`, so time is bounded by the product of both lengths.
+// Invariant: backtracks at most to the last `*`, so time is bounded by the product of both lengths.
 
 interface Item {
   readonly kind: 'any' | 'one' | 'set' | 'character';
@@ -84,6 +84,6 @@ function setCharacter(pattern: readonly string[], at: number): { readonly charac
   const escaped = first === '\\';
   const character = escaped ? pattern[at + 1] : first;
   const next = at + (escaped ? 2 : 1);
-  // A set goes on until its bracket closes.
+  // A set ends at its closing bracket.
   return character === undefined || next >= pattern.length ? null : { character, next };
 }

@@ -1,5 +1,5 @@
-// Text as Go's strconv reads and quotes it: flags, configuration files and error messages of Kubernetes follow these rules to the letter.
-// Invariant: pure and total; a text that is refused is an answer, with strconv's own words.
+// Text as Go's strconv parses and quotes it: flags, configuration files and error messages of Kubernetes follow these rules exactly.
+// Invariant: pure and total; a refused text is an answer, with strconv's own words.
 
 export type GoParse<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: string };
 
@@ -102,7 +102,7 @@ export function goTrimSpace(text: string): string {
   return text.slice(start, end);
 }
 
-/** Without the character at its end, as often as it stands there: strings.TrimRight. By hand, as above. */
+/** Removes every trailing occurrence of the character: strings.TrimRight. Written by hand, as above. */
 export function goTrimRight(text: string, character: string): string {
   let end = text.length;
   while (end > 0 && text.charAt(end - 1) === character) end--;

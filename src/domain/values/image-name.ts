@@ -1,4 +1,4 @@
-// The name that an image is asked for by: what the pod spec says, with the tag that a bare name stands for.
+// The complete name of an image: the pod spec's, with the default tag of a bare name.
 import { goQuote } from './go-text.js';
 import { readImageReference } from './image-reference.js';
 

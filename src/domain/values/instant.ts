@@ -1,6 +1,6 @@
-// What can be done with moments of the wall clock. All that mixes the two clocks is here.
-// Invariant: nothing that is decided by an elapsed time comes from two `Instant`s alone, since the wall clock may be set between them;
-// `momentOf` bounds what a stamp says by what the agent itself has seen.
+// Operations on moments of the wall clock. All code that combines the two clocks is here.
+// Invariant: no decision about elapsed time uses two `Instant`s alone, since the wall clock may be set between them;
+// `momentOf` limits a timestamp by the agent's own observations.
 import type { Instant } from '../../ports/instant.js';
 import type { Micros } from '../../ports/micros.js';
 
@@ -40,7 +40,7 @@ export function wallOffset({ now, wall }: Clocks): Micros {
   return epochMicros(wall) - now;
 }
 
-/** The moment at which something happened that carries a stamp: by the stamp, but within what is known of it without the wall clock. */
+/** The moment of an event with a timestamp: by the timestamp, limited by observations independent of the wall clock. */
 export function momentOf(stamp: Instant, clocks: Clocks, notBefore: Micros, notAfter: Micros = clocks.now): Micros {
   const byStamp = clocks.now - microsBetween(stamp, clocks.wall);
   return Math.max(notBefore, Math.min(byStamp, notAfter));
@@ -57,8 +57,8 @@ export function nowOutside(since: Clocks, clocks: Clocks): Micros {
 }
 
 /**
- * How much time has passed in the world since then: a host that slept has its wall clock ahead by that, while the other clock stood still. For what
- * others let expire (tokens, leases): it is never too little, but too much when the wall clock was set forward.
+ * The real time passed since then: after a sleep of the host its wall clock is ahead by the sleep, while the other clock did not advance. For outside
+ * expiry (tokens, leases): never too little, but too much if the wall clock was set forward.
  */
 export function elapsedOutside(since: Clocks, clocks: Clocks): Micros {
   return Math.max(clocks.now - since.now, microsBetween(since.wall, clocks.wall));

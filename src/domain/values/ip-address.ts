@@ -1,5 +1,5 @@
-// IP addresses as bytes: reading what runtimes, nodes and users write, and the one canonical text of the API.
-// Invariant: 4 bytes for IPv4, also where it was written as an IPv4-mapped IPv6 address; 16 bytes otherwise.
+// IP addresses as bytes: parses texts of runtimes, nodes and users, and formats the API's canonical text.
+// Invariant: 4 bytes for IPv4, including IPv4-mapped IPv6 addresses; 16 bytes otherwise.
 
 export type IpAddress = Uint8Array;
 export type IpFamily = 4 | 6;
@@ -54,7 +54,7 @@ function parseIpv6(text: string): Uint8Array | null {
   const tail = halves.length === 2 ? parseGroups(halves[1]!, true) : [];
   if (head === null || tail === null) return null;
   const missing = 8 - head.length - tail.length;
-  // `::` stands for at least one group; without it all eight are written.
+  // `::` represents at least one group; without it all eight are written.
   if (halves.length === 2 ? missing < 1 : missing !== 0) return null;
   const groups = [...head, ...Array.from({ length: missing }, () => 0), ...tail];
   return Uint8Array.from(groups.flatMap((group) => [group >> 8, group & 0xff]));

@@ -1,4 +1,4 @@
-// What is asked of a container's log and what is given of it, and the times of its lines.
+// Options of reading a container's log, the log's chunks, and the times of its lines.
 import { epochMicros, instantOf } from './instant.js';
 import { parseRfc3339 } from './time.js';
 

@@ -1,8 +1,8 @@
-// The files of one log in the order in which they were written, as a follower sees them: the one that it reads, and those that came after it.
+// The files of one log in the order in which they were written, for a follower: the current one, and later ones.
 // A rotation moves the log aside as `<log>.<time>`, a later one compresses that file to `<log>.<time>.gz`, and the oldest are removed.
 //
-// Invariants: a file is followed by what it is (its identity, or its beginning once it is compressed), not by its name; nothing is read twice;
-// a file that is removed before it was read is counted at the place where it is missing.
+// Invariants: a file is followed by its identity (or its beginning once it is compressed), not by its name; nothing is read twice;
+// a file that is removed before it was read is counted at its position.
 import { byCodeUnits } from './text-order.js';
 
 const compressedSuffix = '.gz';
@@ -11,13 +11,13 @@ const unfinishedSuffix = '.tmp';
 /** A file beside the log, or the log itself. */
 export interface LogEntry {
   readonly name: string;
-  /** The same as long as the file exists, whatever its name is. */
+  /** The same as long as the file exists, under any name. */
   readonly identity: string;
   /** Of its content, also where that is compressed. */
   readonly sizeBytes: number;
 }
 
-/** What is missing at one place of the log. */
+/** The gap at one position of the log. */
 export interface MissingLog {
   readonly files: number;
   /** As they were last seen: they may have had more. */
@@ -32,7 +32,7 @@ export interface FollowedLog {
   readonly identity: string;
   readonly name: string;
   readonly sizeBytes: number;
-  /** How it begins, as text of one character a byte; '' while there is nothing in it but blanks and NULs, null while that is not known. */
+  /** Its beginning, as text of one character a byte; '' if it has only blanks and NULs, null while unknown. */
   readonly head: string | null;
   /** Between the file before and this one. */
   readonly missing: MissingLog;
@@ -60,7 +60,7 @@ export function newestLog({ current, pending }: LogSuccession): FollowedLog {
   return pending.at(-1) ?? current;
 }
 
-/** The next file is read from now on. null: there is none. */
+/** Moves on to the next file. null: none. */
 export function advanceLog(succession: LogSuccession): LogSuccession | null {
   const [next, ...pending] = succession.pending;
   if (next === undefined) return null;

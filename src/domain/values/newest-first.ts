@@ -1,5 +1,5 @@
-// The order in which a pod's sandboxes and containers stand. Invariant: it is by attempt, which whoever creates them counts up; the runtime's times of
-// creation order only what has the same attempt, since the wall clock may be set back between two of them.
+// The order of a pod's sandboxes and containers. Invariant: by attempt, which the creator counts up; the runtime's creation
+// times only order equal attempts, since the wall clock may be set back between two of them.
 import type { Instant } from '../../ports/instant.js';
 import { compareInstants } from './instant.js';
 

@@ -1,5 +1,5 @@
-// The directories below the kubelet's root. Other programs (CSI drivers, device plugins, operators' scripts) know them, so they are an interface.
-// Plugin names are joined as they are: whoever calls has turned `/` into `~`.
+// The directories below the kubelet's root. Other programs (CSI drivers, device plugins, operators' scripts) use them, so they are an interface.
+// Plugin names are joined as they are: the caller has replaced `/` by `~`.
 import { joinPath } from './slash-paths.js';
 
 export function podsDirectory(rootDirectory: string): string {

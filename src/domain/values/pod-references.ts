@@ -1,10 +1,10 @@
-// How pods and containers are named in texts, keys and references of events.
-// Invariant: a full name has exactly one `_`, since neither a pod's name nor a namespace may hold one.
+// Names of pods and containers in texts, keys and references of events.
+// Invariant: a full name has exactly one `_`, since neither a pod's name nor a namespace may contain one.
 import type { Pod } from '../../ports/model/pod.js';
 import { goTrimRight } from './go-text.js';
 import type { ReadBack } from './log-paths.js';
 
-/** `<name>_<namespace>`: tells static pods and their mirror pods apart from all others, whatever their uid. */
+/** `<name>_<namespace>`: identifies a static pod and its mirror pod, with any uid. */
 export function podFullName(name: string, namespace: string): string {
   return `${name}_${namespace}`;
 }

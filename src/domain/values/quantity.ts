@@ -1,5 +1,5 @@
 // A Kubernetes resource quantity: an exact decimal number with the family of suffixes it was written in (resource.Quantity of the API).
-// Invariant: the number is mantissa x 10^scale with scale >= -9; nothing here goes through floating point.
+// Invariant: the number is mantissa x 10^scale with scale >= -9; nothing here uses floating point.
 import { AssertionFailed } from '../kernel/assert.js';
 import { goTrimSpace } from './go-text.js';
 
@@ -111,7 +111,7 @@ export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
   return combine(a, b, -1n);
 }
 
-/** -1, 0 or 1; numeric, whatever the families are. */
+/** -1, 0 or 1; numeric, for any suffixes. */
 export function compareQuantities(a: Quantity, b: Quantity): -1 | 0 | 1 {
   if (a.scale === b.scale) return order(a.mantissa, b.mantissa);
   const scale = Math.min(a.scale, b.scale);
@@ -126,7 +126,7 @@ export function isZeroQuantity(quantity: Quantity): boolean {
   return quantity.mantissa === 0n;
 }
 
-/** Whole units, rounded away from zero, so that whoever asks for a little gets some. */
+/** Whole units, rounded away from zero, so that a small request isn't lost. */
 export function quantityValue(quantity: Quantity): bigint {
   return rounded(quantity, 0);
 }
@@ -215,7 +215,7 @@ function interpretSuffix(text: string): Suffix | null {
 function parseFast(text: string, parts: Parts, suffix: Suffix): QuantityParse | null {
   const digits = parts.fraction === '' ? parts.integer : parts.integer + parts.fraction;
   if (suffix.base === 2) {
-    // 2^10 has about 3 decimal digits; what is left of 15 digits after the suffix is what the integer may have.
+    // 2^10 has about 3 decimal digits; the integer may have the rest of 15 digits after the suffix.
     if (parts.fraction !== '' || digits.length > 14 - (suffix.exponent * 3) / 10) return null;
     const value = Number(digits);
     const mantissa = BigInt(value) << BigInt(suffix.exponent);
@@ -240,7 +240,7 @@ function parseExact(parts: Parts, suffix: Suffix): QuantityParse {
   if (suffix.base === 10) scale += suffix.exponent;
   else magnitude <<= BigInt(suffix.exponent);
   if (scale < nano) {
-    // Far below 1n there is nothing to divide: any amount but zero becomes 1n.
+    // Far below 1n no division is needed: any amount but zero becomes 1n.
     const finer = nano - scale;
     if (magnitude !== 0n) magnitude = finer > maxTextLength * 2 ? 1n : divideUp(magnitude, 10n ** BigInt(finer));
     scale = nano;
@@ -272,7 +272,7 @@ function atScale(quantity: Quantity, scale: number): bigint {
 function combine(a: Quantity, b: Quantity, sign: 1n | -1n): Quantity {
   const scale = Math.min(a.scale, b.scale);
   const mantissa = atScale(a, scale) + sign * atScale(b, scale);
-  // Zero has no family worth keeping: a sum that starts at 0 takes over its first term's.
+  // Zero's family doesn't matter: a sum that starts at 0 adopts its first term's.
   const format = a.mantissa === 0n ? b.format : a.format;
   return { mantissa, scale, format, echo: null, small: a.small && b.small && mantissa <= maxInt64 && mantissa >= minInt64 };
 }

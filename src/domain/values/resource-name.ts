@@ -1,5 +1,5 @@
-// What a resource's name says of it: Kubernetes' own, a size of huge pages, or extended (a vendor's).
-// Invariant: a name is of Kubernetes' own or extended, never both.
+// Classes of resource names: Kubernetes' own, huge page sizes, or extended (a vendor's).
+// Invariant: a name is Kubernetes' own or extended, never both.
 import { qualifiedNameProblems } from './dns-names.js';
 
 export const hugePagesPrefix = 'hugepages-';
@@ -21,12 +21,12 @@ export function isExtendedResource(name: string): boolean {
   return !isNativeResource(name) && !name.startsWith(quotaPrefix) && qualifiedNameProblems(`${quotaPrefix}${name}`).length === 0;
 }
 
-/** Extended, or of a device class that claims stand behind (KEP-5004). */
+/** Extended, or of a device class behind claims (KEP-5004). */
 export function isClaimedExtendedResource(name: string): boolean {
   return name.startsWith(deviceClassPrefix) || isExtendedResource(name);
 }
 
-/** Counted per node besides cpu, memory and ephemeral-storage; any other name is not looked at when a pod is placed. */
+/** Counted per node besides cpu, memory and ephemeral-storage; any other name is ignored when a pod is placed. */
 export function isScalarResource(name: string): boolean {
   return isExtendedResource(name) || isHugePageResource(name) || isPrefixedNative(name) || name.startsWith(attachableVolumesPrefix);
 }

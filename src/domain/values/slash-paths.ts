@@ -1,4 +1,4 @@
-// Lexical paths with `/`, as the node has them; no file system is asked.
+// Lexical paths with `/`, as on the node; no file system access.
 // Invariant: a result has no `.`, no empty and no inner `..` element.
 
 /** Joins and cleans: `joinPath('/a/', 'b/../c')` is `/a/c`. Empty elements are left out; nothing at all gives ''. */
@@ -33,7 +33,7 @@ export function isAbsolutePath(path: string): boolean {
   return path.startsWith('/');
 }
 
-/** All but the last element, cleaned; `.` where there is none. */
+/** All but the last element, cleaned; `.` if none. */
 export function parentPath(path: string): string {
   return cleanPath(path.slice(0, path.lastIndexOf('/') + 1));
 }

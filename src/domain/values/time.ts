@@ -1,5 +1,5 @@
 // RFC 3339 text to and from Instant, without the host's Date: the proleptic Gregorian calendar, UTC on output.
-// Invariant: what `formatRfc3339Micros` prints, `parseRfc3339` reads back unchanged.
+// Invariant: `parseRfc3339` reads the output of `formatRfc3339Micros` back unchanged.
 import type { Instant } from '../../ports/instant.js';
 import type { Timestamp } from '../../ports/model/object-meta.js';
 import { epochMicros, instantOf } from './instant.js';
@@ -40,7 +40,7 @@ export function formatRfc3339Micros(time: Instant): Timestamp {
   return `${formatSeconds(seconds)}.${String(micros - seconds * microsPerSecond).padStart(6, '0')}Z`;
 }
 
-/** The two seconds asked for last: what is told of one moment has its time in many places, beside that of a beginning. */
+/** Caches the last two seconds: one moment's time is formatted in many places, beside that of a beginning. */
 let lastSecond = { seconds: Number.NaN, text: '' };
 let secondBefore = lastSecond;
 

@@ -1,5 +1,5 @@
-// UTF-8 without a TextEncoder: the domain also runs where there is none.
-// Invariant: what `utf8Encode` writes, `utf8Decode` reads back; lone surrogates and bad bytes become U+FFFD, as in the WHATWG encoding standard.
+// UTF-8 without a TextEncoder, which some environments of the domain lack.
+// Invariant: `utf8Decode` reads the output of `utf8Encode` back; lone surrogates and bad bytes become U+FFFD, as in the WHATWG encoding standard.
 
 const replacement = 0xfffd;
 

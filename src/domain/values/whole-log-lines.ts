@@ -1,20 +1,20 @@
-// A container's log as its writer meant it: the parts into which the runtime splits a long line are one line again, with one timestamp,
-// the time of its first part; lines of the two streams never run into each other. (Read as it is written, part by part, is
-// `logs/log-reader`.)
+// A container's log as it was written: rejoins the parts into which the runtime splits a long line, with one timestamp,
+// the time of the first part; lines of the two streams never mix. (`logs/log-reader` reads it
+// part by part.)
 //
-// Invariants: a machine of plain data, changed in place. A line leaves when it is whole, at the end of the file as it is, and part by part
-// once it is larger than is held. Never more bytes are written than the limit.
+// Invariants: a machine of plain data, changed in place. A line is emitted when it is complete, at the end of the file as it is, and part by part
+// once it exceeds the buffer. Never more bytes are written than the limit.
 import { type ContainerLogLine, isVoidLine, type LogLineParser, logLineParserOf, recordsOfLine } from './container-log-line.js';
 import { goQuote } from './go-text.js';
 import { isBefore, type LogChunk, type LogReadOptions, type LogStream, type LogTime, logTime, timestampText } from './log-read-options.js';
 import { utf8Decode, utf8Encode } from './utf8.js';
 
-/** What is held of a line that is not whole, of each stream. */
+/** The buffer of an incomplete line, for each stream. */
 const heldBytesMax = 1024 * 1024;
 const newline = 0x0a;
 
 interface OpenLine {
-  /** Nothing of it is written: it is too old, before the tail, or of a stream that nobody asked for. */
+  /** It is not emitted: it is too old, before the tail, or of an unrequested stream. */
   readonly isPassedOver: boolean;
   parts: Uint8Array[];
   heldBytes: number;
@@ -25,9 +25,9 @@ export interface WholeLineReading {
   readonly since: LogTime | null;
   /** Chosen by the first record. */
   parse: LogLineParser | null;
-  /** The first line that is no record, before there was one; null: there is none. */
+  /** The first malformed line before any record; null if none. */
   strange: Uint8Array | null;
-  /** Of the last record; null: there was none. */
+  /** Of the last record; null: none yet. */
   lastTime: string | null;
   readonly open: Map<LogStream, OpenLine>;
   /** Lines that end before the tail begins although some of them reach into what is read. */
@@ -115,14 +115,14 @@ function readRecord(reading: WholeLineReading, { stream, content, time }: Contai
   return { chunks, isDone: reading.bytesLeft <= 0 };
 }
 
-/** There is no more: what is not whole is given as it is. */
+/** The end of the log: emits incomplete lines as they are. */
 export function endWholeLines(reading: WholeLineReading): readonly LogChunk[] {
   const chunks = [...reading.open].flatMap(([stream, open]) => (wantsWholeLine(reading) ? taken(reading, stream, open) : []));
   reading.open.clear();
   return chunks;
 }
 
-/** The file was emptied: what was held of it is nobody's line. */
+/** The file was truncated: drops the incomplete lines. */
 export function forgetOpenLines(reading: WholeLineReading): void {
   reading.open.clear();
 }

@@ -1,9 +1,9 @@
-// Where the last whole lines of a log begin, found by reading the file backwards in blocks. A line may be in several parts, with parts of
-// the other stream's lines between them: then what is read from there on holds parts of lines that are not of the tail, and the answer
-// says how many of each stream to pass over.
+// Finds the beginning of a log's last whole lines by reading the file backwards in blocks. A line may be in several parts, with parts of
+// the other stream's lines between them: then the text from there on holds parts of lines that are not in the tail, and the answer
+// says how many of each stream to skip.
 //
-// Invariants: one block more than needed is read, and a bounded number beyond the end of the oldest line that counts, for its beginning;
-// lines are counted by where they end; a line without its end at the end of the file counts.
+// Invariants: at most one block more than needed is read, and a bounded number beyond the end of the oldest line that counts, for its beginning;
+// lines are counted by their ends; an unfinished line at the end of the file counts.
 import { type LogLineParser, logLineParserOf, recordsOfLine } from './container-log-line.js';
 import type { LogStream } from './log-read-options.js';
 
@@ -19,7 +19,7 @@ type StreamState = 'unseen' | 'counted' | 'passed';
 
 export interface WholeLineTail {
   linesLeft: number;
-  /** Where the part that was looked at begins. */
+  /** The beginning of the searched part. */
   from: number;
   /** The line that reaches into the next block, without NULs at its beginning once it is long; and where it ends. */
   rest: Uint8Array;
@@ -119,7 +119,7 @@ function isOver({ linesLeft, fullAt, from, streams }: WholeLineTail): boolean {
 }
 
 function found({ start, passedEnds, parse, from }: WholeLineTail): WholeLineTailStep {
-  // No line was one: whoever reads from the beginning will say so.
+  // No valid line: reading from the beginning reports it.
   if (parse === null && from === 0) return { kind: 'found', offset: 0, skip: { stdout: 0, stderr: 0 } };
   const count = (stream: LogStream) => passedEnds.filter((end) => end.stream === stream && end.at >= start).length;
   return { kind: 'found', offset: start, skip: { stdout: count('stdout'), stderr: count('stderr') } };

@@ -1,5 +1,5 @@
-// What a volume of the API's data shows at this moment, collected from the agent's copies. All of it is there before anything on disk is
-// touched: a failure leaves what is shown as it is.
+// The current content of an API data volume, collected from the agent's copies. It is complete before anything on disk is
+// touched: a failure leaves the current content unchanged.
 import type { Micros } from '../../ports/micros.js';
 import type { ConfigMap, Secret } from '../../ports/model/config-objects.js';
 import type { Pod } from '../../ports/model/pod.js';

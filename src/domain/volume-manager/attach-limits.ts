@@ -1,7 +1,7 @@
-// Whether a pod that waits for its volumes waits in vain, since the node has no room for another volume of a driver: the controller's attempt to
-// attach it says so. Asked when a pod's run gives up, for drivers that say how often their count of volumes is to be read.
+// Whether a pod's wait for its volumes is useless because the node has no room for another volume of a driver: the controller's failed
+// attachment shows it. Checked when a pod's run gives up, for drivers with a period for updating their volume count.
 //
-//   none -> the attachments are read -> a full one: the driver's count is read anew, and then the pod is refused
+//   none -> the attachments are read -> a full one: the driver's count is updated, and then the pod is refused
 //
 // Invariant: the CSINode is up to date before the pod is refused, so that the scheduler doesn't send its successor here.
 import type { VolumeAttachment } from '../../ports/model/storage.js';

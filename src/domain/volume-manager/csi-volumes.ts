@@ -1,4 +1,4 @@
-// Volumes of CSI drivers that something was learnt of: what failed for want of the driver is tried at once, and what waits for its object goes on.
+// Volumes of CSI drivers after news about them: retries failures that lacked the driver, and resumes volumes that wait for its object.
 import { csiDriverName, csiPlugin } from '../volumes/csi-volume.js';
 import type { VolumeContext } from './volume-kind.js';
 import { kindOf } from './volume-kinds.js';
@@ -17,7 +17,7 @@ export function csiDriverChanged(manager: VolumeManager, driver: string, context
   }
 }
 
-/** What the API says of the drivers has changed, or is known at last. */
+/** The API's objects of the drivers have changed, or are known for the first time. */
 export function csiDriversChanged(manager: VolumeManager, context: VolumeContext): void {
   const kind = kindOf(csiPlugin);
   for (const desired of manager.desired.values()) {
@@ -27,6 +27,6 @@ export function csiDriversChanged(manager: VolumeManager, context: VolumeContext
     labelsKnown(manager, desired, context);
     manager.dirty.add(desired.name);
   }
-  // Whether or not anybody wants them still: what has begun comes to its end.
+  // Even if no pod wants them any more: operations in progress must end.
   for (const name of [...manager.operations.keys()]) if (manager.actual.get(name)?.plugin === csiPlugin) volumeWoken(manager, name, context);
 }

@@ -1,8 +1,8 @@
-// Which volumes are to be mounted: those that a container of a wanted pod uses. Claims are looked up first, in the API itself, since only the
-// two objects that a pod leads to may be read by a node.
+// The volumes to mount: those that a container of a wanted pod uses. Claims are read first, directly from the API, since a node may read
+// only the two objects that a pod refers to.
 //
-//   want -> (claim -> its persistent volume ->) desired, or an error of the pod, which the next `want` tries anew
-//   desired, and its plugin can grow volumes -> both are looked up again, as often as pods would be synced: nobody tells a node of either
+//   want -> (claim -> its persistent volume ->) desired, or an error of the pod, which the next `want` retries
+//   desired, and its plugin can expand volumes -> both are read again at the sync frequency: a node can't watch them
 import type { Pod } from '../../ports/model/pod.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../ports/model/storage.js';
 import type { Volume } from '../../ports/model/volume.js';
@@ -25,7 +25,7 @@ const protection = 'kubernetes.io/pvc-protection';
 
 /** The pod is to have its volumes. Those that it has already show what its object says now. */
 export function wantVolumes(manager: VolumeManager, uid: string, pod: Pod, context: VolumeContext): void {
-  // Whatever was left over of an earlier life: what is wanted is not taken down.
+  // Cancels the release of an earlier pod: wanted volumes are not torn down.
   manager.releases.delete(uid);
   manager.limitLooks.delete(uid);
   let wanted = manager.pods.get(uid);
@@ -78,7 +78,7 @@ export function unwantVolumes(manager: VolumeManager, uid: string): void {
   manager.limitLooks.delete(uid);
 }
 
-/** Whoever can grow a volume looks again at whether it has grown, as often as the pod is seen to. */
+/** Expandable volumes are checked for a new size, as often as the pod is synced. */
 function mayGrow(manager: VolumeManager, { uid, names }: PodVolumes, volumeName: string): boolean {
   const desired = manager.desired.get(names.get(volumeName) ?? '');
   const spec = desired?.pods.get(uid)?.spec;

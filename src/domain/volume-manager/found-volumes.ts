@@ -1,7 +1,7 @@
-// What earlier agents have left: looked up once at the start, so that it is known before anything is reported of the node's volumes, and once
-// more for each pod that ends. What was found may be mounted or not; it is `uncertain` until it is set up again, or taken down.
+// Volumes of earlier agents: looked up once at the start, before any volume of the node is reported, and once
+// more for each pod that ends. A found volume may be mounted or not; it is `uncertain` until it is set up again, or torn down.
 //
-//   start -> survey -> over; a failure is tried again after a second
+//   start -> survey -> done; a failure is retried after a second
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
@@ -89,7 +89,7 @@ export function adoptVolume(manager: VolumeManager, found: FoundVolume): boolean
   return true;
 }
 
-/** The Node says anew what is attached to it: to what was found it may belong, and what is wanted may wait for it. */
+/** The Node's attached volumes have changed: they may include found ones, and desired ones may wait for them. */
 export function nodeSeen(manager: VolumeManager, { node }: VolumeContext): void {
   for (const { name, attachable } of manager.desired.values()) if (attachable && manager.actual.get(name)?.attached !== 'yes') manager.dirty.add(name);
   for (const { name, devicePath } of node?.status?.volumesAttached ?? []) {

@@ -1,4 +1,4 @@
-// Which of a pod's volumes can be measured, and how. What a pod writes to the node's own disk in them counts as its ephemeral storage.
+// Which of a pod's volumes can be measured, and how. A pod's writes to the node's own disk in them count as its ephemeral storage.
 //
 // | plugin                                         | how                 | ephemeral                     |
 // |------------------------------------------------|---------------------|-------------------------------|
@@ -21,10 +21,10 @@ export interface MeasuredVolume {
   readonly name: string;
   readonly path: string;
   readonly how: 'tree' | 'file-system' | 'driver';
-  /** Who is asked, and for what; null: nobody, the node looks itself. */
+  /** The driver to ask; null: the node measures itself. */
   readonly driver: { readonly name: string; readonly volumeId: string } | null;
   readonly isEphemeral: boolean;
-  /** A project quota may have counted already what is in it; null: only a walk tells. */
+  /** A project quota may count its content; null: only a walk can. */
   readonly quota: QuotaPlace | null;
   /** Name of the claim; null: the volume is of none. */
   readonly claimName: string | null;

@@ -1,17 +1,17 @@
-// Compares what a volume is to be with what it is, and decides the one operation that it needs next.
+// Compares a volume's desired and actual state, and decides its next operation.
 //
-// | what there is                                            | next                                             |
+// | state                                                    | next                                             |
 // |----------------------------------------------------------|--------------------------------------------------|
-// | an operation under way                                   | its end is waited for                            |
-// | mounted, or maybe, for a pod that has ended              | unmount                                          |
-// | wanted; mounted with another SELinux label for others   | nothing: it is taken down as a whole first       |
-// | wanted; attachable, and not attached as the Node says    | nothing: the Node's next change is waited for    |
-// | wanted; not mounted, maybe, or to be mounted anew        | mount                                            |
-// | mounted, and grown since                                 | expand                                           |
+// | an operation in progress                                 | wait for its end                                 |
+// | mounted or uncertain, for a pod that has ended           | unmount                                          |
+// | wanted; mounted with another SELinux label for others   | nothing: it is unmounted completely first        |
+// | wanted; attachable, and not attached by the Node         | nothing: wait for the Node's next change         |
+// | wanted; not mounted, uncertain, or due for a remount     | mount                                            |
+// | mounted, and larger since                                | expand                                           |
 // | no pod has it, or wants it so; its device may be mounted     | unmount the device                               |
 // | no pod wants it or has it, no device                     | it is forgotten                                  |
 //
-// Invariants: unmounts come before mounts, and both before devices; what failed is tried again only when its time has come.
+// Invariants: unmounts come before mounts, and both before devices; a failed operation is retried only when its back-off has passed.
 import type { Micros } from '../../ports/micros.js';
 import { assert } from '../kernel/assert.js';
 import { byCodeUnits } from '../values/text-order.js';
@@ -71,7 +71,7 @@ function nextOperation(manager: VolumeManager, name: string, context: VolumeCont
   return null;
 }
 
-/** Nothing of it is mounted any more: whoever wants it is asked for the label. */
+/** It is completely unmounted: the pods that want it determine its label. */
 function unlabelled({ dirty }: VolumeManager, actual: ActualVolume): void {
   actual.label = null;
   dirty.add(actual.name);
@@ -98,7 +98,7 @@ function mounts(actual: ActualVolume | undefined, desired: DesiredVolume): strin
     .sort(byCodeUnits);
 }
 
-/** A mounted volume that has grown, for whichever pod comes first. */
+/** Expands a mounted volume that has grown, for the first pod. */
 function expansions(actual: ActualVolume | undefined, { plugin, pods }: DesiredVolume): string[] {
   const size = actual?.size ?? null;
   if (actual === undefined || typeof size !== 'number' || kindOf(plugin)?.expand === undefined) return [];
@@ -147,7 +147,7 @@ class Times {
   first(kind: VolumeOperationKind, uids: readonly string[]): string | null {
     for (const uid of uids) {
       const backoff = this.manager.backoffs.get(backoffKey(this.name, kind, uid));
-      // What is wanted now is another thing than what failed: that begins anew.
+      // The desired operation differs from the failed one: it starts without back-off.
       if (backoff === undefined || backoff.kind !== kind || backoff.retryAt <= this.now) return uid;
       if (this.until === null || backoff.retryAt < this.until) this.until = backoff.retryAt;
     }

@@ -1,9 +1,9 @@
-// Takes down what is on the node of a pod's volumes once its containers are dead. What is there is looked up on disk, so that it ends what
-// an earlier agent began.
+// Tears down a pod's volumes on the node once its containers are dead. The volumes are looked up on disk, so that it completes the
+// work of an earlier agent.
 //
-//   release -> look -> unmounting: what was found and isn't known is known as uncertain; the reconciler takes all down -> over
+//   release -> look -> unmounting: unknown found volumes become uncertain; the reconciler tears all down -> done
 //
-// Invariant: a volume that no kind here takes down stays, and is told of; nothing of it is removed.
+// Invariant: a volume without a matching kind stays, and is reported; nothing of it is removed.
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { VolumeLeftovers } from '../../ports/outbound/pod-volumes.js';
 import type { Reply } from '../kernel/machine.js';
@@ -26,7 +26,7 @@ export function releaseVolumes(manager: VolumeManager, uid: string, { turn }: Vo
   turn.ask('podVolumes.list', address, 'list', { uid });
 }
 
-/** Who asked for it is done with it. Somebody else may wait for the same, and looks again. */
+/** The caller no longer needs it. Another waiting caller checks again. */
 export function forgetRelease(manager: VolumeManager, uid: string, context: VolumeContext): void {
   manager.releases.delete(uid);
   context.turn.end({ machine: releaseMachine, key: uid });

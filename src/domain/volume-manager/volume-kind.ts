@@ -1,5 +1,5 @@
-// What the volume manager needs of a kind of volume (a volume plugin): procedures that make it ready on the node and for one pod, and
-// that take it down again. The manager decides when each runs, one at a time a volume, tries again what fails, and tells of it.
+// The volume manager's interface to a kind of volume (a volume plugin): procedures that set it up on the node and for one pod, and
+// tear it down again. The manager decides when each runs, one at a time per volume, retries failures, and reports them.
 //
 // | procedure       | runs                                                             | prefix of its failure            |
 // |-----------------|------------------------------------------------------------------|----------------------------------|
@@ -8,10 +8,10 @@
 // | `tearDown`      | for each pod, when its containers are dead                       | `UnmountVolume.TearDown failed`  |
 // | `unmountDevice` | when no pod of the node has the volume any more                  | `UnmountDevice failed`           |
 //
-// A raw block volume goes through the same procedures; it is mapped, not mounted, and its failures say so.
+// A raw block volume uses the same procedures; it is mapped, not mounted, and its failures say so.
 //
-// Invariants: a procedure is a machine too: plain data (`Work`), and `decide`, which asks for one command at a time through its scene. Each
-// may be cut off after any command and begun anew, by another process: it looks at what is there, and not-found is success when taking down.
+// Invariants: a procedure is a machine too: plain data (`Work`), and `decide`, which sends one command at a time through its scene. Each
+// may be interrupted after any command and restarted, by another process: it inspects the current state, and not-found is success for a teardown.
 import type { Micros } from '../../ports/micros.js';
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -25,12 +25,12 @@ import type { CommandFor, Reply, Turn } from '../kernel/machine.js';
 import type { CsiView } from '../plugins/csi-view.js';
 import { isBlockVolume, type VolumeSpec } from '../volumes/volume-spec.js';
 
-/** What the volumes of a node need of the agent around them. */
+/** The interface of a node's volumes to the agent. */
 export interface VolumeContext {
   readonly turn: Turn<AgentOperations>;
   readonly nodeFacts: NodeFacts;
   readonly nodeName: string;
-  /** How often what nobody tells a node of is looked up. */
+  /** The period of reading objects that a node can't watch. */
   readonly syncFrequency: Micros;
   /** The node's own object; null: standalone, or not known yet. */
   readonly node: Node | null;
@@ -40,7 +40,7 @@ export interface VolumeContext {
   event(pod: Pod, containerName: null, type: 'Normal' | 'Warning', reason: string, message: string): void;
   /** Does something for a pod: what fails in it is laid to that pod. */
   forPod<Result>(uid: string, work: () => Result): Result;
-  /** Something of the pod's volumes has changed: whoever waits for them looks again, after this step. */
+  /** The pod's volumes have changed: waiting runs check again, after this step. */
   volumesChanged(uid: string): void;
   claimEvent(claim: PersistentVolumeClaim, type: 'Normal' | 'Warning', reason: string, message: string): void;
   /** All volumes of the pod that show data of the API were worked on. @param outdated some could not be made to show what the API has now */
@@ -48,9 +48,9 @@ export interface VolumeContext {
 }
 
 /**
- * How a failure leaves the volume.
- * `final`: nothing is mounted. `uncertain`: it may be mounted, or be on its way; it is taken down for sure. `transient`: as it was before.
- * `usable`: what was there before can go on to be used.
+ * The volume's state after a failure.
+ * `final`: nothing is mounted. `uncertain`: it may be mounted, or in progress; it must be torn down. `transient`: as before.
+ * `usable`: the previous content can stay in use.
  */
 export type FailureSeverity = 'final' | 'uncertain' | 'transient' | 'usable';
 
@@ -64,7 +64,7 @@ export interface VolumeFailure {
 /** Where a procedure has got to. `prefix` null: that of the procedure. */
 export type VolumeStep =
   | { readonly kind: 'asked' }
-  /** For somebody who wakes the volume (`volumeDataArrived`), or that time; null: no time. */
+  /** Waits for a wake-up (`volumeDataArrived`), or that time; null: no time. */
   | { readonly kind: 'waiting'; readonly until: Micros | null }
   | { readonly kind: 'done' }
   | { readonly kind: 'failed'; readonly message: string; readonly severity: FailureSeverity; readonly prefix: string | null };
@@ -108,9 +108,9 @@ export interface VolumeProcedure<Work = never> {
   readonly decide: (work: Work, scene: VolumeScene) => VolumeStep;
   /** The time of `remindAt` has come, and the command is not answered yet. */
   readonly late?: (work: Work, scene: VolumeScene) => void;
-  /** Takes what was looked at. */
+  /** Handles the answer of the inspection. */
   readonly seen?: (work: Work, reply: Reply<AgentOperations>, scene: VolumeScene) => void;
-  /** Takes an answer. A step: the procedure is over with it; null: `decide` goes on. */
+  /** Handles an answer. A step: the procedure ends with it; null: `decide` continues. */
   readonly replied: (work: Work, reply: Reply<AgentOperations>, scene: VolumeScene) => VolumeStep | null;
 }
 
@@ -122,7 +122,7 @@ export interface FoundVolume {
   readonly name: string;
   /** It was found as a link to a raw device. */
   readonly isDevice: boolean;
-  /** A CSI volume's `vol_data.json`; null: there is none. */
+  /** A CSI volume's `vol_data.json`; null if absent. */
   readonly data: string | null;
 }
 
@@ -133,10 +133,10 @@ export interface VolumeKind {
   readonly refusal?: (spec: VolumeSpec) => string | null;
   /** Has to be attached to the node by others first. */
   readonly isAttachable?: (spec: VolumeSpec, context: VolumeContext) => boolean;
-  /** Is set up anew from time to time, beside what its plugin always says of that. */
+  /** Whether it is set up again periodically, in addition to its plugin's own rule. */
   readonly requiresRemount?: (spec: VolumeSpec, context: VolumeContext) => boolean;
   readonly mountDevice: VolumeProcedure<never> | null;
-  /** null: there is nothing to do on the host. */
+  /** null: no work on the host is needed. */
   readonly setUp: VolumeProcedure<never> | null;
   /** Grows it on this node to what its persistent volume says. */
   readonly expand?: VolumeProcedure<never>;
@@ -144,9 +144,9 @@ export interface VolumeKind {
   readonly unmountDevice: VolumeProcedure<never> | null;
   /** What containers see; null: it isn't for containers in this way. */
   readonly view: (spec: VolumeSpec, uid: string, rootDirectory: string) => MountedVolume | null;
-  /** What containers are given of a raw block volume; left out: the kind has none. */
+  /** A raw block volume's device for containers; if omitted, the kind has none. */
   readonly device?: (spec: VolumeSpec, uid: string, rootDirectory: string) => BlockVolume | null;
-  /** The spec that a directory left by an earlier agent stands for, without the API. null: it can't be told. */
+  /** The spec of a directory from an earlier agent, without the API. null: unknown. */
   readonly reconstruct: (found: FoundVolume) => VolumeSpec | null;
   /** The same for a link left in `volumeDevices`. */
   readonly reconstructDevice?: (found: FoundVolume) => VolumeSpec | null;

@@ -1,13 +1,13 @@
-// Labels of SELinux that volumes are mounted with. A volume has one mount on the node, and so one label for all of its pods.
+// SELinux labels of volume mounts. A volume has one mount on the node, and so one label for all of its pods.
 //
 // | a pod that wants the volume                                  | access modes that may have a label | others            |
 // |--------------------------------------------------------------|------------------------------------|-------------------|
 // | its containers disagree, or have no label                     | an error of the pod                | a warning counted |
-// | its label is another than that of the pods that want it, too  | an error of the pod                | a warning counted |
-// | the volume is mounted with another label, for others that go  | waits until all of it is unmounted | (never: no label) |
+// | its label differs from that of other pods that want it        | an error of the pod                | a warning counted |
+// | mounted with another label, for pods that have ended          | waits until all of it is unmounted | (never: no label) |
 //
-// Invariants: on a host without SELinux every label is '' and nothing is counted; what is mounted for a pod that wants it keeps its label, since a
-// pod that may run loses nothing.
+// Invariants: on a host without SELinux every label is '' and nothing is counted; a mount for a pod that wants it keeps its label, since a
+// pod that may run must not lose it.
 import type { Pod } from '../../ports/model/pod.js';
 import { goQuote } from '../values/go-text.js';
 import { csiDriverName, csiPlugin } from '../volumes/csi-volume.js';
@@ -18,7 +18,7 @@ import type { ActualVolume, DesiredVolume, LabelMetric, VolumeLabel, VolumeManag
 
 export const noLabel: VolumeLabel = { asked: '', mounted: '', isSupported: false };
 
-/** `label` null: what the API says of the driver isn't known yet. */
+/** `label` null: the driver's API object isn't known yet. */
 export type LabelAnswer = { readonly kind: 'label'; readonly label: VolumeLabel | null } | { readonly kind: 'refused'; readonly message: string };
 
 /** The label that the pod's containers ask of the volume. @param volumeName the volume's name in the pod */
@@ -53,7 +53,7 @@ export function joinLabel(manager: VolumeManager, desired: DesiredVolume, spec: 
   return mayHave ? `conflicting SELinux labels of volume ${specName(spec)}: ${goQuote(desired.label.asked)} and ${goQuote(label.asked)}` : null;
 }
 
-/** What the API says of the drivers is known: volumes that waited for it get their labels. */
+/** The drivers' API objects are known: waiting volumes get their labels. */
 export function labelsKnown(manager: VolumeManager, desired: DesiredVolume, context: VolumeContext): void {
   if (desired.label !== null) return;
   for (const { uid, spec } of [...desired.pods.values()]) {
@@ -78,7 +78,7 @@ export function hasOtherLabel(actual: ActualVolume | undefined, { label, pods }:
   return actual.pods.size === 0 || [...actual.pods.keys()].some((uid) => !pods.has(uid));
 }
 
-/** Tells the pods that want it. */
+/** Reports the wait to the pods that want it. */
 export function tellOtherLabel(manager: VolumeManager, { name, pods }: DesiredVolume, context: VolumeContext): void {
   const message = waitingText(name);
   for (const uid of pods.keys()) {

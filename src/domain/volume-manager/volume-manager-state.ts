@@ -1,16 +1,16 @@
-// What a node's volumes are to be, what they are, and what is being done about it, as data.
+// The desired state of a node's volumes, their actual state, and the operations on them, as data.
 //
-// | part       | says                                                       | written by                            |
+// | part       | contains                                                   | written by                            |
 // |------------|------------------------------------------------------------|---------------------------------------|
-// | pods       | whose volumes are wanted, how far they have been looked up | `want`, answers about claims          |
-// | desired    | volumes that are to be mounted, and for which pods         | the look-up of a pod's volumes        |
-// | actual     | volumes that are mounted, or may be                        | the ends of operations, what is found |
-// | operations | what is being done, one a volume                           | the reconciler                        |
-// | backoffs   | what has failed, and when it may be tried again            | the ends of operations                |
-// | releases   | pods that have ended, whose volumes are taken down         | `release`                             |
+// | pods       | pods that want volumes, and the progress of their look-up  | `want`, answers about claims          |
+// | desired    | volumes to mount, and for which pods                       | the look-up of a pod's volumes        |
+// | actual     | volumes that are mounted, or may be                        | the ends of operations, found volumes |
+// | operations | operations in progress, one a volume                       | the reconciler                        |
+// | backoffs   | failures, and when each may be retried                     | the ends of operations                |
+// | releases   | pods that have ended, whose volumes are torn down          | `release`                             |
 //
-// Invariants: a volume has one operation at most; it is unmounted only for a pod in `releases`; `actual` forgets a volume only once its
-// taking down succeeded.
+// Invariants: a volume has one operation at most; it is unmounted only for a pod in `releases`; `actual` forgets a volume only after its
+// teardown succeeded.
 import type { Micros } from '../../ports/micros.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PersistentVolumeClaim } from '../../ports/model/storage.js';
@@ -80,13 +80,13 @@ export interface ActualVolume {
   readonly plugin: string;
   spec: VolumeSpec;
   attachable: boolean;
-  /** `uncertain`: it was found on the node, and nobody has said yet. */
+  /** `uncertain`: found on the node, and not confirmed yet. */
   attached: 'yes' | 'no' | 'uncertain';
   devicePath: string;
   device: 'none' | 'uncertain' | 'mounted';
   /** The SELinux label that it is mounted with, or was tried to be; '': none. null: no mount was begun. */
   label: string | null;
-  /** How large it is on this node, in bytes; null: nobody has said. `refused`: its driver can't grow it while it is in use. */
+  /** Its size on this node, in bytes; null: unknown. `refused`: its driver can't expand it while it is in use. */
   size: number | 'refused' | null;
   readonly pods: Map<string, ActualMount>;
 }
@@ -98,7 +98,7 @@ export interface ActualMount {
   state: 'mounted' | 'uncertain';
   remountRequired: boolean;
   readonly reconstructed: boolean;
-  /** Whether its files have SELinux labels of their own, as far as somebody looked; null: as its plugin says. */
+  /** Whether its files have SELinux labels of their own, if checked; null: by its plugin's default. */
   readonly hasLabels: boolean | null;
 }
 
@@ -171,9 +171,9 @@ export interface VolumeManager {
   readonly held: Map<string, Set<string>>;
   /** Whether what earlier agents left is known. */
   survey: 'none' | 'asked' | 'over';
-  /** What was said of SELinux labels since the start, by metric, access mode and plugin. */
+  /** Counts of SELinux label warnings and errors since the start, by metric, access mode and plugin. */
   readonly labelCounts: Map<string, LabelCount>;
-  /** Volumes that have to be compared anew. */
+  /** Volumes that must be reconciled again. */
   readonly dirty: Set<string>;
 }
 

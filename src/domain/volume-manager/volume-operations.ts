@@ -1,13 +1,13 @@
-// One operation on a volume: its stages, one after the other, each a procedure of the volume's kind; and what its end means.
+// One operation on a volume: its stages, one after the other, each a procedure of the volume's kind; and the effect of its end.
 //
-//   begin -> [stage, stage, ...] -> succeeded: what is has changed; failed: back-off, and the event of the reference
+//   begin -> [stage, stage, ...] -> succeeded: the actual state changes; failed: back-off, and the Go kubelet's event
 //
 // | failure   | of a mount that was                  | leaves the mount                                     |
 // |-----------|--------------------------------------|------------------------------------------------------|
 // | final     | uncertain, made by this agent        | not mounted                                          |
-// | final     | uncertain, found                     | uncertain: it must still be taken down               |
+// | final     | uncertain, found                     | uncertain: it must still be torn down                |
 // | uncertain | not mounted                          | uncertain                                            |
-// | usable    | not mounted, or uncertain            | mounted, to be mounted anew                          |
+// | usable    | not mounted, or uncertain            | mounted, remount required                            |
 // | any other |                                      | as it was                                            |
 import type { Pod } from '../../ports/model/pod.js';
 import type { PersistentVolumeClaim } from '../../ports/model/storage.js';
@@ -82,9 +82,9 @@ export function beginOperation(manager: VolumeManager, volumeName: string, kind:
   const isRemount = kind === 'mount' && mount?.state === 'mounted';
   if (kind === 'mount' && actual.device === 'mounted') stages.shift();
   if (kind === 'mount' && !isRemount && growsWithMount(desired, actual)) stages.push('expand');
-  // What changes from here on makes it be mounted anew.
+  // Later changes require another remount.
   if (mount !== undefined && kind === 'mount') mount.remountRequired = false;
-  // A pod that comes anew sets it up again, rather than to trust what may be half gone.
+  // A pod that returns sets it up again, since it may be partly torn down.
   if (mount !== undefined && kind === 'unmount') mount.state = 'uncertain';
   if (kind === 'mount') actual.label ??= manager.desired.get(volumeName)?.label?.mounted ?? '';
   const pod = isUp ? (manager.pods.get(uid)?.pod ?? null) : null;
@@ -112,7 +112,7 @@ export function volumeReplied(manager: VolumeManager, volumeName: string, reply:
   else take(manager, operation, step, context);
 }
 
-/** Its time has come: it goes on waiting no longer, or is tried again. */
+/** A wake-up: ends a wait, or retries. */
 export function volumeWoken(manager: VolumeManager, volumeName: string, context: VolumeContext): void {
   const operation = manager.operations.get(volumeName);
   if (operation === undefined) manager.dirty.add(volumeName);
@@ -127,7 +127,7 @@ function remind(manager: VolumeManager, operation: VolumeOperation, context: Vol
   if (operation.work !== null) procedure?.late?.(operation.work, sceneOf(manager, operation, context));
 }
 
-/** What an operation looked at before this one is passed over. */
+/** Skips the answers of earlier inspections. */
 function looked(manager: VolumeManager, operation: VolumeOperation, reply: Reply<AgentOperations>, context: VolumeContext): void {
   const [stage] = operation.stages;
   const procedure = stage === undefined ? null : (procedureOf(manager, operation, stage) as VolumeProcedure<object> | null);
@@ -184,7 +184,7 @@ function take(manager: VolumeManager, operation: VolumeOperation, step: VolumeSt
   }
 }
 
-/** The stage is over, well. */
+/** The stage has succeeded. */
 function passed(manager: VolumeManager, operation: VolumeOperation, stage: VolumeStage): void {
   operation.stages.shift();
   operation.work = null;
@@ -197,7 +197,7 @@ function passed(manager: VolumeManager, operation: VolumeOperation, stage: Volum
 function procedureOf(manager: VolumeManager, { uid, spec, work }: VolumeOperation, stage: VolumeStage): VolumeProcedure<never> | null {
   if (stage === 'subPaths') {
     const steps = manager.releases.get(uid)?.subPaths.get(specName(spec)) ?? null;
-    // What was asked for is answered, also when the pod is released anew meanwhile, which looks them up again.
+    // The request is answered, even if the pod is released again meanwhile, which looks them up again.
     if (steps === null && work === null) return null;
     return singleCommand((scene) => scene.ask('subPaths.carryOut', { uid, steps: steps ?? [] }));
   }
@@ -312,7 +312,7 @@ function spoiled(actual: ActualVolume, { kind, uid, spec, stages, isRemount, has
   else if (left === 'final' && mount?.state === 'uncertain' && !mount.reconstructed) actual.pods.delete(uid);
 }
 
-/** Pods are told of what keeps them from running; of all else the log is. */
+/** Failures that keep a pod from running are events of the pod; all failures are logged. */
 function tell(manager: VolumeManager, operation: VolumeOperation, { message, prefix }: VolumeFailure, text: string, context: VolumeContext): void {
   const pod = operation.kind === 'mount' || operation.kind === 'expand' ? (manager.pods.get(operation.uid)?.pod ?? null) : null;
   const what = `${prefix} for volume ${goQuote(specName(operation.spec))}`;
@@ -330,7 +330,7 @@ function prefixOf({ kind, spec, stages }: VolumeOperation): string {
   return (isBlockVolume(spec) ? blockPrefixes : prefixes)[stages[0] as VolumeStage];
 }
 
-/** Tells of the pod's data volumes once none of them is being worked on. */
+/** Reports the end of work on the pod's data volumes once none is in progress. */
 function workedOn(manager: VolumeManager, uid: string, context: VolumeContext): void {
   const wanted = manager.pods.get(uid);
   if (wanted === undefined) return;

@@ -1,4 +1,4 @@
-// What those who wait for volumes are told: a pod that is to start, and one whose containers are dead.
+// The volume state for waiting runs: a pod that starts, and one whose containers are dead.
 import type { Micros } from '../../ports/micros.js';
 import type { BlockVolume } from '../containers/block-devices.js';
 import type { MountedVolume } from '../containers/mounts.js';
@@ -19,10 +19,10 @@ const timedOut = 'context deadline exceeded';
 export type VolumesState =
   | { readonly kind: 'mounted' }
   | { readonly kind: 'waiting' }
-  /** `told`: it is to be told as an event; what is wrong with a single volume has been. */
+  /** `told`: record an event; a single volume's failure already has one. */
   | { readonly kind: 'failed'; readonly message: string; readonly told: boolean };
 
-/** `forgotten`: whoever asked for it last is done with it; it has to be asked for. */
+/** `forgotten`: the last caller no longer needs it; it must be requested again. */
 export type ReleaseState = VolumesState | { readonly kind: 'forgotten' };
 
 const expectedNames = derived((pod: PodVolumes['pod']) => usedVolumes(pod).map(({ name }) => name));

@@ -1,5 +1,5 @@
-// Volumes that show data of the API: secret, configMap, downwardAPI, and projected, which merges several sources.
-// Invariant: with any error nothing is shown, so what is on disk stays as it is; of two sources with one path the later one counts.
+// Volumes with API data: secret, configMap, downwardAPI, and projected, which merges several sources.
+// Invariant: any error leaves the content on disk unchanged; of two sources with one path the later one counts.
 import type { ConfigMap, Secret } from '../../ports/model/config-objects.js';
 import type { ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
@@ -32,13 +32,13 @@ export interface ApiDataFacts {
   readonly configMaps: ReadonlyMap<string, Lookup<ConfigMap>>;
   /** Answers to `tokenRequests`, in its order. */
   readonly tokens: readonly TokenLookup[];
-  /** All of the cluster; absent or null: the node is not to look at them. */
+  /** All of the cluster; absent or null: the node may not read them. */
   readonly trustBundles?: readonly ClusterTrustBundle[] | null;
   /** Answers to `certificateOrders`, in its order; absent where it gives none. */
   readonly certificates?: readonly PodCertificateAnswer[];
   readonly nodeAllocatable: ResourceList;
   readonly fsGroup: number | null;
-  /** The one user that all containers run as; null when there is none (`podFsUser`). */
+  /** The one user of all containers; null if none (`podFsUser`). */
   readonly fsUser: number | null;
 }
 
@@ -114,7 +114,7 @@ function collect(volume: Volume, pod: Pod, facts: ApiDataFacts): Collected {
   return projected.defaultMode === undefined ? { files: [], errors: [noDefaultMode] } : projectedFiles(projected.sources ?? [], projected.defaultMode, pod, facts);
 }
 
-/** Every source is looked at, so that all that is wrong is told at once. */
+/** Every source is collected, so that all errors are reported together. */
 function projectedFiles(sources: readonly VolumeProjection[], defaultMode: number, pod: Pod, facts: ApiDataFacts): Collected {
   const all: Collected[] = [];
   let nextToken = 0;

@@ -1,6 +1,6 @@
-// How a payload gets into a volume directory in one step: as a new generation `..<time>.<digits>` that the link `..data` is switched to.
+// Writes a payload into a volume directory atomically: as a new generation `..<time>.<digits>` to which the link `..data` is switched.
 // Visible names are links through `..data`, so a reader sees the old files or the new ones, never a mixture.
-// Invariant: carried out up to any step, a plan leaves `..data` leading to one whole payload, and what is left over is cleaned up by the next plan.
+// Invariant: after any step, `..data` leads to one complete payload, and the next plan cleans up the leftovers.
 import type { Instant } from '../../ports/instant.js';
 import { assert } from '../kernel/assert.js';
 import { byCodeUnits } from '../values/text-order.js';
@@ -38,7 +38,7 @@ export interface VolumeDirectory {
 
 /** One file operation; paths are relative to the volume directory. */
 export type AtomicWriteStep =
-  /** Exactly this mode, whatever the process's umask is. */
+  /** Exactly this mode, independent of the process's umask. */
   | { readonly operation: 'make-directory'; readonly path: string; readonly mode: number }
   /** A new file with exactly this mode, never through a link. */
   | { readonly operation: 'write-file'; readonly path: string; readonly bytes: Uint8Array; readonly mode: number }
@@ -68,7 +68,7 @@ export type AtomicWritePlan =
       readonly undo: readonly AtomicWriteStep[];
     };
 
-/** @param digits decimal digits that tell generations of one second apart */
+/** @param digits decimal digits that distinguish generations of one second */
 export function generationName(wall: Instant, digits: string): string {
   return `..${formatRfc3339(wall).slice(0, 'yyyy-mm-ddThh:mm:ss'.length).replace(/[-T:]/g, '_')}.${digits}`;
 }
@@ -166,7 +166,7 @@ function tidySteps(wanted: ReadonlySet<string>, directory: VolumeDirectory): rea
   return [...unlinked.map(removeLink), ...leftover.map(removeTree)];
 }
 
-/** Only what is surely a generation of ours: a link to elsewhere must not cost anybody's files. */
+/** Only what is certainly a generation of the writer: a link to elsewhere must not remove foreign files. */
 function formerGeneration(directory: VolumeDirectory): readonly AtomicWriteStep[] {
   const former = dataLinkOf(directory);
   return former !== null && generationPattern.test(former) && directory.entries.get(former)?.kind === 'directory' ? [removeTree(former)] : [];

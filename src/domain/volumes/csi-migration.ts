@@ -1,4 +1,4 @@
-// In-tree cloud volumes, which are CSI volumes today: each old source stands for a persistent volume of the cloud's driver.
+// In-tree cloud volumes, which are CSI volumes today: each old source maps to a persistent volume of the cloud's driver.
 // Invariant: the same source always gives the same handle, so that a volume keeps its identity.
 import type { ObjectMeta } from '../../ports/model/object-meta.js';
 import type { CSIPersistentVolumeSource, PersistentVolume } from '../../ports/model/storage.js';
@@ -16,7 +16,7 @@ interface Translated {
   readonly volumeHandle: string;
   readonly attributes?: Readonly<Record<string, string>>;
   readonly nodeStageSecretRef?: { readonly name: string; readonly namespace: string };
-  /** Of the persistent volume that an inline volume stands for; null: made from driver and handle. */
+  /** The name of the persistent volume for an inline volume; null: made from driver and handle. */
   readonly name?: string;
   /** A share, which many nodes may write to. */
   readonly isShared?: boolean;

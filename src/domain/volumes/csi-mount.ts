@@ -1,5 +1,5 @@
-// Staging and publishing a CSI volume: the requests to the driver, made from the API's objects, and what an error of the driver means.
-// Invariant: nothing is sent before everything it needs is known, and a data file is on disk before the driver is called.
+// Staging and publishing a CSI volume: the requests to the driver, from the API's objects, and the meaning of a driver's error.
+// Invariant: no request is sent before all its inputs are known, and a data file is on disk before the driver is called.
 
 import type { Secret } from '../../ports/model/config-objects.js';
 import type { Timestamp } from '../../ports/model/object-meta.js';
@@ -144,13 +144,13 @@ export function planCsiPublish(facts: CsiMountFacts): CsiCall<CsiPublishRequest,
       volumeCapability: capabilityOf(facts),
       readonly: isCsiReadOnly(spec),
       secrets: inSecrets ? { ...secrets.value, ...tokens.value } : secrets.value,
-      // Drivers are told of the pod only for file systems.
+      // Drivers get the pod's info only for file systems.
       volumeContext: isBlock ? (source.volumeAttributes ?? {}) : { ...source.volumeAttributes, ...podInfo(facts), ...(inSecrets ? {} : tokens.value) },
     },
   };
 }
 
-/** What an error of a stage, publish or expand call means for the volume. After a final one the call's data file goes. */
+/** The effect of a failed stage, publish or expand call on the volume. After a final one the call's data file is removed. */
 export function csiCallFailed(kind: PortErrorKind, message: string): CsiFailure {
   return { kind: 'failed', certainty: uncertainKinds.includes(kind) ? 'uncertain' : 'final', message };
 }
@@ -280,7 +280,7 @@ function capabilityOf(facts: Pick<CsiMountFacts, 'spec' | 'capabilities' | 'fsGr
   };
 }
 
-/** What the driver is told of a volume that is there already. */
+/** The capability of an existing volume, for the driver. */
 export function csiNodeCapability(spec: VolumeSpec, capabilities: readonly string[]): CsiVolumeCapability {
   return capabilityOf({ spec, capabilities, fsGroup: null, driver: null, seLinuxLabel: '' });
 }

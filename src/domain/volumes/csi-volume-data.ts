@@ -1,5 +1,5 @@
-// vol_data.json: what a restarted kubelet has to know of a CSI volume that it finds on disk.
-// Invariant: it is written before the driver is called and goes only when the volume surely isn't mounted; reading needs no API.
+// vol_data.json: the data that a restarted kubelet needs for a CSI volume that it finds on disk.
+// Invariant: it is written before the driver is called and removed only when the volume is certainly unmounted; reading needs no API.
 import type { PersistentVolume } from '../../ports/model/storage.js';
 import type { Volume } from '../../ports/model/volume.js';
 import { canonicalJson } from '../kernel/canonical.js';
@@ -58,7 +58,7 @@ export function reconstructCsiVolume(text: string | null, directory: string, vol
   return { ok: true, volume: { spec, seLinuxMountContext: field('seLinuxMountContext') } };
 }
 
-/** An object of texts; null stands for nothing, as everywhere in JSON. */
+/** An object of texts; null means empty, as everywhere in JSON. */
 function problemOfData(data: unknown): string | null {
   if (data === null) return null;
   if (typeof data !== 'object' || Array.isArray(data)) return 'not an object';

@@ -1,6 +1,6 @@
-// Volumes that need nothing but the node: emptyDir, hostPath, image, downwardAPI, and projected volumes of downwardAPI alone. Which a pod uses, how
-// they are set up, and where its containers find them.
-// Invariant: where a volume is follows from the pod alone, so that an agent that starts anew finds what an earlier one made.
+// Volumes that need only the node: emptyDir, hostPath, image, downwardAPI, and projected volumes of downwardAPI alone. Which a pod uses, how
+// they are set up, and their paths for its containers.
+// Invariant: a volume's path follows from the pod alone, so that a restarted agent finds an earlier one's volumes.
 import type { ResourceList } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { Volume } from '../../ports/model/volume.js';
@@ -26,7 +26,7 @@ const tmpfsMode = 0o1777;
 const wrapperPrefix = 'wrapped_';
 const emptyDirDirectory = 'kubernetes.io~empty-dir';
 
-/** Those that a container mounts, in the order of the spec; nobody is held up by a volume that nobody mounts. */
+/** Those that a container mounts, in the order of the spec; an unmounted volume delays no pod. */
 export function usedVolumes(pod: Pod): readonly Volume[] {
   const { initContainers = [], containers, ephemeralContainers = [], volumes = [] } = pod.spec;
   const all = [...initContainers, ...containers, ...ephemeralContainers];
@@ -124,7 +124,7 @@ function hugePageSize({ spec: { resources, initContainers = [], containers } }: 
   return { ok: true, value: first };
 }
 
-/** A mount of a container that would lead above its root; null: there is none. */
+/** A mount of a container that would lead above its root; null if none. */
 export function mountPointAbove(pod: Pod): string | null {
   const { initContainers = [], containers, ephemeralContainers = [] } = pod.spec;
   const all = [...initContainers, ...containers, ...ephemeralContainers];

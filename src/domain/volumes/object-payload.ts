@@ -1,5 +1,5 @@
 // Secrets, config maps and fields of the pod as files.
-// Invariant: what can't be resolved fails the whole volume unless it is optional; nothing is shown in part.
+// Invariant: an unresolvable reference fails the whole volume unless it is optional; nothing is written in part.
 
 import type { ConfigMap, Secret } from '../../ports/model/config-objects.js';
 import type { ResourceList } from '../../ports/model/container.js';
@@ -57,7 +57,7 @@ export function configMapFiles(source: ObjectSource, lookup: Lookup<ConfigMap>):
   return keyFiles(source, [...Object.keys(data), ...Object.keys(binaryData)], values, 'configmap references non-existent config key');
 }
 
-/** All errors are told, and paths are cleaned before they are checked. */
+/** All errors are reported, and paths are cleaned before they are checked. */
 export function downwardFiles(items: readonly DownwardAPIVolumeFile[], defaultMode: number | null, pod: Pod, allocatable: ResourceList): Collected {
   if (defaultMode === null) return failed(noDefaultMode);
   const files: (readonly [string, PayloadFile])[] = [];

@@ -1,6 +1,6 @@
-// Where a path leads when its symbolic links are followed, decided from what is known of the entries on the way.
-// Deciding needs look-ups whose number isn't known before, so each decision says what it wants to know next; asked again with more known, it goes further.
-// Invariant: pure; the same knowledge gives the same question or answer, and links are followed a bounded number of times.
+// Resolves a path with its symbolic links, from the known entries on the way.
+// The number of required look-ups isn't known before, so each call returns the next entry that it needs; called again with it, it continues.
+// Invariant: pure; the same knowledge gives the same question or answer, and a bounded number of links is followed.
 import type { PathEntry } from '../../ports/outbound/pod-volumes.js';
 import { cleanPath, joinPath, parentPath } from '../values/slash-paths.js';
 
@@ -12,7 +12,7 @@ export interface Question {
   readonly path: string;
 }
 
-/** A decision on its way: it yields paths to look at, and gets what is there. */
+/** A resolution in progress: yields paths to inspect, and receives their entries. */
 export type Looking<T> = Generator<string, T, PathEntry>;
 
 export type Resolution =

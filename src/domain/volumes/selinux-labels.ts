@@ -1,6 +1,6 @@
-// The SELinux label that a volume of a pod is mounted with, so that nobody has to label each of its files: that of the files which the containers
-// that mount it may use. Only where the host has SELinux.
-// Invariant: all containers that mount the volume agree on the label; a label that nobody can know before the runtime chooses it is none.
+// The SELinux label for mounting a pod's volume, so that its files needn't be relabelled one by one: that of the files which the containers
+// that mount it may use. Only on hosts with SELinux.
+// Invariant: all containers that mount the volume agree on the label; a label that only the runtime will choose doesn't count.
 import type { Container, SELinuxOptions } from '../../ports/model/container.js';
 import type { Pod } from '../../ports/model/pod.js';
 import { goQuote } from '../values/go-text.js';
@@ -12,7 +12,7 @@ export type FileLabel = { readonly kind: 'label'; readonly label: string } | { r
 
 const exclusive = 'ReadWriteOncePod';
 
-/** @param hostLabel what files of containers have on this host (`system_u:object_r:container_file_t:s0`); '': it isn't known */
+/** @param hostLabel the label of containers' files on this host (`system_u:object_r:container_file_t:s0`); '': unknown */
 export function podFileLabel(pod: Pod, volumeName: string, hostLabel: string): FileLabel {
   const labels = new Set<string>();
   for (const options of optionsOf(pod, volumeName)) {

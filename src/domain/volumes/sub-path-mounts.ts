@@ -1,5 +1,5 @@
-// The sub paths of one container: which mounts need one made and bound, and what users are told when that fails.
-// Invariant: the messages say no more than the pod's own words; what is in the volume may not be the user's to know.
+// The sub paths of one container: which mounts need one created and bound, and the messages of failures.
+// Invariant: the messages contain only the pod's own words; the volume's content may be confidential.
 import type { Container } from '../../ports/model/container.js';
 import type { EnvVariable } from '../containers/env-expansion.js';
 import { subPathOf } from '../containers/mounts.js';
@@ -13,7 +13,7 @@ export interface SubPathUse {
   readonly subPath: string;
 }
 
-/** In the order of the mounts. Mounts whose sub path is refused are left out: the container's mounts tell why. */
+/** In the order of the mounts. Omits mounts with a refused sub path: the container's mounts report it. */
 export function subPathUses(container: Container, env: readonly EnvVariable[]): readonly SubPathUse[] {
   return (container.volumeMounts ?? []).flatMap((mount, index) => {
     const subPath = subPathOf(mount, env);

@@ -1,6 +1,6 @@
-// `subPath` mounts: a part of a volume, made when missing, bound below the pod's directory, and taken down again.
-// Containers of the pod can change the volume at any time, so whoever carries out a plan opens paths element by element without following links.
-// Invariant: nothing outside the volume is created or bound, whatever links the volume holds.
+// `subPath` mounts: a part of a volume, created if missing, bound below the pod's directory, and torn down again.
+// Containers of the pod can change the volume at any time, so the adapter opens paths element by element without following links.
+// Invariant: nothing outside the volume is created or bound, even through links in the volume.
 
 import type { SubPathStep, SubPathsOfVolume } from '../../ports/outbound/pod-volumes.js';
 import { cleanPath, joinPath, parentPath } from '../values/slash-paths.js';
@@ -13,7 +13,7 @@ const subPathsName = 'volume-subpaths';
 
 export interface Refused {
   readonly kind: 'refused';
-  /** For logs; users are told only that it failed. */
+  /** For logs; users only see that it failed. */
   readonly reason: string;
 }
 export interface Planned {
@@ -50,7 +50,7 @@ function* makeDirectory(volumePath: string, subPath: string, mode: number): Look
   const path = joinPath(base, subPath);
   if (!isWithin(path, base)) return outside(path, base);
   const whole = yield* resolvePath(path);
-  // A directory that is there is taken as it is, wherever it is: whether it may be bound is decided when it is.
+  // An existing directory is accepted anywhere: the bind decides whether it is allowed.
   if (whole.kind === 'found') return whole.type === 'directory' ? { kind: 'planned', steps: [] } : refused(`${path} is not a directory`);
   if (whole.kind !== 'absent') return refused(`${path}: ${whole.kind}`);
   const elements = path
@@ -84,7 +84,7 @@ export interface SubPathMount {
 /** What is mounted at the target: another file than the sub path's (by device and inode), the same, or nothing. */
 export type TargetMount = 'none' | 'other-file' | 'same-file';
 
-/** Whoever plans needs to know what is mounted at the target compared with `source`. */
+/** The planner needs a comparison of the target's mount with `source`. */
 export interface MountQuestion {
   readonly kind: 'compare';
   readonly source: string;
@@ -132,14 +132,14 @@ function* bindable({ volumePath, subPath }: SubPathMount): Looking<Refused | Bin
 }
 
 /**
- * Takes down all sub paths of a volume, in the order of names. The first step that fails ends it: what is left is somebody's data or still in use.
- * @param present null when the volume has no sub paths
+ * Tears down all sub paths of a volume, in the order of names. The first step that fails ends it: the rest is user data or still in use.
+ * @param present null if the volume has no sub paths
  */
 export function planSubPathCleanup(podDirectory: string, volumeName: string, present: SubPathsOfVolume | null): readonly SubPathStep[] {
   if (present === null) return [];
   const directory = joinPath(podDirectory, subPathsName, volumeName);
   const steps: SubPathStep[] = [];
-  // What is no directory isn't ours: it stays, and makes the removal of the volume's directory fail.
+  // Other entries than directories are foreign: they stay, and make the removal of the volume's directory fail.
   for (const { name, entries } of [...present.containers].filter(({ isDirectory }) => isDirectory).sort((a, b) => byCodeUnits(a.name, b.name))) {
     const container = joinPath(directory, name);
     for (const entry of [...entries].sort((a, b) => byCodeUnits(a.name, b.name))) {

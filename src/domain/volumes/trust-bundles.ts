@@ -1,6 +1,6 @@
-// Certificates of the cluster's trust bundles, as a projected volume shows them.
-// Invariant: the same bundles give the same text, in whatever order they come: nothing is rewritten that has not changed. (The reference shuffles
-// the certificates, so that nobody relies on their order; here it is by their content, which nobody can rely on either.)
+// Certificates of the cluster's trust bundles, for a projected volume.
+// Invariant: the same bundles in any order give the same text, so that only changes are rewritten. (The Go kubelet shuffles
+// the certificates, so that users don't rely on their order; here they are ordered by content, on which users can't rely either.)
 import type { ApiObject } from '../../ports/model/api-object.js';
 import type { LabelSelector } from '../../ports/model/object-meta.js';
 import { goQuote } from '../values/go-text.js';
@@ -41,7 +41,7 @@ function isSelected({ signerName, labelSelector }: TrustBundleSource, { metadata
   return spec?.signerName === signerName && labelSelector !== undefined && matchesLabelSelector(labelSelector, metadata.labels ?? {});
 }
 
-/** The certificates of a PEM text, each a block without what may stand around it or in its head. */
+/** The certificates of a PEM text, each a block without surrounding text or headers. */
 export function certificateBlocks(text: string): readonly string[] {
   return certificatesIn(text).map(pemOf);
 }

@@ -1,13 +1,13 @@
-// What a node does about a claim whose volume has grown: whether it may grow the file system, and what the claim's status is to say.
+// The node's part in the expansion of a claim: whether it may grow the file system, and the claim's resulting status.
 //
 // | the claim's status                                             | the node                                           |
 // |----------------------------------------------------------------|----------------------------------------------------|
-// | no allocated resources (a controller of old), smaller          | grows it                                           |
-// | NodeResizePending, NodeResizeInProgress                        | grows it, to what is allocated                     |
-// | large enough, shared by nodes, and growing isn't ruled out     | grows it here, and says nothing                    |
+// | no allocated resources (an old controller), smaller            | grows it                                           |
+// | NodeResizePending, NodeResizeInProgress                        | grows it, to the allocated size                    |
+// | large enough, shared by nodes, and growing isn't ruled out     | grows it here, without a status update             |
 // | anything else                                                  | leaves it                                          |
 //
-// Invariant: a claim's capacity is told only after the driver has grown the volume.
+// Invariant: a claim's capacity is reported only after the driver has grown the volume.
 import type { PersistentVolumeClaim } from '../../ports/model/storage.js';
 import { mustParseQuantity, quantityValue } from '../values/quantity.js';
 import type { VolumeSpec } from './volume-spec.js';
@@ -73,13 +73,13 @@ export function failedPatch(claim: PersistentVolumeClaim, message: string, isInf
   const condition = { type: errorCondition, status: 'True', lastTransitionTime: at, message: `failed to expand pvc with ${message}` };
   const asked = bytesOf(claim.spec?.resources?.requests?.storage);
   const hasFailed = (claim.status?.conditions ?? []).some(({ type }) => type === errorCondition);
-  // Another size is asked for by now than the one that can't be had: the controller goes on with that.
+  // The request has changed since the infeasible size: the controller continues with it.
   const isOutdated = hasFailed && asked !== null && asked !== bytesOf(claim.status?.allocatedResources?.storage);
   const statuses = isInfeasible || isOutdated ? { allocatedResourceStatuses: { storage: 'NodeResizeInfeasible' } } : {};
   return { status: { conditions: [condition], ...statuses } };
 }
 
-/** Whoever has written it meanwhile wins. */
+/** A concurrent write takes precedence. */
 function unchanged({ metadata: { resourceVersion } }: PersistentVolumeClaim): object {
   return resourceVersion === undefined ? {} : { metadata: { resourceVersion } };
 }

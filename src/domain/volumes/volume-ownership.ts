@@ -1,5 +1,5 @@
-// What the pod's fsGroup makes of the files of a volume.
-// Invariant: permissions are only added, and only the group's; who owns a file isn't changed.
+// Applies the pod's fsGroup to a volume's files.
+// Invariant: permissions are only added, and only for the group; a file's owner isn't changed.
 
 const readWrite = 0o660;
 const readOnlyBits = 0o440;

@@ -1,5 +1,5 @@
-// What a volume of API data shows: files by relative path, and the rules for such paths.
-// Invariant: a checked payload has clean relative paths that can't leave the volume or meet the atomic writer's own names.
+// The payload of an API data volume: files by relative path, and the rules for such paths.
+// Invariant: a checked payload has clean relative paths that can't leave the volume or collide with the atomic writer's own names.
 import { cleanPath } from '../values/slash-paths.js';
 import { utf8Length } from '../values/utf8.js';
 

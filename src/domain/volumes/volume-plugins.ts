@@ -1,5 +1,5 @@
-// The volume plugins: which one a volume is for, what it is called on the node, and what containers see of it.
-// Invariant: a volume has at most one plugin; names don't change while a pod lives, since state is kept by them.
+// The volume plugins: the plugin of a volume, its name on the node, and its mount for containers.
+// Invariant: a volume has at most one plugin; names don't change while a pod exists, since they are keys of the state.
 import { goList, goQuote } from '../values/go-text.js';
 import { nodePluginDirectory, podVolumeDeviceDirectory, podVolumeDirectory } from '../values/pod-directories.js';
 import { joinPath } from '../values/slash-paths.js';
@@ -23,7 +23,7 @@ export interface VolumePlugin {
   readonly requiresRemount: boolean;
 }
 
-/** What a container sees of a mounted volume. */
+/** A mounted volume for a container. */
 export interface VolumeView {
   /** `''`: nothing on the host, the runtime mounts it itself. */
   readonly path: string;
@@ -125,7 +125,7 @@ export function deviceMountPath(plugin: VolumePlugin, spec: VolumeSpec, { rootDi
   return { ok: true, value: joinPath(nodePluginDirectory(rootDirectory, plugin.name), device.value) };
 }
 
-/** What containers see of a file system volume, or why it can't be mounted. */
+/** A file system volume for containers, or the reason why it can't be mounted. */
 export function volumeView(
   plugin: VolumePlugin,
   spec: VolumeSpec,

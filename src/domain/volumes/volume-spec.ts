@@ -1,9 +1,9 @@
-// A volume as plugins see it: one of the pod's own, or a persistent volume that a claim is bound to.
+// A volume as plugins see it: one of the pod's own, or a persistent volume bound to a claim.
 import type { PersistentVolume } from '../../ports/model/storage.js';
 import type { Volume } from '../../ports/model/volume.js';
 
 export type VolumeSpec =
-  /** `readOnly` is what whoever mounts it asks for; pods don't, for their own volumes. */
+  /** `readOnly` is set by the mounter; pods don't set it for their own volumes. */
   | { readonly kind: 'inline'; readonly volume: Volume; readonly readOnly?: boolean }
   /** `readOnly` is the claim's flag in the pod. */
   | { readonly kind: 'persistent'; readonly persistentVolume: PersistentVolume; readonly readOnly: boolean };

@@ -47,7 +47,7 @@ function validateRegular(problems: Problems, field: string, container: Container
   validateLifetime(problems, field, container, scope);
   if (scope.pod.spec.hostNetwork !== true) return;
   for (const [i, port] of (container.ports ?? []).entries()) {
-    // Absent is 0: what is wrong with that is said of the field itself.
+    // Absent is 0: the field's own validation reports it.
     if ((port.hostPort ?? 0) !== (port.containerPort ?? 0)) {
       invalid(problems, `${field}.ports[${i}].hostPort`, port.hostPort ?? 0, 'must match `containerPort` when `hostNetwork` is true');
     }
@@ -60,7 +60,7 @@ function validateInit(problems: Problems, field: string, container: Container, s
     validateLifetime(problems, field, container, scope);
     return;
   }
-  // It runs to its end once: there is nothing to watch or to hook into.
+  // It runs to completion once: probes and hooks don't apply.
   for (const name of ['lifecycle', ...probeKinds] as const) {
     if (container[name] !== undefined) forbidden(problems, `${field}.${name}`, 'may not be set for init containers without restartPolicy=Always');
   }

@@ -1,4 +1,4 @@
-// Create validation of probes and lifecycle hooks: what they do, and how often.
+// Create validation of probes and lifecycle hooks: their actions and periods.
 import type { HTTPGetAction, IntOrString, Lifecycle, LifecycleHandler, Probe } from '../../../ports/model/container.js';
 import { portNameProblems } from '../../values/dns-names.js';
 import { forbidden, invalid, invalidFor, notSupported, oneOf, type Problems, required } from './field-problem.js';
@@ -34,7 +34,7 @@ export function validateProbe(problems: Problems, field: string, probe: Probe, k
   }
 }
 
-/** What of a pod its hooks are held against. */
+/** The fields of a pod that limit its hooks. */
 export interface HookScope {
   readonly osName: string | null;
   readonly gracePeriodSeconds: number;
@@ -77,7 +77,7 @@ function validateHandler(problems: Problems, field: string, handler: AnyHandler,
   }
 }
 
-/** The whole grace may be slept away, whatever the text says. */
+/** A sleep may equal the whole grace period, despite the text. */
 function validateSleep(problems: Problems, field: string, seconds: number, gracePeriodSeconds: number): void {
   if (seconds >= 0 && seconds <= gracePeriodSeconds) return;
   invalid(problems, field, seconds, `must be non-negative and less than terminationGracePeriodSeconds (${gracePeriodSeconds})`);

@@ -32,7 +32,7 @@ export function validateRequirements(problems: Problems, field: string, resource
   validateClaims(problems, `${field}.claims`, resources, claimNames);
 }
 
-/** What is given to the pod as a whole must hold what its containers ask for together, and what each of them may have. */
+/** Pod-level resources must cover the sum of the containers' requests, and each container's limits. */
 export function validatePodLevelResources(problems: Problems, pod: Pod): void {
   const { resources } = pod.spec;
   if (resources === undefined) return;

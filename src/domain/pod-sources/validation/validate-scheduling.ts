@@ -1,4 +1,4 @@
-// Create validation of what a pod asks of its node: affinity, tolerations, spread.
+// Create validation of a pod's scheduling fields: affinity, tolerations, spread.
 import type { LabelSelector } from '../../../ports/model/object-meta.js';
 import type { NodeSelectorTerm, PodSpec, Toleration } from '../../../ports/model/pod.js';
 import { dns1123LabelProblems, labelValueProblems, qualifiedNameProblems } from '../../values/dns-names.js';

@@ -50,7 +50,7 @@ export function validateVolumes(problems: Problems, spec: PodSpec): VolumesByNam
     else invalidFor(problems, `${at}.name`, name, dns1123LabelProblems(name));
     if (byName.has(name)) duplicate(problems, `${at}.name`, name);
     validateSource(problems, at, volume);
-    // A volume with a problem is none: what mounts it is told so, too.
+    // An invalid volume doesn't count: mounts of it are reported, too.
     if (problems.length === before) byName.set(name, volume);
     validateServiceAccountSources(problems, `${at}.projected.sources`, volume, spec);
   }
@@ -120,7 +120,7 @@ function validateProjected(problems: Problems, field: string, sources: readonly 
   }
 }
 
-/** Without a service account there is nothing to make a token or a certificate for. */
+/** Tokens and certificates require a service account. */
 function validateServiceAccountSources(problems: Problems, field: string, volume: Volume, spec: PodSpec): void {
   if ((spec.serviceAccountName ?? '') !== '') return;
   for (const [i, source] of (volume.projected?.sources ?? []).entries()) {

@@ -1,4 +1,4 @@
-// What an answer of the apiserver is, by the collection that was asked: the struct of the schema that it is read by.
+// The struct of the schema by which an apiserver's answer is read, for each collection.
 import type { ApiObject, ApiResource, UnusableObject } from '../../../ports/model/api-object.js';
 import { isObject, readObject, WrongField } from './read-object.js';
 

@@ -1,5 +1,5 @@
-// The fields of every kind that the apiserver keeps, from one set of tables: decoding, defaults, merging, OpenAPI all go by it.
-// Invariant: every type that a field names is there.
+// The fields of every kind that the apiserver keeps, from one set of tables: decoding, defaults, merging and OpenAPI all use it.
+// Invariant: every type that a field names exists.
 
 import { coreStructs } from './core-structs.js';
 import { deviceStructs } from './device-structs.js';

@@ -1,12 +1,12 @@
-// The fields of a v1 Pod and their types: the table that manifests, answers of the apiserver and requests to the simulated one are decoded by.
+// The fields of a v1 Pod and their types: the table for decoding manifests, answers of the apiserver and requests to the simulated one.
 //
 // A type is written as in the API's Go source:
 //
 //   *T          a pointer: unset differs from zero       []T      a list
 //   +T          no `omitempty`: it is always written     map:T    a map with text keys
-//   ~T          `omitzero`: a zero struct is left out
+//   ~T          `omitzero`: a zero struct is omitted
 //
-// A plain scalar, list or map is left out when it is zero or empty. A plain struct is always written, also when it is empty; so are plain times
+// A plain scalar, list or map is omitted when it is zero or empty. A plain struct is always written, even if empty; so are plain times
 // (as null), quantities and intOrStrings, which are structs in Go.
 // Scalars: string, bool, int32, int64, quantity, time, intOrString, any (kept as it is).
 
@@ -282,7 +282,7 @@ const structs = { ...metadata, ...podSpec, ...container, ...volumeStructs, ...st
 
 export type Scalar = 'string' | 'bool' | 'int32' | 'int64' | 'quantity' | 'time' | 'intOrString' | 'any';
 
-/** What of a field is written, and what is read where it isn't there. */
+/** When a field is written, and its value if absent. */
 export interface Presence {
   /** Unset differs from zero. */
   readonly isPointer: boolean;

@@ -1,4 +1,4 @@
-// What a server knows of a Pod beyond the domain's table of manifest fields: the whole status, and which lists are merged by what.
+// A server's fields of a Pod beyond the domain's table of manifest fields: the complete status, and the merge keys of lists.
 import type { StructTable } from './field-types.js';
 
 /** `Struct.field` -> how the list merges, as within the brackets of the notation. */

@@ -1,7 +1,7 @@
-// Objects of the API as they come from outside, read by the schema as Go's decoder reads them: null is absent, a list or a field that is always
-// written is there, a value of another type makes the object unusable. Each struct is compiled once, when it is first read.
+// Reads API objects by the schema, as Go's decoder does: null is absent, a list or a field that is always
+// written is present, a value of another type makes the object unusable. Each struct is compiled once, when it is first read.
 //
-// Invariants: fields that the schema doesn't know stay as they are; a value in which nothing has to change is the same value, no copy; nothing is
+// Invariants: unknown fields stay as they are; a value without changes is returned as it is, not copied; nothing is
 // changed in place; an error names the field and never its content, which may be a secret.
 import { parseQuantity } from '../quantity.js';
 import { parseRfc3339 } from '../time.js';
@@ -74,7 +74,7 @@ function compiled(struct: string): Reader {
   };
 }
 
-/** What the models of the ports say is always there. Times that are always written are null when they are zero, and pointers, too. */
+/** Fields that the ports' models require. Times that are always written are null when zero, and so are pointers. */
 function isFilled(type: ApiFieldType): boolean {
   return type.isAlways && !type.isPointer && !(type.kind === 'scalar' && (type.scalar === 'time' || type.scalar === 'microTime' || type.scalar === 'any'));
 }

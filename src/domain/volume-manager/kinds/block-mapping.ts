@@ -1,4 +1,4 @@
-// What raw block volumes of all kinds have in common: where their devices are mapped to, what containers are given, what is told.
+// Common parts of raw block volumes of all kinds: the paths of their device maps, containers' devices, and events.
 import type { BlockMap } from '../../../ports/outbound/block-devices.js';
 import type { BlockVolume } from '../../containers/block-devices.js';
 import { goQuote } from '../../values/go-text.js';

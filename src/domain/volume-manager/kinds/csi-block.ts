@@ -1,13 +1,13 @@
 // Raw block volumes of CSI drivers.
 //
-//   mountDevice:   collect -> (attached?) -> prepareDevice -> NodeStageVolume -> over (csi-staging.ts)
-//   setUp:         collect -> prepareDevice -> mark -> NodePublishVolume -> map -> over; after the publishing each failure is uncertain
-//   tearDown:      unmap -> NodeUnpublishVolume -> unmark -> over
-//   unmountDevice: users -> capabilities -> NodeUnstageVolume -> removeDevice -> over
+//   mountDevice:   collect -> (attached?) -> prepareDevice -> NodeStageVolume -> done (csi-staging.ts)
+//   setUp:         collect -> prepareDevice -> mark -> NodePublishVolume -> map -> done; after the publishing each failure is uncertain
+//   tearDown:      unmap -> NodeUnpublishVolume -> unmark -> done
+//   unmountDevice: users -> capabilities -> NodeUnstageVolume -> removeDevice -> done
 //
-// Invariants: the link that says that the pod may have the volume is there before the driver is called for the pod, and goes when the driver has let go of
-// it (the reference's is there only in between, and what is published is lost with an agent that is killed). The data file is on disk before the driver is
-// called, and goes only once no pod has the device and nothing is at its places.
+// Invariants: the link that marks the pod's possible use of the volume exists before the driver is called for the pod, and until the driver has unpublished
+// it (the Go kubelet's exists only in between, and a killed one loses published volumes). The data file is on disk before the driver is
+// called, and is removed only once no pod has the device and its paths are empty.
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import { assert } from '../../kernel/assert.js';
 import type { Reply } from '../../kernel/machine.js';
@@ -25,7 +25,7 @@ export function csiDeviceName(spec: VolumeSpec): string {
   return escapeName(specName(spec));
 }
 
-/** What the data file of a raw block volume says; it is there before the driver is called. */
+/** The content of a raw block volume's data file; written before the driver is called. */
 export function csiDeviceData({ spec, context }: VolumeScene): string {
   const csi = spec.kind === 'persistent' ? spec.persistentVolume.spec.csi : undefined;
   assert(csi !== undefined, 'a raw block volume is a persistent one');

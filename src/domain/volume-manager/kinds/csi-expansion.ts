@@ -1,9 +1,9 @@
-// Growing a CSI volume on the node, when it is mounted and while it is in use.
+// Expansion of a CSI volume on the node, when it is mounted and while it is in use.
 //
-//   collect capabilities and secret -> (recoverable) the claim says in progress -> NodeExpandVolume -> the claim says its size -> over
-//   a final error: the claim says it, and it is tried again with back-off; FailedPrecondition: not on this node again, and the mount goes on
+//   collect capabilities and secret -> (recoverable) the claim's status is in progress -> NodeExpandVolume -> the claim's status has the size -> done
+//   a final error: the claim's status has it, and it is retried with back-off; FailedPrecondition: not on this node again, and the mount continues
 //
-// Invariant: the node counts a volume as grown only once the driver has said so, or can't grow volumes at all.
+// Invariant: the node counts a volume as expanded only after the driver's success, or if the driver can't expand volumes at all.
 import type { Secret } from '../../../ports/model/config-objects.js';
 import type { PersistentVolumeClaim } from '../../../ports/model/storage.js';
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';

@@ -1,9 +1,9 @@
-// Volumes of CSI drivers, persistent and of a pod's own.
+// Volumes of CSI drivers, persistent and inline.
 //
-//   setUp:    collect -> prepare -> NodePublishVolume -> (SELinux) labels -> (fsGroup) own -> over; a final error of the first time: what was made is removed first
-//   tearDown: NodeUnpublishVolume -> remove -> over
+//   setUp:    collect -> prepare -> NodePublishVolume -> (SELinux) labels -> (fsGroup) own -> done; a final error of the first time: removes created entries first
+//   tearDown: NodeUnpublishVolume -> remove -> done
 //
-// Invariant: the data file is on disk before the driver is called, and goes only once nothing is mounted. Raw block volumes: csi-block.ts.
+// Invariant: the data file is on disk before the driver is called, and is removed only after the unmount. Raw block volumes: csi-block.ts.
 import type { CSIDriver } from '../../../ports/model/storage.js';
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { VolumePlace } from '../../../ports/outbound/volume-mounts.js';
@@ -71,7 +71,7 @@ function repliedPublish(work: PublishWork, reply: Reply<AgentOperations>, scene:
   }
   const failure = csiCallFailed(outcome.error.kind, outcome.error.message);
   if (failure.certainty !== 'final') return failed(failure.message, failure.certainty);
-  // What containers have must not go because it could not be shown anew.
+  // Containers must not lose a volume because a remount failed.
   if (scene.isRemount || scene.reconstructed) return failed(failure.message, 'transient');
   work.failure = failure.message;
   work.phase = 'clean';
@@ -164,7 +164,7 @@ export const csi: VolumeKind = {
     const known = data === null ? null : reconstructCsiVolume(data, name);
     return known?.ok === true ? known.volume.seLinuxMountContext : '';
   },
-  // A link without a data file is nobody's: the file is made before it, and goes after it.
+  // A link without a data file is foreign: the file is created before it, and removed after it.
   reconstructDevice: ({ name, data }) => (data === null ? null : reconstructed(reconstructCsiVolume(data, name, 'Block'))),
 };
 

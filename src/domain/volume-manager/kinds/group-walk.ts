@@ -1,5 +1,5 @@
-// Gives what is mounted to the pod's group, file by file. A walk that takes long is told of: once with what would shorten it, and every minute with
-// how far it is.
+// Applies the pod's fsGroup to a mount, file by file. Reports a slow walk: once with advice to shorten it, and every minute with
+// its progress.
 import type { Micros } from '../../../ports/micros.js';
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { VolumePlace } from '../../../ports/outbound/volume-mounts.js';
@@ -16,7 +16,7 @@ const advice =
   'consider using OnRootMismatch - https://kubernetes.io/docs/tasks/configure-pod-container/security-context/#configure-volume-permission-and-ownership-change-policy-for-pods';
 
 export interface GroupWalk {
-  /** That it takes long has been told. */
+  /** The slow walk has been reported. */
   isToldOf: boolean;
 }
 

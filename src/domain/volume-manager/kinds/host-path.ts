@@ -1,7 +1,7 @@
-// hostPath, of a pod or of a persistent volume: a place of the host that is used as it is, once it is what its type says. Nothing of it is
-// ever taken down.
+// hostPath, of a pod or of a persistent volume: a path of the host that is used as it is, after a check of its type. It is
+// never torn down.
 //
-//   no type -> done        a type -> inspect -> good; or make, where the type says so; or refused
+//   no type -> done        a type -> inspect -> valid; or created, if the type allows; or refused
 
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { Reply } from '../../kernel/machine.js';
@@ -23,7 +23,7 @@ function decide(work: HostPathWork, scene: VolumeScene): VolumeStep {
   const { path, type } = sourceOf(scene);
   if (work.made) return done;
   if (work.make !== null) return scene.ask('hostPaths.make', { path, kind: work.make.kind === 'make-directory' ? 'directory' : 'file', mode: work.make.mode });
-  // What is no path to begin with is refused, whatever is there.
+  // An invalid path is refused without a check of the host.
   const check = checkHostPath(path, null, 'absent');
   if (check.kind === 'refused') return failed(check.message);
   return type === null || type === '' ? done : scene.ask('hostPaths.inspect', { path });

@@ -1,8 +1,8 @@
 // Local persistent volumes: a directory of the host, bound for each pod that claims it.
 //
-//   inspect -> mount -> (with an fsGroup) references -> nobody else has it: setOwnership; somebody has, with another group: told -> done
+//   inspect -> mount -> (with an fsGroup) references -> no other user: setOwnership; one with another group: event -> done
 //
-// A block device with a file system to be mounted is refused: formatting and checking isn't this kubelet's yet. Given as it is, see local-device.ts.
+// A block device to be mounted with a file system is refused: formatting and checking aren't implemented. For raw devices see local-device.ts.
 import type { AgentOperations } from '../../../ports/outbound/outbound-ports.js';
 import type { HostPathKind } from '../../../ports/outbound/pod-volumes.js';
 import type { Reply } from '../../kernel/machine.js';
