@@ -110,7 +110,7 @@ export function statisticsAnswers(node: StatisticsNode, native: Pick<NativeLinux
     filesystemUsage: { usage: async () => usage },
     ...{ rootDirectory: '/', pods: () => [], now: () => now, wall: () => instantOf(now), systemCgroups: [], machine: { memoryBytes: 1e10, swapBytes: 0 } },
   });
-  const summary = { stats, nodeName: 'n', bootedAt: instantOf(1), processCounts: async () => ({ maxPid: 1, processes: 1 }) };
+  const summary = { stats, nodeName: 'n', bootedAt: instantOf(1), processCounts: async () => ({ maxPid: 1, processes: 1 }), onMissing: () => {} };
   const cadvisor = { stats, nowMillis: () => 1, machine: () => Promise.reject(new Error('none')), imageOf: () => 'image', rootFilesystems: async () => [], deviceName: () => '' };
   return {
     later() {

@@ -11,7 +11,8 @@ import { cadvisorTexts } from '../../src/app/daemon/stats/cadvisor-answers.js';
 import { NodeSampler } from '../../src/app/daemon/stats/node-sampler.js';
 import { NodeStats } from '../../src/app/daemon/stats/node-stats.js';
 import { PodDiskUsage } from '../../src/app/daemon/stats/pod-disk-usage.js';
-import { resourcesOf, summaryOf } from '../../src/app/daemon/stats/summary-answers.js';
+import { nodeStatsReading, resourcesOf, summaryOf } from '../../src/app/daemon/stats/summary-answers.js';
+import type { MissingPart } from '../../src/domain/stats/measured-summary.js';
 import { instantOf } from '../../src/domain/values/instant.js';
 import { metricFindings } from '../adapters/metric-lint.js';
 
@@ -29,15 +30,61 @@ interface NodeOptions {
   readonly pods: number;
   readonly containersOfEach?: number;
   readonly hangs?: boolean;
+  readonly hasRootCgroup?: boolean;
+  /** null: it can't be told. */
+  readonly imageFilesystems?: 'first' | 'none' | 'undated';
+  readonly filesystem?: typeof usage | null;
+  readonly processes?: number | null;
   readonly podName?: (i: number) => string;
   /** More containers of each pod, in the runtime's words; none of them has a cgroup. */
   readonly alsoContainers?: (i: number) => readonly { readonly id: string; readonly name: string; readonly state: 'created' | 'running' | 'exited'; readonly createdAt: number }[];
 }
 
+/** A container of which the runtime tells CPU and memory. */
+const measured = (containerId: string) => ({
+  ...unmeasured(containerId),
+  cpu: { time: instantOf(Date.now() * 1_000), timeNanos: BigInt(Date.now()) * 1_000_000n, usageCoreNanoSeconds: 5 },
+  memory: { time: instantOf(Date.now() * 1_000), workingSetBytes: 7 },
+});
 /** A container of which the runtime tells nothing. */
 const unmeasured = (containerId: string) => ({ containerId, cpu: null, memory: null, swap: null, writableLayer: null });
 
-function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, podName = (i) => `p${i}`, alsoContainers = () => [] }: NodeOptions) {
+function containerIds(i: number, { containersOfEach = 1 }: NodeOptions): string[] {
+  return Array.from({ length: containersOfEach }, (_, n) => `container${i}-${n}`);
+}
+
+function listingOf(options: NodeOptions) {
+  const { pods, podName = (i) => `p${i}`, alsoContainers = () => [] } = options;
+  return {
+    ...{ observedAt: 0, foreign: 0, foreignImages: [] },
+    pods: Array.from({ length: pods }, (_, i) => ({
+      ...{ uid: `uid${i}`, name: podName(i), namespace: 'default' },
+      sandboxes: [{ id: `sandbox${i}`, state: 'ready' as const, attempt: 0, createdAt: instantOf(1) }],
+      containers: [
+        ...containerIds(i, options).map((id, n) => ({ id, name: `c${n}`, state: 'running' as const, sandboxId: `sandbox${i}`, attempt: 0, createdAt: instantOf(1) })),
+        ...alsoContainers(i).map(({ createdAt, ...more }) => ({ sandboxId: `sandbox${i}`, attempt: 0, ...more, createdAt: instantOf(createdAt) })),
+      ],
+    })),
+  };
+}
+
+/** The runtime's own numbers. */
+function criStatsOf(options: NodeOptions) {
+  const { pods, hangs = false, imageFilesystems = 'first', alsoContainers = () => [] } = options;
+  const ids = Array.from({ length: pods }, (_, i) => [...containerIds(i, options), ...alsoContainers(i).map(({ id }) => id)]).flat();
+  const readings = ids.map((id) => (id === 'unmeasured' || id.startsWith('container') ? unmeasured(id) : measured(id)));
+  const time = instantOf(imageFilesystems === 'undated' ? 0 : Date.now() * 1_000);
+  const filesystems = imageFilesystems === 'none' ? [] : [{ time, mountpoint: '/', usedBytes: 1, inodesUsed: 1 }];
+  return {
+    containers: () => (hangs ? never : Promise.resolve(readings)),
+    imageFilesystems: () => (hangs ? never : Promise.resolve(filesystems)),
+  };
+}
+
+const never = new Promise<never>(() => {});
+
+function node(t: Test, options: NodeOptions) {
+  const { pods: podCount, hangs = false, hasRootCgroup = true, filesystem = usage, processes: processCount = 1 } = options;
   const root = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
   t.teardown(() => rmSync(root, { recursive: true, force: true }));
   const cgroup = (path: string): void => {
@@ -48,23 +95,11 @@ function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, po
     }
   };
   const numbers = Array.from({ length: podCount }, (_, i) => i);
-  const containersOf = (i: number) => Array.from({ length: containersOfEach }, (_, n) => `container${i}-${n}`);
-  cgroup('/');
-  for (const i of numbers) for (const below of ['', `/sandbox${i}`, ...containersOf(i).map((id) => `/${id}`)]) cgroup(`/kubepods/poduid${i}${below}`);
+  if (hasRootCgroup) cgroup('/');
+  for (const i of numbers) for (const below of ['', `/sandbox${i}`, ...containerIds(i, options).map((id) => `/${id}`)]) cgroup(`/kubepods/poduid${i}${below}`);
   let now = Date.now() * 1_000;
   let looks = 0;
-  const never = new Promise<never>(() => {});
-  const listing = {
-    ...{ observedAt: 0, foreign: 0, foreignImages: [] },
-    pods: numbers.map((i) => ({
-      ...{ uid: `uid${i}`, name: podName(i), namespace: 'default' },
-      sandboxes: [{ id: `sandbox${i}`, state: 'ready' as const, attempt: 0, createdAt: instantOf(1) }],
-      containers: [
-        ...containersOf(i).map((id, n) => ({ id, name: `c${n}`, state: 'running' as const, sandboxId: `sandbox${i}`, attempt: 0, createdAt: instantOf(1) })),
-        ...alsoContainers(i).map(({ createdAt, ...more }) => ({ sandboxId: `sandbox${i}`, attempt: 0, ...more, createdAt: instantOf(createdAt) })),
-      ],
-    })),
-  };
+  const listing = listingOf(options);
   const reader = new CgroupReader({ native, layout: cgroupLayout(mountinfo), nowMillis: () => Math.floor(now / 1_000), now: () => now, hostRoot: root });
   const processes = new ProcessReader({ native, hostRoot: root });
   for (const opened of [reader, processes]) t.teardown(() => opened.close());
@@ -81,23 +116,24 @@ function node(t: Test, { pods: podCount, containersOfEach = 1, hangs = false, po
         return hangs ? never : listing;
       },
     },
-    criStats: {
-      containers: () => (hangs ? never : Promise.resolve(numbers.flatMap((i) => [...containersOf(i), ...alsoContainers(i).map(({ id }) => id)]).map(unmeasured))),
-      imageFilesystems: async () => (hangs ? never : [{ time: instantOf(1), mountpoint: '/', usedBytes: 1, inodesUsed: 1 }]),
-    },
+    criStats: criStatsOf(options),
     diskUsage: new PodDiskUsage({
       walks: { files: async () => null, tree: async () => null, volume: async () => null, quota: async () => null, filesystem: async () => null, driver: async () => null },
       volumes: () => [],
       ...{ rootDirectory: '/none', podLogsDirectory: '/none', volumePeriod: 0, now: () => now, wall: () => instantOf(now), random: () => 0 },
     }),
-    filesystemUsage: { usage: async () => usage },
+    filesystemUsage: { usage: async () => filesystem ?? Promise.reject(new Error('none')) },
     lookMicros: hangs ? 50_000 : 30_000_000,
     ...{ rootDirectory: '/', pods: () => [], now: () => now, wall: () => instantOf(now), systemCgroups: [], machine: { memoryBytes: 1e10, swapBytes: 0 } },
   });
-  const summary = { stats, nodeName: 'n', bootedAt: instantOf(1), processCounts: async () => ({ maxPid: 1, processes: 1 }) };
+  const missing: string[] = [];
+  const processCounts = async () => (processCount === null ? null : { maxPid: 1, processes: processCount });
+  const summary = { stats, nodeName: 'n', bootedAt: instantOf(0), processCounts, onMissing: ({ part }: MissingPart) => missing.push(part) };
   const cadvisor = { stats, nowMillis: () => 1, machine: () => Promise.reject(new Error('none')), imageOf: () => 'image', rootFilesystems: async () => [], deviceName: () => '' };
   return {
     root,
+    missing,
+    reading: () => nodeStatsReading(summary, '/'),
     looks: () => looks,
     later: () => {
       now += 15_000_000;
@@ -114,7 +150,7 @@ t.test('a runtime that hangs', async (t) => {
   t.match(text, /\nresource_scrape_error 1\n/);
   t.match(text, /\nnode_memory_working_set_bytes \d/, 'the node has numbers still');
   t.match(await cadvisor(), /\ncontainer_scrape_error 1\n/);
-  t.strictSame(await summary(), { ok: false, error: 'failed to get imageFs stats: context deadline exceeded' });
+  t.strictSame(await summary(), { ok: false, error: 'failed to list pod stats: context deadline exceeded' });
   t.ok(looks() >= 1, 'and it is asked again by who comes later');
 });
 
@@ -194,4 +230,58 @@ t.test('KB051 containers that are being created, were restarted, or have an odd 
   );
   const stamps = samples.filter((line) => !starts.includes(line)).map((line) => Number(/ (\d+)$/.exec(line)?.[1]));
   t.ok(stamps.length > 0 && stamps.every((stamp) => Math.abs(stamp - Date.now()) < 600_000), 'times are those of the reading, never of the start');
+});
+
+t.test('each part of the summary stands for itself, whichever of them can not be read', async (t) => {
+  const parts = ['root cgroup', 'rootFs', 'imageFs', 'rlimit'] as const;
+  for (let set = 0; set < 2 ** parts.length; set++) {
+    const lacks = (part: (typeof parts)[number]): boolean => (set & (1 << parts.indexOf(part))) !== 0;
+    const wanted = parts.filter(lacks);
+    const { summary, reading, missing } = node(t, {
+      pods: 2,
+      hasRootCgroup: !lacks('root cgroup'),
+      filesystem: lacks('rootFs') ? null : usage,
+      imageFilesystems: lacks('imageFs') ? 'none' : 'first',
+      processes: lacks('rlimit') ? null : 1,
+    });
+    const answer = await summary();
+    const name = wanted.length === 0 ? 'nothing' : wanted.join(', ');
+    if (!answer.ok) {
+      t.fail(`${name}: ${answer.error}`);
+      continue;
+    }
+    const found = answer.value.node;
+    t.strictSame(missing, wanted, `${name}: what is missing is told`);
+    const shows = { 'root cgroup': found.memory !== undefined, rootFs: found.fs !== undefined, imageFs: found.runtime !== undefined, rlimit: found.rlimit !== undefined };
+    for (const part of parts) t.equal(shows[part], !lacks(part), `${name}: ${part}`);
+    t.equal(answer.value.pods?.length, 2, `${name}: the pods are there`);
+    t.equal(answer.value.pods?.[0]?.memory?.workingSetBytes, 49_999_000, `${name}: with their numbers`);
+    const decides = await reading().then(
+      () => 'whole',
+      (error: unknown) => String(error),
+    );
+    t.equal(decides === 'whole', wanted.length === 0, `${name}: the agent decides by a whole summary alone: ${decides}`);
+  }
+});
+
+t.test('what was not measured is absent, and no time is 1970', async (t) => {
+  const extra = () => [{ id: 'unmeasured', name: 'unmeasured', state: 'running' as const, createdAt: 0 }];
+  const { summary, resource, root } = node(t, { pods: 1, alsoContainers: extra, imageFilesystems: 'undated', filesystem: { ...usage, inodes: 0n, inodesFree: 0n } });
+  writeFileSync(join(root, 'sys/fs/cgroup/memory/kubepods/poduid0/container0-0/memory.usage_in_bytes'), 'what is this');
+  const answer = await summary();
+  if (!answer.ok) throw new Error(answer.error);
+  const text = JSON.stringify(answer.value);
+  t.notMatch(text, /1970/, text);
+  t.strictSame(
+    answer.value.pods?.[0]?.containers?.find(({ name }) => name === 'unmeasured'),
+    { name: 'unmeasured', rootfs: { time: null } },
+  );
+  const { memory, swap, cpu } = answer.value.pods?.[0]?.containers?.find(({ name }) => name === 'c0') ?? {};
+  t.strictSame([memory, swap, cpu], [undefined, undefined, undefined], 'a cgroup that was half read, of a container that the runtime says nothing of');
+  t.notMatch(text, /"psi"/, 'no pressure where the kernel tells none');
+  t.notMatch(JSON.stringify(answer.value.node.fs), /inodes/, 'no inodes where the file system does not count them');
+  t.strictSame(answer.value.node.runtime?.imageFs, { availableBytes: 4, capacityBytes: 10, usedBytes: 1, inodesUsed: 1 });
+  t.equal(answer.value.node.startTime, undefined);
+  const numbers = await resource();
+  t.notMatch(numbers, /container="unmeasured"/, 'metrics have no series of it');
 });

@@ -29,7 +29,7 @@ t.test('the numbers of a node', async (t) => {
   t.match(first.body, /^\{\n "node": \{\n {2}"nodeName": "n1",\n/, 'indented by one space');
   const { node, pods } = JSON.parse(first.body);
   t.match(node, {
-    cpu: { time: String, usageNanoCores: Number, usageCoreNanoSeconds: Number, psi: { full: { total: Number }, some: { avg10: Number } } },
+    cpu: { time: String, usageNanoCores: Number, usageCoreNanoSeconds: Number },
     memory: { availableBytes: Number, usageBytes: Number, workingSetBytes: Number, rssBytes: Number, pageFaults: Number, majorPageFaults: Number },
     fs: { availableBytes: Number, capacityBytes: Number, usedBytes: Number, inodesFree: Number, inodes: Number, inodesUsed: Number },
     runtime: { imageFs: { usedBytes: Number }, containerFs: { usedBytes: Number } },

@@ -31,7 +31,7 @@ export interface ImageFilesystem extends Used {
 
 type FreeSpace = Pick<FsStats, 'availableBytes' | 'capacityBytes' | 'inodes' | 'inodesFree'>;
 
-export function freeSpace({ availableBytes, capacityBytes, inodes, inodesFree }: FilesystemNumbers): FreeSpace {
+export function freeSpace({ availableBytes, capacityBytes, inodes, inodesFree }: Omit<FilesystemNumbers, 'device'>): FreeSpace {
   return {
     ...(availableBytes === undefined ? {} : { availableBytes }),
     ...(capacityBytes === undefined ? {} : { capacityBytes }),
@@ -40,11 +40,15 @@ export function freeSpace({ availableBytes, capacityBytes, inodes, inodesFree }:
   };
 }
 
+/** Empty where the file system doesn't count them. */
+export function inodesUsedOf({ inodes, inodesFree }: Pick<FilesystemNumbers, 'inodes' | 'inodesFree'>): Pick<FsStats, 'inodesUsed'> {
+  return inodes === undefined || inodesFree === undefined ? {} : { inodesUsed: inodes - inodesFree };
+}
+
 /** The root file system as the node's `fs`. */
 export function rootFilesystemStats(root: RootFilesystem): FsStats {
-  const { inodes, inodesFree, usedBytes } = root;
-  const inodesUsed = inodes === undefined || inodesFree === undefined ? {} : { inodesUsed: inodes - inodesFree };
-  return { time: formatRfc3339(root.time), ...freeSpace(root), ...(usedBytes === undefined ? {} : { usedBytes }), ...inodesUsed };
+  const { usedBytes } = root;
+  return { time: formatRfc3339(root.time), ...freeSpace(root), ...(usedBytes === undefined ? {} : { usedBytes }), ...inodesUsedOf(root) };
 }
 
 /** Something on the root file system, such as logs. */

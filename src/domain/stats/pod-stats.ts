@@ -4,12 +4,12 @@
 import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, NetworkStats, PodStats, VolumeStats } from '../../ports/model/stats-summary.js';
 import { byCodeUnits } from '../values/text-order.js';
-import { formatRfc3339 } from '../values/time.js';
 import type { CgroupSample } from './cgroup-sample.js';
-import { type CgroupStats, cgroupNetwork, cgroupProcesses, cgroupStats } from './cgroup-stats.js';
+import { type CgroupStats, cgroupNetwork, cgroupProcesses } from './cgroup-stats.js';
 import { ephemeralStorage, type FilesystemNumbers, onRootFilesystem, type RootFilesystem, type Used } from './filesystem-stats.js';
 import { type Cgroups, liveCgroups, podCgroupKey, podCgroups } from './live-cgroups.js';
-import { type RuntimeContainerReading, runtimeCpuAndMemory, runtimeStats, writableLayerStats } from './runtime-stats.js';
+import { referenceNumbers, type SummaryNumbers } from './reference-numbers.js';
+import { type RuntimeContainerReading, writableLayerStats } from './runtime-stats.js';
 
 export interface StatsSandbox {
   readonly id: string;
@@ -62,23 +62,23 @@ export function podStats(facts: PodStatsFacts, wall: Instant): readonly PodStats
 }
 
 /** One after the other, so that a caller with many pods may rest between them. */
-export function* eachPodStats(facts: PodStatsFacts, wall: Instant): Generator<PodStats> {
+export function* eachPodStats(facts: PodStatsFacts, wall: Instant, by: SummaryNumbers = referenceNumbers): Generator<PodStats> {
   const live = liveCgroups(facts.cgroups);
   const ofPods = podCgroups(facts.cgroups);
   for (const { sandbox, containers } of gathered(facts, live)) {
     const { uid } = sandbox;
-    const fromRuntime = () => containers.map(({ container, reading }) => runtimeStats(container.name, container.createdAt, reading, wall));
+    const fromRuntime = () => containers.map(({ container, reading }) => by.ofRuntime(container.name, container.createdAt, reading, wall));
     const all = containers.map((one): ContainerStats => {
       const { container, reading } = one;
       const logs = facts.containerLogs(uid, container.name);
-      const files = { rootfs: writableLayerStats(reading, facts.filesystems), ...(logs === null ? {} : { logs: onRootFilesystem(facts.root, logs) }) };
-      return Object.assign(containerNumbers(one, wall), files);
+      const files = { rootfs: writableLayerStats(reading, facts.filesystems, by.time), ...(logs === null ? {} : { logs: onRootFilesystem(facts.root, logs) }) };
+      return Object.assign(containerNumbers(one, wall, by), files);
     });
     const volumes = facts.ephemeralVolumes(uid);
     const listedVolumes = [...volumes, ...facts.persistentVolumes(uid)];
     const podFiles = [facts.podLogs(uid), facts.etcHosts(uid)].filter((used) => used !== null).map((used) => onRootFilesystem(facts.root, used));
-    const pod = podIdentity(sandbox, all);
-    addNumbers(pod, podNumbers(ofPods.get(podCgroupKey(uid)) ?? null, fromRuntime), true);
+    const pod = podIdentity(sandbox, all, by);
+    addNumbers(pod, podNumbers(ofPods.get(podCgroupKey(uid)) ?? null, fromRuntime, by), true);
     const network = networkOf(live.get(sandbox.id) ?? null);
     if (network !== null) pod.network = network;
     if (listedVolumes.length > 0) pod.volume = listedVolumes;
@@ -96,13 +96,13 @@ export function podCpuAndMemoryStats(facts: CpuAndMemoryFacts, wall: Instant): r
   return [...eachPodCpuAndMemoryStats(facts, wall)];
 }
 
-export function* eachPodCpuAndMemoryStats(facts: CpuAndMemoryFacts, wall: Instant): Generator<PodStats> {
+export function* eachPodCpuAndMemoryStats(facts: CpuAndMemoryFacts, wall: Instant, by: SummaryNumbers = referenceNumbers): Generator<PodStats> {
   const ofPods = podCgroups(facts.cgroups);
   for (const { sandbox, containers } of gathered(facts, liveCgroups(facts.cgroups))) {
-    const fromRuntime = () => containers.map(({ container, reading }) => runtimeCpuAndMemory(container.name, container.createdAt, reading, wall));
-    const all = containers.map((one) => containerCpuAndMemory(one, wall));
-    const pod = podIdentity(sandbox, all);
-    addNumbers(pod, podNumbers(ofPods.get(podCgroupKey(sandbox.uid)) ?? null, fromRuntime), false);
+    const fromRuntime = () => containers.map(({ container, reading }) => by.cpuAndMemoryOfRuntime(container.name, container.createdAt, reading, wall));
+    const all = containers.map((one) => containerCpuAndMemory(one, wall, by));
+    const pod = podIdentity(sandbox, all, by);
+    addNumbers(pod, podNumbers(ofPods.get(podCgroupKey(sandbox.uid)) ?? null, fromRuntime, by), false);
     yield pod;
   }
 }
@@ -142,8 +142,12 @@ function countedSandboxes(sandboxes: readonly StatsSandbox[]): readonly StatsSan
 /** While it is put together. */
 type PodDraft = { -readonly [Key in keyof PodStats]: PodStats[Key] };
 
-function podIdentity({ name, namespace, uid, createdAt }: StatsSandbox, containers: readonly ContainerStats[]): PodDraft {
-  return { podRef: { name, namespace, uid }, startTime: formatRfc3339(createdAt), containers };
+function podIdentity({ name, namespace, uid, createdAt }: StatsSandbox, containers: readonly ContainerStats[], { time }: SummaryNumbers): PodDraft {
+  return { podRef: { name, namespace, uid }, ...started(time(createdAt)), containers };
+}
+
+function started(startTime: string | null): { readonly startTime?: string } {
+  return startTime === null ? {} : { startTime };
 }
 
 function addNumbers(pod: PodDraft, { cpu, memory, swap, io }: CgroupStats, withIo: boolean): void {
@@ -154,48 +158,26 @@ function addNumbers(pod: PodDraft, { cpu, memory, swap, io }: CgroupStats, withI
 }
 
 /** The runtime's numbers are made only where the cgroup lacks some: most often it has them all. */
-function containerNumbers({ container, reading, cgroup }: GatheredContainer, wall: Instant): ContainerStats {
-  const own = cgroup === null ? {} : cgroupStats(cgroup);
+function containerNumbers({ container, reading, cgroup }: GatheredContainer, wall: Instant, by: SummaryNumbers): ContainerStats {
+  const own: CgroupStats = cgroup === null ? {} : by.ofCgroup(cgroup);
   const { cpu, memory, swap, io } = own;
   if (cpu === undefined || memory === undefined || swap === undefined || io === undefined) {
-    return { ...runtimeStats(container.name, container.createdAt, reading, wall), ...own };
+    return { ...by.ofRuntime(container.name, container.createdAt, reading, wall), ...own };
   }
-  return { name: container.name, startTime: formatRfc3339(container.createdAt), cpu, swap, memory, io };
+  return { name: container.name, ...started(by.time(container.createdAt)), cpu, swap, memory, io };
 }
 
-function containerCpuAndMemory({ container, reading, cgroup }: GatheredContainer, wall: Instant): ContainerStats {
-  const own: CgroupStats = cgroup === null ? {} : cgroupStats(cgroup);
+function containerCpuAndMemory({ container, reading, cgroup }: GatheredContainer, wall: Instant, by: SummaryNumbers): ContainerStats {
+  const own: CgroupStats = cgroup === null ? {} : by.ofCgroup(cgroup);
   const { cpu, memory, swap } = own;
   if (cpu === undefined || memory === undefined || swap === undefined) {
-    return { ...runtimeCpuAndMemory(container.name, container.createdAt, reading, wall), ...withoutIo(own) };
+    return { ...by.cpuAndMemoryOfRuntime(container.name, container.createdAt, reading, wall), ...withoutIo(own) };
   }
-  return { name: container.name, startTime: formatRfc3339(container.createdAt), cpu, swap, memory };
+  return { name: container.name, ...started(by.time(container.createdAt)), cpu, swap, memory };
 }
 
-function podNumbers(cgroup: CgroupSample | null, containers: () => readonly ContainerStats[]): CgroupStats {
-  return cgroup === null ? summed(containers()) : cgroupStats(cgroup);
-}
-
-/** Missing numbers count as 0, and so they show. Pressure can't be added. */
-function summed(containers: readonly ContainerStats[]): CgroupStats {
-  const last = containers.at(-1);
-  if (last === undefined) return {};
-  const io = last.io?.time === undefined ? {} : { io: { time: last.io.time } };
-  return {
-    cpu: { ...timeOf(last.cpu), ...sums(containers, 'cpu', ['usageNanoCores', 'usageCoreNanoSeconds']) },
-    memory: { ...timeOf(last.memory), ...sums(containers, 'memory', ['availableBytes', 'usageBytes', 'workingSetBytes', 'rssBytes', 'pageFaults', 'majorPageFaults']) },
-    swap: { ...timeOf(last.swap), ...sums(containers, 'swap', ['swapAvailableBytes', 'swapUsageBytes']) },
-    ...io,
-  };
-}
-
-function timeOf(part: { readonly time?: string } | undefined): { readonly time?: string } {
-  return part?.time === undefined ? {} : { time: part.time };
-}
-
-function sums(containers: readonly ContainerStats[], part: 'cpu' | 'memory' | 'swap', fields: readonly string[]): Readonly<Record<string, number>> {
-  const amount = (container: ContainerStats, field: string): number => Number((container[part] as Readonly<Record<string, unknown>> | undefined)?.[field] ?? 0);
-  return Object.fromEntries(fields.map((field) => [field, containers.reduce((total, container) => total + amount(container, field), 0)]));
+function podNumbers(cgroup: CgroupSample | null, containers: () => readonly ContainerStats[], by: SummaryNumbers): CgroupStats {
+  return cgroup === null ? by.sum(containers()) : by.ofCgroup(cgroup);
 }
 
 function networkOf(sandbox: CgroupSample | null): NetworkStats | null {

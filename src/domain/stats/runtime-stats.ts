@@ -47,10 +47,15 @@ function timed<Part extends { readonly time: Instant }>({ time, ...numbers }: Pa
 /** A container without a writable layer has the part all the same; this is how the API writes "at no time". */
 const noWritableLayer = { time: null } as unknown as FsStats;
 
-/** @param filesystems by mount point */
-export function writableLayerStats({ writableLayer }: RuntimeContainerReading, filesystems: Readonly<Record<string, FilesystemNumbers>>): FsStats {
+/** @param filesystems by mount point @param timeOf null: at no time */
+export function writableLayerStats(
+  { writableLayer }: RuntimeContainerReading,
+  filesystems: Readonly<Record<string, FilesystemNumbers>>,
+  timeOf: (time: Instant) => string | null = formatRfc3339,
+): FsStats {
   if (writableLayer === null) return noWritableLayer;
   const { time, mountpoint, ...used } = writableLayer;
   const filesystem = mountpoint === null || !Object.hasOwn(filesystems, mountpoint) ? undefined : filesystems[mountpoint];
-  return { time: formatRfc3339(time), ...used, ...(filesystem === undefined ? {} : freeSpace(filesystem)) };
+  const at = timeOf(time);
+  return { ...(at === null ? {} : { time: at }), ...used, ...(filesystem === undefined ? {} : freeSpace(filesystem)) };
 }

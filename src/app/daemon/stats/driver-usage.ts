@@ -1,5 +1,5 @@
 // The usage of a volume from its CSI driver (NodeGetVolumeStats). The volume is omitted if its driver is unreachable, fails or reports nothing.
-// Invariant: it never throws; missing numbers are 0, as in the Go kubelet.
+// Invariant: it never throws; numbers of a unit that the driver does not report are absent.
 import type { MeasuredVolume } from '../../../domain/volume-manager/measured-volumes.js';
 import type { Call, PortOf } from '../../../ports/operation.js';
 import type { CsiNodeOperations } from '../../../ports/outbound/csi-node.js';
@@ -33,12 +33,8 @@ export async function driverUsage(
     const of = (unit: string) => usage.find((one) => one.unit === unit);
     const [bytes, inodes] = [of('BYTES'), of('INODES')];
     return {
-      availableBytes: Number(bytes?.available ?? 0n),
-      capacityBytes: Number(bytes?.total ?? 0n),
-      usedBytes: Number(bytes?.used ?? 0n),
-      inodes: Number(inodes?.total ?? 0n),
-      inodesFree: Number(inodes?.available ?? 0n),
-      inodesUsed: Number(inodes?.used ?? 0n),
+      ...(bytes === undefined ? {} : { availableBytes: Number(bytes.available), capacityBytes: Number(bytes.total), usedBytes: Number(bytes.used) }),
+      ...(inodes === undefined ? {} : { inodes: Number(inodes.total), inodesFree: Number(inodes.available), inodesUsed: Number(inodes.used) }),
       ...(hasCondition ? { volumeHealthStats: { abnormal: condition.abnormal } } : {}),
     };
   } catch {

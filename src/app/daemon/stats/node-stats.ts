@@ -6,10 +6,11 @@
 import type { CriContainerReading, CriFilesystemReading, CriStats } from '../../../adapters/cri/index.js';
 import { type CpuRates, forgetOldCpuRates, readCpuRate, updateCpuRate } from '../../../domain/stats/cpu-rates.js';
 import { type FilesystemNumbers, imageFsStats, type RootFilesystem } from '../../../domain/stats/filesystem-stats.js';
+import { timedPart } from '../../../domain/stats/measured-numbers.js';
 import type { Part, SystemContainer } from '../../../domain/stats/node-summary.js';
 import type { PodStatsFacts, StatsContainer, StatsSandbox } from '../../../domain/stats/pod-stats.js';
 import type { RuntimeContainerReading } from '../../../domain/stats/runtime-stats.js';
-import type { Clocks } from '../../../domain/values/instant.js';
+import { type Clocks, instantOf } from '../../../domain/values/instant.js';
 import type { Instant } from '../../../ports/instant.js';
 import type { Micros } from '../../../ports/micros.js';
 import type { Pod } from '../../../ports/model/pod.js';
@@ -218,14 +219,14 @@ export async function filesystemNumbers(port: PortOf<FilesystemUsageOperations>,
     availableBytes: Number(usage.availableBytes),
     capacityBytes: Number(usage.capacityBytes),
     usedBytes: Number(usage.capacityBytes - usage.freeBytes),
-    inodes: Number(usage.inodes),
-    inodesFree: Number(usage.inodesFree),
+    // A file system that makes inodes as it needs them says that it has none.
+    ...(usage.inodes === 0n ? {} : { inodes: Number(usage.inodes), inodesFree: Number(usage.inodesFree) }),
   };
 }
 
 function imageFsPart(filesystems: readonly CriFilesystemReading[], byMountpoint: Readonly<Record<string, FilesystemNumbers>>): Part<FsStats> {
   const result = imageFsStats(filesystems, byMountpoint);
-  return result.ok ? { ok: true, value: result.stats } : result;
+  return result.ok ? { ok: true, value: timedPart(filesystems[0]?.time ?? instantOf(0), result.stats) } : result;
 }
 
 function rootCgroupOf(cgroups: readonly SampledCgroup[]): Part<SampledCgroup> {

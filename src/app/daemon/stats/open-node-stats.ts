@@ -22,6 +22,7 @@ import { parseMountinfo } from '../../../adapters/native-linux/index.js';
 import { cgroupPath } from '../../../domain/cgroups/cgroup-name.js';
 import { nodeAllocatableCgroup } from '../../../domain/cgroups/pod-cgroup-name.js';
 import { featureEnabled } from '../../../domain/configuration/feature-gates.js';
+import type { MissingPart } from '../../../domain/stats/measured-summary.js';
 import type { Part } from '../../../domain/stats/node-summary.js';
 import { parseCpuSet } from '../../../domain/values/cpu-set.js';
 import { epochMicros, instantOf } from '../../../domain/values/instant.js';
@@ -77,7 +78,8 @@ export async function openNodeStats(context: DaemonContext, resolver: Resolver, 
     machine,
   });
   const bootSeconds = parseBootTime(await textOrEmpty('/proc/stat')) ?? 0;
-  const summary = { stats, nodeName, bootedAt: instantOf(bootSeconds * 1_000_000), processCounts: () => processCounts(machine.maxPids) };
+  const onMissing = ({ part, error }: MissingPart) => context.logger.log('warn', 'The stats summary lacks a part of the node that could not be read', { part, err: error });
+  const summary = { stats, nodeName, bootedAt: instantOf(bootSeconds * 1_000_000), processCounts: () => processCounts(machine.maxPids), onMissing };
   const page = { contentType: metricsContentType, headers: {} };
   const cadvisor = await cadvisorOptions(context, resolver, stats, criStats, machine);
   const routes = [
@@ -167,7 +169,7 @@ function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolv
       tree: treeUsage,
       quota: (place) => quotaUsage(resolver.get(tokens.projectQuotas), place),
       volume: (path) => native.trees.usage(path, treeEntriesMax).catch(() => null),
-      filesystem: (path) => filesystemOf(native.filesystemUsage, path),
+      filesystem: (path) => filesystemNumbers(native.filesystemUsage, path),
       driver: (volume, abnormal) => driverUsage(resolver.get(tokens.csiNode), endpointOf, volume, tellsHealth, abnormal),
     },
     volumes: ({ metadata: { uid = '' } }) => {
@@ -188,13 +190,6 @@ function podDiskUsage({ loaded, clock, native }: DaemonContext, resolver: Resolv
 /** Also null if the kernel doesn't report it: the caller falls back to the walk. */
 async function quotaUsage(port: PortOf<ProjectQuotaOperations>, place: QuotaPlace) {
   return port.usage(place, { signal: new AbortController().signal, timeoutMicros: null }).catch(() => null);
-}
-
-async function filesystemOf(port: PortOf<FilesystemUsageOperations>, path: string) {
-  const numbers = await filesystemNumbers(port, path);
-  if (numbers === null) return null;
-  const { availableBytes = 0, usedBytes = 0, capacityBytes = 0, inodes = 0, inodesFree = 0 } = numbers;
-  return { availableBytes, usedBytes, capacityBytes, inodes, inodesFree };
 }
 
 async function processCounts(maxPid: number) {

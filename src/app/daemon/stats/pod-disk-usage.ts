@@ -4,7 +4,7 @@
 // Invariants: one walk at a time, except for unresponsive file systems, each of which delays only its own pod's numbers; a pod's
 // volumes are walked again at the earliest after their period, spread over another period; results of removed pods are dropped.
 
-import type { Used } from '../../../domain/stats/filesystem-stats.js';
+import { type FilesystemNumbers, freeSpace, inodesUsedOf, type Used } from '../../../domain/stats/filesystem-stats.js';
 import { formatRfc3339 } from '../../../domain/values/time.js';
 import type { MeasuredVolume } from '../../../domain/volume-manager/measured-volumes.js';
 import type { Instant } from '../../../ports/instant.js';
@@ -14,12 +14,12 @@ import type { VolumeStats } from '../../../ports/model/stats-summary.js';
 import type { QuotaPlace } from '../../../ports/outbound/project-quotas.js';
 
 export interface DriverUsage {
-  readonly availableBytes: number;
-  readonly capacityBytes: number;
-  readonly usedBytes: number;
-  readonly inodes: number;
-  readonly inodesFree: number;
-  readonly inodesUsed: number;
+  readonly availableBytes?: number;
+  readonly capacityBytes?: number;
+  readonly usedBytes?: number;
+  readonly inodes?: number;
+  readonly inodesFree?: number;
+  readonly inodesUsed?: number;
   /** Absent: the driver doesn't say, or isn't to be asked. */
   readonly volumeHealthStats?: { readonly abnormal: boolean };
 }
@@ -33,12 +33,10 @@ export interface DiskWalks {
   volume(directory: string): Promise<Required<Used> | null>;
   /** A volume's usage by the file system's own accounting; null: not available. */
   quota(place: QuotaPlace): Promise<Required<Used> | null>;
-  /** A volume's usage by its driver, missing numbers as 0; null: not available. @param abnormal called with the driver's message if the volume is abnormal */
+  /** A volume's usage by its driver; null: not available. @param abnormal called with the driver's message if the volume is abnormal */
   driver(volume: MeasuredVolume, abnormal: (message: string) => void): Promise<DriverUsage | null>;
   /** null: unknown, or not in time. */
-  filesystem(
-    path: string,
-  ): Promise<{ readonly availableBytes: number; readonly usedBytes: number; readonly capacityBytes: number; readonly inodes: number; readonly inodesFree: number } | null>;
+  filesystem(path: string): Promise<Omit<FilesystemNumbers, 'device'> | null>;
 }
 
 export interface PodDiskUsageOptions {
@@ -175,9 +173,9 @@ export class PodDiskUsage {
     const used = counted ?? (how === 'tree' ? await walks.volume(path) : null);
     onMeasured?.(now() - began, how !== 'tree' ? 'statfs' : counted === null ? 'du' : 'fsquota');
     if (filesystem === null || (how === 'tree' && used === null)) return null;
-    const { availableBytes, capacityBytes, inodes, inodesFree } = filesystem;
-    const own = used ?? { usedBytes: filesystem.usedBytes, inodesUsed: inodes - inodesFree };
-    return { time: formatRfc3339(wall()), availableBytes, capacityBytes, inodes, inodesFree, usedBytes: own.usedBytes, inodesUsed: own.inodesUsed, name, ...claim };
+    const { usedBytes } = filesystem;
+    const own = used === null ? { ...(usedBytes === undefined ? {} : { usedBytes }), ...inodesUsedOf(filesystem) } : usedOf(used);
+    return { time: formatRfc3339(wall()), ...freeSpace(filesystem), ...own, name, ...claim };
   }
 }
 

@@ -5,7 +5,9 @@ import type { NodeResources, ResourceContainer, ResourceNumbers, ResourcePod } f
 import { LoopShare } from '../../../adapters/time/index.js';
 import type { CgroupSample } from '../../../domain/stats/cgroup-sample.js';
 import { liveCgroups, podCgroupKey, podCgroups } from '../../../domain/stats/live-cgroups.js';
-import { cpuAndMemorySummary, type Part, type SummaryFacts, statsSummary } from '../../../domain/stats/node-summary.js';
+import { measuredNumbers } from '../../../domain/stats/measured-numbers.js';
+import { type MeasuredSummary, type MissingPart, measuredCpuAndMemory, measuredSummary } from '../../../domain/stats/measured-summary.js';
+import type { Part, SummaryFacts } from '../../../domain/stats/node-summary.js';
 import { eachPodCpuAndMemoryStats, eachPodStats, type StatsContainer } from '../../../domain/stats/pod-stats.js';
 import { epochMicros, instantOf } from '../../../domain/values/instant.js';
 import type { Instant } from '../../../ports/instant.js';
@@ -25,18 +27,30 @@ export interface SummaryAnswersOptions {
   readonly bootedAt: Instant;
   /** null: unknown. */
   readonly processCounts: () => Promise<ProcessCounts | null>;
+  /** What an answer for others lacks, and why. */
+  readonly onMissing: (missing: MissingPart) => void;
 }
 
+/** For others: without the parts that could not be read. */
 export async function summaryOf(options: SummaryAnswersOptions, onlyCpuAndMemory: boolean): Promise<Part<StatsSummary>> {
-  return summaryFrom(await options.stats.snapshot(false), options, onlyCpuAndMemory);
+  const found = await summaryFrom(await options.stats.snapshot(false), options, onlyCpuAndMemory);
+  if (!found.ok) return found;
+  for (const missing of found.value.missing) options.onMissing(missing);
+  return { ok: true, value: found.value.summary };
 }
 
-/** A fresh measurement for the agent's own decisions. @throws if no summary is available */
+/**
+ * A fresh measurement for the agent's own decisions. It is complete, since a signal that was not read would count as one without pressure.
+ * @throws if a part could not be read
+ */
 export async function nodeStatsReading(options: SummaryAnswersOptions, rootDirectory: string): Promise<NodeStatsReading> {
   const snapshot = await options.stats.snapshotNow();
   const [summary, dedicatedImageFs] = await Promise.all([summaryFrom(snapshot, options, false), isOtherDevice(rootDirectory, snapshot.imageFsMountpoint)]);
-  if (!summary.ok) throw new PortError({ kind: 'unavailable', operation: 'nodeStats.summary', subject: '', message: summary.error });
-  return { summary: summary.value, dedicatedImageFs };
+  const refuse = (message: string) => new PortError({ kind: 'unavailable', operation: 'nodeStats.summary', subject: '', message });
+  if (!summary.ok) throw refuse(summary.error);
+  const missing = summary.value.missing[0];
+  if (missing !== undefined) throw refuse(`failed to get ${missing.part} stats: ${missing.error}`);
+  return { summary: summary.value.summary, dedicatedImageFs };
 }
 
 /** A path that doesn't exist on this host belongs to the runtime. null: unknown. */
@@ -51,10 +65,15 @@ async function isOtherDevice(rootDirectory: string, mountpoint: string | null): 
   }
 }
 
-async function summaryFrom(snapshot: Snapshot, { stats, nodeName, bootedAt, processCounts }: SummaryAnswersOptions, onlyCpuAndMemory: boolean): Promise<Part<StatsSummary>> {
+async function summaryFrom(snapshot: Snapshot, { stats, nodeName, bootedAt, processCounts }: SummaryAnswersOptions, onlyCpuAndMemory: boolean): Promise<Part<MeasuredSummary>> {
   const pods: Part<readonly PodStats[]> =
     snapshot.podsError === null
-      ? { ok: true, value: await inShares(onlyCpuAndMemory ? eachPodCpuAndMemoryStats(snapshot.facts, snapshot.time) : eachPodStats(snapshot.facts, snapshot.time)) }
+      ? {
+          ok: true,
+          value: await inShares(
+            onlyCpuAndMemory ? eachPodCpuAndMemoryStats(snapshot.facts, snapshot.time, measuredNumbers) : eachPodStats(snapshot.facts, snapshot.time, measuredNumbers),
+          ),
+        }
       : { ok: false, error: snapshot.podsError };
   const facts: SummaryFacts = {
     nodeName: { ok: true, value: nodeName },
@@ -63,9 +82,9 @@ async function summaryFrom(snapshot: Snapshot, { stats, nodeName, bootedAt, proc
     systemContainers: stats.systemContainers(snapshot),
     pods,
   };
-  if (onlyCpuAndMemory) return cpuAndMemorySummary(facts);
+  if (onlyCpuAndMemory) return measuredCpuAndMemory(facts);
   const counts = await processCounts();
-  return statsSummary({
+  return measuredSummary({
     ...facts,
     root: snapshot.root,
     imageFs: snapshot.imageFs,
@@ -88,7 +107,7 @@ export async function resourcesOf(stats: NodeStats): Promise<NodeResources> {
   // Of those that were restarted the one that runs is it.
   const running = new Map<string, StatsContainer>();
   for (const container of facts.containers) if (container.isRunning) running.set(`${uids.get(container.sandboxId)}/${container.name}`, container);
-  const pods = snapshot.podsError === null ? await inShares(eachPodCpuAndMemoryStats(facts, time)) : [];
+  const pods = snapshot.podsError === null ? await inShares(eachPodCpuAndMemoryStats(facts, time, measuredNumbers)) : [];
   return {
     node,
     failed: snapshot.podsError !== null || !rootCgroup.ok,
