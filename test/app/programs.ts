@@ -12,11 +12,12 @@ export class Program {
   private readonly child: ChildProcess;
   private readonly exited: Promise<number | NodeJS.Signals>;
 
-  constructor(name: 'kubelet-ts' | 'kubelet-ctl', words: readonly string[], environment: Readonly<Record<string, string>> = {}, timeout = boundMillis) {
+  constructor(name: 'kubelet-ts' | 'kubelet-ctl', words: readonly string[], environment: Readonly<Record<string, string>> = {}, timeout = boundMillis, user: number | null = null) {
     const file = fileURLToPath(new URL(`../../src/app/cli/${name}.js`, import.meta.url));
     this.child = spawn(process.execPath, [file, ...words], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, KUBELET_TS_CONFIG: sharedNode, ...environment },
+      ...(user === null ? {} : { uid: user, gid: user }),
       timeout,
       killSignal: 'SIGKILL',
     });

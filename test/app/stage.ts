@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { FileConfigurationSource } from '../../src/adapters/config-files/index.js';
 import { type MockCriOptions, type MockCriServer, startMockCri } from '../../src/adapters/mock-cri/index.js';
-import { type DirectoryProjects, openNativeLinux } from '../../src/adapters/native-linux/index.js';
+import { type DirectoryProjects, type NativeLinux, type NativeLinuxOptions, openNativeLinux } from '../../src/adapters/native-linux/index.js';
 import { WallAnchoredClock } from '../../src/adapters/time/index.js';
 import type { DaemonProfile } from '../../src/app/daemon/daemon-profile.js';
 import { type Daemon, startDaemon } from '../../src/app/daemon/start-daemon.js';
@@ -48,6 +48,8 @@ export class Stage {
   kernelLog: (() => KernelLog) | null = null;
   /** In place of the kernel's projects of directories. */
   projects: DirectoryProjects | null = null;
+  /** In place of the addon. */
+  native: ((options: NativeLinuxOptions) => NativeLinux) | null = null;
   /** YAML on top of the configuration of daemons in this process. */
   configurationMore = '';
   /** Variables of the process, as daemons in it see them. */
@@ -138,7 +140,8 @@ ${more}`;
   }
 
   async start(profile: Partial<DaemonProfile> = {}, root = this.root): Promise<Daemon> {
-    const native = openNativeLinux({ kernelLogPath: '/dev/null', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } }, false);
+    const options = { kernelLogPath: '/dev/null', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } };
+    const native = this.native?.(options) ?? openNativeLinux(options, false);
     const full: DaemonProfile = {
       containerLogLinks: join(this.directory, 'links'),
       ownsNode: false,

@@ -73,10 +73,11 @@ export function checkHost(loaded: LoadedConfiguration, host: HostReading, profil
 }
 
 /** Logs notes on the configuration, once each. */
-export function logNotes(loaded: LoadedConfiguration, logger: Logger): void {
+export function logNotes(loaded: LoadedConfiguration, profile: DaemonProfile, logger: Logger): void {
   const { configuration, options } = loaded;
   const privilege = privilegeWarning({ swapOn: false, cgroupVersion: 2, effectiveUserId: process.geteuid?.() ?? 0, tunables: {} });
-  if (privilege !== null) logger.log('error', privilege);
+  // An agent that shares its host, such as a demonstration, doesn't need them.
+  if (privilege !== null) logger.log(profile.ownsNode ? 'error' : 'info', privilege);
   if (loaded.strictDecodingError !== null) logger.log('warn', 'Using lenient decoding as strict decoding failed', { err: loaded.strictDecodingError });
   for (const warning of loaded.gateWarnings) logger.log('warn', warning);
   for (const path of loaded.skippedDropIns) logger.log('debug', 'Skipping file in the drop-in directory that does not end in .conf', { path });

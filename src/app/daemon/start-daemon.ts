@@ -135,8 +135,8 @@ class DaemonStart {
     const { configuration, options } = loaded;
     const host = readHost();
     const startup = checkConfiguration(loaded, host, environment);
-    logNotes(loaded, logger);
-    for (const degradation of native.degradations) logger.log('warn', 'Running without the native addon', { reason: native.reason, degradation });
+    logNotes(loaded, profile, logger);
+    if (native.degradations.length > 0) logger.log('warn', 'Running without the native addon', { reason: native.reason, degradations: native.degradations });
     if (options.lockFile !== '') {
       const onContention = options.exitOnLockContention ? () => this.end({ kind: 'contended' }) : null;
       await holdLockFile(options.lockFile, native, this.teardown, onContention);

@@ -20,6 +20,8 @@ const nodeName = 'dev';
 const loopback = '127.0.0.1';
 /** For display only: a demonstration must also run on a disk that is nearly full. */
 const demonstratedThresholds = { 'memory.available': '100Mi', 'nodefs.available': '1%', 'nodefs.inodesFree': '1%', 'imagefs.available': '1%', 'pid.available': '1%' };
+/** Pods of a mock runtime ask no name server; without an address each pod that kubectl makes would be told that there is none. */
+const mockClusterDns = '10.96.0.10';
 export const devCgroup = 'kubelet-ts-dev';
 /** The examples' images are small, so that a demonstration is not about waiting. */
 const mockImages = [{ reference: 'docker.io/library/busybox:1.36', sizeBytes: 4_300_000 }];
@@ -104,6 +106,7 @@ export class DevStage {
       cgroupsPerQOS: this.options.cgroups,
       cgroupRoot: this.options.cgroups ? this.cgroupRoot : '',
       evictionHard: demonstratedThresholds,
+      clusterDNS: this.options.runtime === null ? [mockClusterDns] : loaded.configuration.clusterDNS,
     };
     return { ...loaded, configuration };
   }

@@ -12,6 +12,7 @@ import type { MockApiserver } from '../../adapters/mock-apiserver/index.js';
 import type { MockCriServer } from '../../adapters/mock-cri/index.js';
 import { openNativeLinux } from '../../adapters/native-linux/index.js';
 import { WallAnchoredClock } from '../../adapters/time/index.js';
+import type { KernelLog } from '../../ports/outbound/kernel-log.js';
 import { podRows } from '../cli/pod-rows.js';
 import { whenReaderIsGone } from '../cli/standard-output.js';
 import { type Daemon, startDaemon } from '../daemon/start-daemon.js';
@@ -22,6 +23,7 @@ import { type DevOptions, devUsage, parseDevOptions } from './dev-options.js';
 import { DevStage } from './dev-stage.js';
 import { type PodView, podView, type ViewOutput } from './pod-view.js';
 
+const noKernelLog: KernelLog = { follow: () => {}, close: () => {} };
 const lookEveryMillis = 200;
 const quickStopMillis = 2_800;
 
@@ -86,7 +88,9 @@ class Demonstration {
 
   private start(): Promise<Daemon> {
     const loaded = this.stage.configuration(this.mock?.endpoint ?? this.options.runtime ?? '');
-    const native = openNativeLinux({ kernelLogPath: '/dev/kmsg', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } }, false);
+    const opened = openNativeLinux({ kernelLogPath: '/dev/kmsg', service: { notifySocket: null, watchdogMicros: null, watchdogPid: null } }, false);
+    // The containers of a mock runtime are not in the kernel's log, which not every user may read.
+    const native = this.mock === null ? opened : { ...opened, openKernelLog: () => noKernelLog };
     const logger = DevLog.create((line) => this.view.note(line), this.options.verbose, this.clock);
     return startDaemon({ loaded, profile: this.stage.profile(this.mock), logger, setVerbosity: () => {}, logFailure: () => null, clock: this.clock, native, environment: {} });
   }
