@@ -20,7 +20,7 @@ const nodeName = 'dev';
 const loopback = '127.0.0.1';
 /** For display only: a demonstration must also run on a disk that is nearly full. */
 const demonstratedThresholds = { 'memory.available': '100Mi', 'nodefs.available': '1%', 'nodefs.inodesFree': '1%', 'imagefs.available': '1%', 'pid.available': '1%' };
-/** Pods of a mock runtime ask no name server; without an address each pod that kubectl makes would be told that there is none. */
+/** Pods of a mock runtime query no name server; without an address each pod created by kubectl would get a warning event. */
 const mockClusterDns = '10.96.0.10';
 export const devCgroup = 'kubelet-ts-dev';
 /** The examples' images are small, so that a demonstration is not about waiting. */

@@ -1,6 +1,6 @@
-// The configuration as it is in effect, which is not always as it was written: the runtime knows its cgroup driver, whole reserved CPUs replace
-// amounts, a flag switches a setting on, the node's owner sets its log level while it runs. /configz and /flagz show this one.
-// Invariant: pure; a setting that the start changes is changed here by the same rule, and test/domain/settings-in-effect.test.ts has a row for it.
+// The configuration in effect, which can differ from the configured one: the runtime reports its cgroup driver, reserved CPUs replace
+// reserved amounts, a flag enables a setting, the log level changes at run time. /configz and /flagz show it.
+// Invariant: pure; a setting that the start changes is changed here by the same rule, and test/app/shown-settings.test.ts has a row for it.
 import type { CgroupDriver } from '../cgroups/cgroup-name.js';
 import type { CpuSet } from '../values/cpu-set.js';
 import type { ProcessOptions } from './apply-flags.js';
@@ -9,15 +9,15 @@ import { type KubeletConfiguration, withValue } from './schema.js';
 import { reservationsWithCpus } from './startup-checks.js';
 import { clusterNameServers, takenPeriod } from './taken-values.js';
 
-/** What the start found out, or did differently. */
+/** What the start found or changed. */
 export interface FactsOfStart {
   readonly cgroupDriver: CgroupDriver;
   readonly reservedSystemCpus: CpuSet;
-  /** Of the pair that the agent made for itself; null: it serves another one. */
+  /** Files of the self-signed serving certificate; null: another certificate is served. */
   readonly ownServingFiles: { readonly certificate: string; readonly key: string } | null;
-  /** Of the kubelet's port; null: as configured. */
+  /** The port that is listened on; null: as configured. */
   readonly port: number | null;
-  /** Of the log, now. */
+  /** The log level now. */
   readonly verbosity: number;
 }
 

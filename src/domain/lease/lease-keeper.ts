@@ -85,7 +85,7 @@ function logFailure(asked: LeaseRenewal['state'], { kind, message }: PortFailure
     if (kind !== 'aborted') turn.log('error', 'Failed to update lease', { err: message });
   } else if (asked === 'read' || asked === 'create') {
     if (asked === 'create' || kind !== 'not-found') turn.log('error', 'Failed to ensure lease exists, will retry', { err: message });
-    // The Node is not registered yet: once it is, the lease gets its owner.
+    // The Node is not registered yet; the lease gets its owner reference afterwards.
   } else turn.log(kind === 'not-found' ? 'info' : 'error', 'Failed to get node when trying to set owner ref to the node lease', { err: message });
 }
 

@@ -1,5 +1,5 @@
-// The numbers of the summary as they are answered: what was not measured is absent, where the reference shows 0 or the time 1970-01-01T00:00:00Z.
-// Invariant: a number here is one that a cgroup or the runtime gave; the shapes are those of reference-numbers.ts.
+// The numbers of the summary as served: what was not measured is absent, where the reference shows 0 or the time 1970-01-01T00:00:00Z.
+// Invariant: every number comes from a cgroup or the runtime; the shapes are those of reference-numbers.ts.
 import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, CpuStats, MemoryStats, PsiStats } from '../../ports/model/stats-summary.js';
 import { epochMicros } from '../values/instant.js';
@@ -9,12 +9,12 @@ import { type CgroupStats, cgroupStats } from './cgroup-stats.js';
 import type { SummaryNumbers } from './reference-numbers.js';
 import { type RuntimeContainerReading, runtimeCpuAndMemory, runtimeStats } from './runtime-stats.js';
 
-/** null: at no time, which runtimes write as 0; times are shown in whole seconds. */
+/** null: not set, which runtimes write as 0; times are shown in whole seconds. */
 export function measuredTime(time: Instant): string | null {
   return epochMicros(time) < microsPerSecond ? null : formatRfc3339(time);
 }
 
-/** A part with its time, if there is one. */
+/** A part with its time, if the time is set. */
 export function timedPart<Part extends object>(time: Instant, part: Part): Part & { readonly time?: string } {
   const { time: _time, ...numbers } = part as Part & { readonly time?: unknown };
   const measured = measuredTime(time);
@@ -55,7 +55,7 @@ function measuredPressure<Part extends { readonly psi?: PsiStats }>(part: Part, 
   return others as Part;
 }
 
-/** The runtime's part of a container, without what the runtime did not say. */
+/** The runtime's numbers of a container, without those that it did not report. */
 function measuredOf(
   { cpu: _cpu, memory: _memory, swap: _swap, io: _io, startTime: _start, ...others }: ContainerStats,
   createdAt: Instant,
@@ -72,7 +72,7 @@ function measuredOf(
   };
 }
 
-/** A number of the pod is the sum of those that its containers have; where none has it, there is none. */
+/** A number of the pod is the sum over the containers that have it; it is absent if none has it. */
 function measuredSum(containers: readonly ContainerStats[]): CgroupStats {
   const cpu = sumOf(containers, 'cpu', ['usageNanoCores', 'usageCoreNanoSeconds']);
   const memory = sumOf(containers, 'memory', ['availableBytes', 'usageBytes', 'workingSetBytes', 'rssBytes', 'pageFaults', 'majorPageFaults']);

@@ -1,5 +1,5 @@
-// The answer of `/stats/summary` as it is given: each part stands for itself, and one that could not be read is absent.
-// Invariant: without a list of pods there is no answer, since no pods and unknown pods would look the same.
+// The answer of `/stats/summary` as served: each part is independent, and a part that could not be read is absent.
+// Invariant: without the list of pods the request fails, since no pods and unknown pods would look the same.
 import type { Instant } from '../../ports/instant.js';
 import type { ContainerStats, NodeStats, PodStats, StatsSummary } from '../../ports/model/stats-summary.js';
 import { cgroupNetwork } from './cgroup-stats.js';

@@ -10,12 +10,12 @@ type OfRuntime = (name: string, createdAt: Instant, reading: RuntimeContainerRea
 
 /** How numbers of cgroups and of the runtime become parts of the summary. */
 export interface SummaryNumbers {
-  /** null: at no time. */
+  /** null: not set. */
   readonly time: (time: Instant) => string | null;
   readonly ofCgroup: (sample: CgroupSample) => CgroupStats;
   readonly ofRuntime: OfRuntime;
   readonly cpuAndMemoryOfRuntime: OfRuntime;
-  /** A pod without a cgroup that was read: by its containers. */
+  /** For a pod whose cgroup was not read: from its containers. */
   readonly sum: (containers: readonly ContainerStats[]) => CgroupStats;
 }
 
@@ -27,7 +27,7 @@ export const referenceNumbers: SummaryNumbers = {
   sum: summed,
 };
 
-/** Missing numbers count as 0, and so they show. Pressure can't be added. */
+/** Missing numbers are shown as 0. Pressure can't be summed. */
 function summed(containers: readonly ContainerStats[]): CgroupStats {
   const last = containers.at(-1);
   if (last === undefined) return {};

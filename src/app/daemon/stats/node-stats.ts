@@ -219,7 +219,7 @@ export async function filesystemNumbers(port: PortOf<FilesystemUsageOperations>,
     availableBytes: Number(usage.availableBytes),
     capacityBytes: Number(usage.capacityBytes),
     usedBytes: Number(usage.capacityBytes - usage.freeBytes),
-    // A file system that makes inodes as it needs them says that it has none.
+    // A file system that allocates inodes dynamically reports 0.
     ...(usage.inodes === 0n ? {} : { inodes: Number(usage.inodes), inodesFree: Number(usage.inodesFree) }),
   };
 }
