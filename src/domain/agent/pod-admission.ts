@@ -3,9 +3,11 @@
 //   new -> admitted: it gets its worker
 //       -> refused: an event and a Failed status, nothing else
 //       -> pending: others are preempted for it, or the node is read again -> decided again
+//       -> it ran before this agent started: it was admitted before, and continues
 //
-// Invariants: a refused pod doesn't count from then on; a pending one has no worker, but counts, so that no other pod takes the
-// resources being freed for it; mirror pods, and terminated or terminating pods, skip admission.
+// Invariants: a running pod isn't admitted again, whatever has changed on the node; a refused pod doesn't count from then on; a pending
+// one has no worker, but counts, so that no other pod takes the resources being freed for it; mirror pods, and terminated or terminating
+// pods, skip admission.
 import type { Node } from '../../ports/model/node.js';
 import type { Pod } from '../../ports/model/pod.js';
 import type { PodStatus } from '../../ports/model/pod-status.js';
@@ -43,6 +45,7 @@ export function isAdmitted(context: AgentContext, pod: Pod): boolean {
   const uid = uidOf(pod);
   const pending = state.admission.pending.get(uid);
   state.admission.pending.delete(uid);
+  if (state.inherited.has(uid)) return continues(context, pod);
   const room = admitUnderPressure(pod, state.eviction.loop.pressure.conditions);
   if (room.kind === 'rejected') return reject(context, pod, room);
   const sysctls = admitSysctls(pod, allowlistOf(state.settings));
@@ -65,6 +68,17 @@ export function isAdmitted(context: AgentContext, pod: Pod): boolean {
       preempt(context, pod, result.preempted, result.lacking);
       return false;
   }
+}
+
+/** A pod that ran before this agent started. It keeps its exclusive resources; without any it runs in the shared pool. */
+function continues(context: AgentContext, pod: Pod): boolean {
+  const shutdown = admitDuringShutdown(context.state.shutdown.manager.shuttingDown);
+  if (shutdown.kind === 'rejected') return reject(context, pod, shutdown);
+  const aligned = alignPod(context.state, pod);
+  if (aligned.kind === 'rejected') {
+    context.turn.log('warn', 'A running pod gets no exclusive resources and runs without them', { podUID: uidOf(pod), reason: aligned.reason, err: aligned.message });
+  }
+  return true;
 }
 
 /** A pod that restarts under its UID has released its exclusive resources; one that continues still has them. */

@@ -23,7 +23,8 @@ export function volumesOfPods(context: AgentContext): VolumesOfPods {
   return {
     want: (uid: string, pod: Pod) => wantVolumes(volumes, uid, pod, context),
     state: (uid, waited) => volumesState(volumes, uid, waited),
-    attachmentLimit: (uid) => attachmentLimitOf(volumes, uid, context),
+    // A pod that ran before this agent started isn’t refused: it waits for its volumes.
+    attachmentLimit: (uid) => (context.state.inherited.has(uid) ? 'none' : attachmentLimitOf(volumes, uid, context)),
     refresh: (uid) => refreshVolumes(volumes, uid, context),
     mounted: (uid) => mountedVolumesOf(volumes, uid, context.nodeFacts.rootDirectory),
     devices: (uid) => blockVolumesOf(volumes, uid, context.nodeFacts.rootDirectory),
