@@ -18,10 +18,14 @@ export interface Resolver {
 
 type TokensOf<Dependencies extends readonly unknown[]> = { readonly [Index in keyof Dependencies]: Token<Dependencies[Index]> };
 
+export type TokensOfMembers<T extends object> = { readonly [Name in keyof T]: Token<T[Name]> };
+
 /** What a module binds with. */
 export interface Binder {
   /** One for the whole container, made when it is first asked for. */
   to<T, Dependencies extends readonly unknown[]>(token: Token<T>, dependencies: TokensOf<Dependencies>, make: (...dependencies: Dependencies) => T): void;
+  /** A record, each member by the token of its name. */
+  toRecord<T extends object>(token: Token<T>, members: TokensOfMembers<T>): void;
   toValue<T>(token: Token<T>, value: T): void;
 }
 
@@ -32,6 +36,14 @@ export function bindTo(options: Pick<ContainerModuleLoadOptions, 'bind'>): Binde
       options
         .bind(token as unknown as ServiceIdentifier<unknown>)
         .toResolvedValue((...resolved: unknown[]) => make(...(resolved as never)), identifiers as never)
+        .inSingletonScope();
+    },
+    toRecord(token, members) {
+      const names = Object.keys(members);
+      const identifiers = Object.values(members) as readonly ServiceIdentifier<unknown>[];
+      options
+        .bind(token as unknown as ServiceIdentifier<unknown>)
+        .toResolvedValue((...resolved: unknown[]) => Object.fromEntries(names.map((name, i) => [name, resolved[i]])), identifiers as never)
         .inSingletonScope();
     },
     toValue(token, value) {

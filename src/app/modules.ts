@@ -36,7 +36,7 @@ import { AgentObserver } from './daemon/stats/agent-observer.js';
 import { systemBusOf } from './daemon/systemd-driver.js';
 import { withPod } from './shell/pod-fields.js';
 import { Shell } from './shell/shell.js';
-import { tokens } from './tokens.js';
+import { portTokens, tokens } from './tokens.js';
 import { bindVolumes } from './volume-modules.js';
 
 const standalone = 'this kubelet has no apiserver: it runs without --kubeconfig';
@@ -76,13 +76,6 @@ const runtimeModule = module((bind) => {
   bind.to(tokens.images, [tokens.imageService, tokens.configuration], ({ imageService }, { gates }) => {
     return new CriImages(imageService, { streamLists: featureEnabled(gates, 'CRIListStreaming') });
   });
-  bind.to(
-    tokens.imagePorts,
-    [tokens.pullRecords, tokens.registryCredentials, tokens.native, tokens.nodeStats],
-    (pullRecords, registryCredentials, { filesystemUsage }, nodeStats) => {
-      return { pullRecords, registryCredentials, filesystemUsage, nodeStats };
-    },
-  );
   bind.to(tokens.notices, [tokens.runtimeService, tokens.teardown], ({ runtimeService }, teardown) => {
     const notices = new RuntimeNotices(new CriRuntimeEvents(runtimeService));
     teardown.add('runtime notices', () => notices.stop());
@@ -93,7 +86,9 @@ const runtimeModule = module((bind) => {
 const hostModule = module((bind) => {
   bind.to(tokens.inbox, [], () => new Inbox());
   bind.to(tokens.observer, [], () => new AgentObserver());
-  bind.to(tokens.nodeStats, [], () => new AgentNodeStats());
+  bind.to(tokens.agentNodeStats, [], () => new AgentNodeStats());
+  bind.to(tokens.nodeStats, [tokens.agentNodeStats], (nodeStats) => nodeStats);
+  bind.to(tokens.filesystemUsage, [tokens.native], ({ filesystemUsage }) => filesystemUsage);
   bind.to(tokens.lives, [], () => new PodLives());
   bind.to(tokens.probing, [tokens.profile], ({ probing }) => probing ?? new NetworkProbing());
   bind.to(tokens.podDirectories, [tokens.configuration, tokens.native, tokens.teardown], ({ configuration, options }, { fileSteps }, teardown) => {
@@ -171,75 +166,7 @@ const systemdModule = module((bind) => {
   );
 });
 
-const portsModule = module((bind) => {
-  bind.to(
-    tokens.ports,
-    [
-      tokens.runtime,
-      tokens.sandboxes,
-      tokens.containers,
-      tokens.images,
-      tokens.imagePorts,
-      tokens.probing,
-      tokens.podDirectories,
-      tokens.volumePorts,
-      tokens.podLogs,
-      tokens.containerLogs,
-      tokens.podCgroups,
-      tokens.machine,
-      tokens.stateFiles,
-      tokens.nodeShutdown,
-      tokens.events,
-      tokens.apiReader,
-      tokens.apiWriter,
-      tokens.manifestDirectory,
-      tokens.manifestUrl,
-    ],
-    (
-      runtime,
-      sandboxes,
-      containers,
-      images,
-      imagePorts,
-      probing,
-      podDirectories,
-      volumePorts,
-      podLogs,
-      containerLogs,
-      podCgroups,
-      machine,
-      stateFiles,
-      nodeShutdown,
-      events,
-      apiReader,
-      apiWriter,
-      manifestDirectory,
-      manifestUrl,
-    ) => {
-      return {
-        runtime,
-        sandboxes,
-        containers,
-        images,
-        ...imagePorts,
-        probing,
-        podDirectories,
-        ...volumePorts,
-        podLogs,
-        containerLogs,
-        podCgroups,
-        machine,
-        stateFiles,
-        nodeShutdown,
-        events,
-        apiReader,
-        apiWriter,
-        manifestDirectory,
-        manifestUrl,
-      };
-    },
-  );
-});
+const portsModule = module((bind) => bind.toRecord(tokens.ports, portTokens));
 
 const agentModule = module((bind) => {
   bind.to(tokens.kernel, [tokens.settings, tokens.facts, tokens.seed], (settings, facts, { seed }) => {

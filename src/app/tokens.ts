@@ -12,8 +12,9 @@ import type { ContainerCheckpointOperations } from '../ports/inbound/container-c
 import type { NodeContainerOperations } from '../ports/inbound/node-containers.js';
 import type { PortOf } from '../ports/operation.js';
 import type { Logger } from '../ports/outbound/logger.js';
+import { operationNames } from '../ports/outbound/operation-names.js';
 import type { RuntimeStreamingOperations } from '../ports/outbound/runtime-streaming.js';
-import { type Token, token } from './bind-to.js';
+import { type TokensOfMembers, token } from './bind-to.js';
 import type { Clock } from './clock.js';
 import type { ApiAccess } from './daemon/api-access.js';
 import type { DaemonProfile } from './daemon/daemon-profile.js';
@@ -63,9 +64,12 @@ export interface Ending {
   fatal(error: unknown): void;
 }
 
-type PortToken<Name extends keyof KubeletPorts> = Token<KubeletPorts[Name]>;
+const portNames = [...Object.keys(operationNames), 'manifestDirectory', 'manifestUrl'];
+/** One for each outbound port, from the table of ports. */
+export const portTokens = Object.fromEntries(portNames.map((name) => [name, token(name)])) as unknown as TokensOfMembers<KubeletPorts>;
 
 export const tokens = {
+  ...portTokens,
   configuration: token<LoadedConfiguration>('configuration'),
   profile: token<DaemonProfile>('profile'),
   logger: token<Logger>('logger'),
@@ -87,46 +91,8 @@ export const tokens = {
   runtimeService: token<RuntimeService>('runtimeService'),
   imageService: token<ImageService>('imageService'),
   notices: token<RuntimeNotices>('notices'),
-  runtime: token('runtime') as PortToken<'runtime'>,
-  sandboxes: token('sandboxes') as PortToken<'sandboxes'>,
-  containers: token('containers') as PortToken<'containers'>,
-  images: token('images') as PortToken<'images'>,
 
-  pullRecords: token('pullRecords') as PortToken<'pullRecords'>,
-  registryCredentials: token('registryCredentials') as PortToken<'registryCredentials'>,
-  nodeStats: token<AgentNodeStats>('nodeStats'),
-  imagePorts: token<Pick<KubeletPorts, 'pullRecords' | 'registryCredentials' | 'filesystemUsage' | 'nodeStats'>>('imagePorts'),
-  probing: token('probing') as PortToken<'probing'>,
-  podDirectories: token('podDirectories') as PortToken<'podDirectories'>,
-  podVolumes: token('podVolumes') as PortToken<'podVolumes'>,
-  volumeMounts: token('volumeMounts') as PortToken<'volumeMounts'>,
-  volumePorts:
-    token<
-      Pick<
-        KubeletPorts,
-        'podVolumes' | 'volumeMounts' | 'hostPaths' | 'subPaths' | 'pluginSockets' | 'csiNode' | 'csiFiles' | 'draPlugin' | 'blockDevices' | 'projectQuotas' | 'podCertificateKeys'
-      >
-    >('volumePorts'),
-  pluginSockets: token('pluginSockets') as PortToken<'pluginSockets'>,
-  csiNode: token('csiNode') as PortToken<'csiNode'>,
-  draPlugin: token('draPlugin') as PortToken<'draPlugin'>,
-  csiFiles: token('csiFiles') as PortToken<'csiFiles'>,
-  blockDevices: token('blockDevices') as PortToken<'blockDevices'>,
-  projectQuotas: token('projectQuotas') as PortToken<'projectQuotas'>,
-  podCertificateKeys: token('podCertificateKeys') as PortToken<'podCertificateKeys'>,
-  hostPaths: token('hostPaths') as PortToken<'hostPaths'>,
-  subPaths: token('subPaths') as PortToken<'subPaths'>,
-  podLogs: token('podLogs') as PortToken<'podLogs'>,
-  containerLogs: token('containerLogs') as PortToken<'containerLogs'>,
-  podCgroups: token('podCgroups') as PortToken<'podCgroups'>,
-  nodeShutdown: token('nodeShutdown') as PortToken<'nodeShutdown'>,
-  machine: token('machine') as PortToken<'machine'>,
-  stateFiles: token('stateFiles') as PortToken<'stateFiles'>,
-  events: token('events') as PortToken<'events'>,
-  apiReader: token('apiReader') as PortToken<'apiReader'>,
-  apiWriter: token('apiWriter') as PortToken<'apiWriter'>,
-  manifestDirectory: token('manifestDirectory') as PortToken<'manifestDirectory'>,
-  manifestUrl: token('manifestUrl') as PortToken<'manifestUrl'>,
+  agentNodeStats: token<AgentNodeStats>('agentNodeStats'),
   ports: token<KubeletPorts>('ports'),
 
   settings: token<KubeletSettings>('settings'),

@@ -47,35 +47,6 @@ export function bindVolumes(bind: Binder): void {
     return new FileProjectQuotas({ rootDirectory: options.rootDir, filesDirectory: projectFilesDirectory ?? '/etc' }, kernel, native.fileLock);
   });
   bind.to(tokens.podCertificateKeys, [], () => new NodePodCertificateKeys());
-  bind.to(
-    tokens.volumePorts,
-    [
-      tokens.podVolumes,
-      tokens.volumeMounts,
-      tokens.hostPaths,
-      tokens.subPaths,
-      tokens.pluginSockets,
-      tokens.csiNode,
-      tokens.csiFiles,
-      tokens.draPlugin,
-      tokens.blockDevices,
-      tokens.projectQuotas,
-      tokens.podCertificateKeys,
-    ],
-    (podVolumes, volumeMounts, hostPaths, subPaths, pluginSockets, csiNode, csiFiles, draPlugin, blockDevices, projectQuotas, podCertificateKeys) => ({
-      podVolumes,
-      volumeMounts,
-      hostPaths,
-      subPaths,
-      pluginSockets,
-      csiNode,
-      csiFiles,
-      draPlugin,
-      blockDevices,
-      projectQuotas,
-      podCertificateKeys,
-    }),
-  );
 }
 
 function bindPluginCalls(bind: Binder): void {

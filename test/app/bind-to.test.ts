@@ -35,6 +35,29 @@ t.test('dependencies are resolved in the order in which they are named, and each
   t.same(lines, ['at 7']);
 });
 
+t.test('a record has each member by its name, made once', async (t) => {
+  interface Both {
+    readonly line: string;
+    readonly length: number;
+  }
+  const both = token<Both>('both');
+  const container = new Container();
+  container.load(
+    new ContainerModule((options) => {
+      const bind = bindTo(options);
+      bind.toValue(tokens.line, 'abc');
+      bind.to(tokens.length, [tokens.line], (line) => line.length);
+      bind.toRecord(both, { line: tokens.line, length: tokens.length });
+      // @ts-expect-error: a member is missing
+      if (container === null) bind.toRecord(both, { line: tokens.line });
+      // @ts-expect-error: a member has another type
+      if (container === null) bind.toRecord(both, { line: tokens.line, length: tokens.line });
+    }),
+  );
+  t.strictSame(container.get<Both>(both as never), { line: 'abc', length: 3 });
+  t.equal(container.get(both as never), container.get(both as never));
+});
+
 t.test('what does not fit does not compile', async (t) => {
   const wrong = (bind: Binder): void => {
     // @ts-expect-error: the two dependencies are swapped

@@ -277,7 +277,7 @@ class DaemonStart {
       numbers ??= openNodeStats(this.context, resolver, teardown, nodeName, Date.now());
       return numbers;
     };
-    resolver.get(tokens.nodeStats).connect(async () => (await nodeNumbers()).reading());
+    resolver.get(tokens.agentNodeStats).connect(async () => (await nodeNumbers()).reading());
     const api = await openKubeletApi(this.context, resolver, teardown, nodeName, steady.startup, nodeNumbers);
     await openPodResources(steady.loaded.options.rootDir, podResourceQueries(resolver.get(tokens.kernel).state.agent), logger, teardown);
     const address = await openListener(this.context, queries, teardown);
