@@ -20,6 +20,7 @@ export type { ApiserverSettings } from './apiserver/apiserver-settings.js';
 export type { CertificateOrder, CertificateSigner, RequestedCertificate } from './apiserver/certificate-signer.js';
 export { allControllers, type ControllerName } from './apiserver/control/controller-names.js';
 export type { StoredObject } from './apiserver/object-store.js';
+export { unrecognized } from './apiserver/object-writer.js';
 export { findResourceType, type ResourceType } from './apiserver/resource-types.js';
 export { type ApiClientOutside, type ApiserverOperations, nodeUser, SimApiClient, type SimApiClientOptions } from './apiserver/sim-api-client.js';
 export { emptyApiserverState, SimApiserver, type SimApiserverState } from './apiserver/sim-apiserver.js';

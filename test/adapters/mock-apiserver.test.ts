@@ -285,11 +285,13 @@ t.test('a kubelet gets its certificates', (t) =>
     const key = privateKey.export({ type: 'sec1', format: 'pem' }) as string;
     const wanted = { commonName: 'system:node:n1', organizations: ['system:nodes'], dnsNames: [], ipAddresses: [] };
     const collection = `${url}/apis/certificates.k8s.io/v1/certificatesigningrequests`;
-    const order = async (name: string, signer: string, contents: typeof wanted, how: Asked): Promise<string> => {
+    const order = async (name: string, signer: string, contents: typeof wanted, how: Asked, refused?: RegExp): Promise<string> => {
       const usages = signer.endsWith('kubelet-serving') ? ['digital signature', 'server auth'] : ['digital signature', 'client auth'];
       const spec = { request: Buffer.from(certificateRequest(contents, privateKey)).toString('base64'), signerName: signer, usages };
       const made = await ask(collection, ca, { ...how, method: 'POST', headers: { ...json, ...how.headers }, body: JSON.stringify({ metadata: { name }, spec }) });
-      t.equal(made.code, 201, made.text);
+      if (refused !== undefined) t.match(made, { code: 403, body: { message: refused } });
+      else t.equal(made.code, 201, made.text);
+      if (refused !== undefined) return '';
       server.api.advance(server.time.now() + 1_000_000);
       const { status } = (await ask(`${collection}/${name}`, ca, how)).body as { status?: { certificate?: string } };
       return Buffer.from(status?.certificate ?? '', 'base64').toString('utf8');
@@ -303,11 +305,17 @@ t.test('a kubelet gets its certificates', (t) =>
     t.equal((await ask(leases, ca, { method: 'POST', headers: json, body: JSON.stringify(lease), pair })).code, 201, 'it is good for the node');
     const serving = await order('two', 'kubernetes.io/kubelet-serving', { ...wanted, dnsNames: ['n1'] as never[], ipAddresses: ['10.0.0.1'] as never[] }, { pair });
     t.match(factsOf(certificatesOf(serving)[0] as X509Certificate), { dnsNames: ['n1'], ipAddresses: ['10.0.0.1'] });
-    t.equal(await order('three', 'kubernetes.io/kube-apiserver-client-kubelet', { ...wanted, commonName: 'system:node:n2' }, { pair }), '', 'not for another node');
+    await order(
+      'three',
+      'kubernetes.io/kube-apiserver-client-kubelet',
+      { ...wanted, commonName: 'system:node:n2' },
+      { pair },
+      /can only create a node CSR with CN=system:node:n1$/,
+    );
     const bad = { metadata: { name: 'bad' }, spec: { request: 'eA==', signerName: 'kubernetes.io/kubelet-serving', usages: ['server auth'] } };
     t.match(await ask(collection, ca, { method: 'POST', headers: json, body: JSON.stringify(bad), pair }), {
-      code: 422,
-      body: { message: /PEM block type must be CERTIFICATE REQUEST/ },
+      code: 403,
+      body: { message: /is forbidden: unable to parse csr: PEM block type must be CERTIFICATE REQUEST/ },
     });
   }),
 );

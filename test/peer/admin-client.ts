@@ -20,6 +20,14 @@ interface Target {
 }
 
 const timeoutMs = 60_000;
+const clusterWide = new Set(['Namespace', 'Node', 'RuntimeClass', 'ClusterRoleBinding', 'PriorityClass']);
+
+/** Where objects of that kind are created. */
+export function collectionOf({ apiVersion, kind, metadata }: Json): string {
+  const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const plural = `${kind.toLowerCase()}${kind.endsWith('s') ? 'es' : 's'}`;
+  return clusterWide.has(kind) ? `${group}/${plural}` : `${group}/namespaces/${metadata.namespace ?? 'default'}/${plural}`;
+}
 
 export class AdminClient {
   private readonly apiserver: Target;
@@ -45,6 +53,23 @@ export class AdminClient {
     return JSON.parse(text);
   }
 
+  /** Hands each event of a watch on, until it is closed. */
+  watch(path: string, onEvent: (event: Json) => void): { close(): void } {
+    const { host, port, agent } = this.apiserver;
+    let text = '';
+    const asked = request({ host, port, agent, path }, (answer) => {
+      answer.setEncoding('utf8').on('data', (chunk: string) => {
+        const lines = (text + chunk).split('\n');
+        text = lines.pop() ?? '';
+        for (const line of lines) onEvent(JSON.parse(line));
+      });
+    });
+    // Closing it is an error to the request.
+    asked.on('error', () => {});
+    asked.end();
+    return { close: () => asked.destroy() };
+  }
+
   kubelet(path: string, method = 'GET'): Promise<Answer> {
     return ask(this.node, method, path);
   }
@@ -57,7 +82,8 @@ export class AdminClient {
 
 function ask({ host, port, agent }: Target, method: string, path: string, body?: object, type = 'application/json'): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const headers = body === undefined ? {} : { 'content-type': type };
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const headers = text === undefined ? {} : { 'content-type': type, 'content-length': Buffer.byteLength(text) };
     const asked = request({ host, port, agent, method, path, headers, timeout: timeoutMs }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -65,7 +91,12 @@ function ask({ host, port, agent }: Target, method: string, path: string, body?:
       answer.on('error', reject);
     });
     asked.on('timeout', () => asked.destroy(new Error(`${method} ${path}: no answer in ${timeoutMs} ms`)));
-    asked.on('error', reject);
-    asked.end(body === undefined ? undefined : JSON.stringify(body));
+    asked.on('error', (error: NodeJS.ErrnoException) => {
+      // The server closed an idle connection while the request was on its way.
+      if (asked.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE') && method === 'GET')
+        ask({ host, port, agent }, method, path, body, type).then(resolve, reject);
+      else reject(new Error(`${method} ${path}: ${error.message}`));
+    });
+    asked.end(text);
   });
 }

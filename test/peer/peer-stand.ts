@@ -1,18 +1,19 @@
 // A real control plane, a private containerd and one node whose kubelet is the Go one or this project's, for a suite that runs in the
 // namespaces of namespaces.ts. Invariant: both kubelets get the same flags, files and directories, so that one can take over from the other.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parse, stringify } from 'yaml';
-import { AdminClient, type Json } from './admin-client.js';
+import { AdminClient, collectionOf, type Json } from './admin-client.js';
 
 const bundle = fileURLToPath(new URL('../../bundle/kubelet-ts.mjs', import.meta.url));
 const pollMs = 100;
 /** For a machine with other load; nothing waits this long unless it fails. */
-const patienceMs = 120_000;
-const shownLines = 30;
+const patienceMs = 240_000;
+const shownLines = 12;
+const shownWidth = 300;
 
 export const nodeName = 'lab-node';
 export const busybox = 'registry.k8s.io/e2e-test-images/busybox:1.37.0-1';
@@ -47,11 +48,13 @@ export class PeerStand {
     this.podLogs = join(directory, 'pod-logs');
   }
 
-  /** Starts everything but a kubelet. @param settings further fields of the kubelet's configuration */
-  static up(settings: object = {}): PeerStand {
+  /** Starts everything but a kubelet. @param settings further fields of the kubelet's configuration @param variables KCM_ARGS and others that cluster.sh knows */
+  static up(settings: object = {}, variables: Readonly<Record<string, string>> = {}): PeerStand {
     const { PEER: directory, KUBE_PEER: scripts, PEER_CGROUP_ROOT: cgroupRoot } = process.env;
     if (directory === undefined || scripts === undefined || cgroupRoot === undefined) throw new Error('a stand runs inside the namespaces that runInside makes');
-    execFileSync('bash', [join(resolve(scripts), 'peer.sh'), 'up'], { stdio: ['ignore', 'ignore', 'inherit'], timeout: patienceMs });
+    // Of an earlier stand of this process.
+    for (const path of [...['cluster/etcd', 'containerd', 'pod-logs'].map((name) => join(directory, name)), '/var/lib/kubelet', '/var/lib/cni']) emptied(path);
+    execFileSync('bash', [join(resolve(scripts), 'peer.sh'), 'up'], { stdio: ['ignore', 'ignore', 'inherit'], timeout: patienceMs, env: { ...process.env, ...variables } });
     const stand = new PeerStand(directory, resolve(scripts), cgroupRoot, new AdminClient(join(directory, 'cluster/pki')));
     makeCgroupRoot(cgroupRoot);
     stand.configure(settings);
@@ -113,8 +116,34 @@ export class PeerStand {
     return lives.map((life) => readFileSync(this.logPath(life), 'utf8')).join('');
   }
 
+  private lastLines(): string {
+    if (this.lives === 0) return '';
+    return this.log('last')
+      .split('\n')
+      .slice(-shownLines)
+      .map((line) => line.slice(0, shownWidth))
+      .join('\n');
+  }
+
   private logPath(life: number): string {
     return join(this.directory, `kubelet-${life}.log`);
+  }
+
+  /** Ends everything that a reboot of the node ends, and starts the runtime again; the control plane stays. The kubelet must have ended. */
+  async reboot(): Promise<void> {
+    const state = join(this.directory, 'containerd');
+    process.kill(Number(readFileSync(join(state, 'pid'), 'utf8')), 'SIGKILL');
+    await this.until('no process of the node is left', () => {
+      const alive = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && isOfNode(Number(name), this.cgroupRoot));
+      for (const pid of alive) process.kill(Number(pid), 'SIGKILL');
+      return alive.length === 0;
+    });
+    const below = mountpoints().filter((place) => [`${this.root}/`, `${state}/state`, '/run/'].some((prefix) => place.startsWith(prefix)));
+    for (const place of below.reverse()) execFileSync('umount', ['-l', place]);
+    rmSync(join(state, 'state'), { recursive: true, force: true });
+    for (const name of readdirSync('/run')) rmSync(join('/run', name), { recursive: true, force: true });
+    rmSync(join(state, 'c.sock'), { force: true });
+    execFileSync('bash', [join(this.scripts, 'containerd.sh'), 'up'], { stdio: 'ignore', env: { ...process.env, CTR: state }, timeout: patienceMs });
   }
 
   /** Ends or starts kube-apiserver alone. */
@@ -176,8 +205,7 @@ export class PeerStand {
       } catch (error) {
         problem = String(error);
       }
-      if (Date.now() > end)
-        throw new Error(`not within ${timeoutMs} ms: ${what} ${problem}\n${this.lives === 0 ? '' : this.log('last').split('\n').slice(-shownLines).join('\n')}`);
+      if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what} ${problem}\n${this.lastLines()}`);
       await delay(pollMs);
     }
   }
@@ -200,9 +228,12 @@ export class PeerStand {
     return last;
   }
 
-  /** Creates an object of any kind. */
-  async create(...objects: object[]): Promise<void> {
-    for (const object of objects) await this.ok(['create', '-f', '-'], object);
+  /** Creates objects, those without a namespace in `default`. */
+  async create(...objects: Json[]): Promise<void> {
+    for (const object of objects) {
+      const { status, text } = await this.client.api('POST', collectionOf(object), object);
+      if (status !== 201) throw new Error(`create ${object.kind} ${object.metadata.name}: ${status} ${text}`);
+    }
   }
 
   async down(): Promise<void> {
@@ -230,6 +261,25 @@ function makeCgroupRoot(cgroupRoot: string): void {
       if (existsSync(join(path, file))) writeFileSync(join(path, file), readFileSync(join(hierarchy as string, file)));
     }
   }
+}
+
+function emptied(directory: string): void {
+  for (const name of existsSync(directory) ? readdirSync(directory) : []) rmSync(join(directory, name), { recursive: true, force: true });
+}
+
+/** True for a process of a pod, for containerd and its shims. */
+function isOfNode(pid: number, cgroupRoot: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cgroup`, 'utf8').includes(`:${cgroupRoot}/`) || /^containerd/.test(readFileSync(`/proc/${pid}/comm`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+function mountpoints(): string[] {
+  return readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[4] ?? '');
 }
 
 function cgroupHierarchies(): string[][] {

@@ -14,7 +14,7 @@ function outcome(work: () => unknown): unknown {
   try {
     return work();
   } catch (error) {
-    if (error instanceof ApiRefusal) return error.message;
+    if (error instanceof ApiRefusal) return error.cause ?? error.message;
     throw error;
   }
 }
@@ -124,12 +124,18 @@ t.test('strategic merge patch of pods', async (t) => {
     t,
     [
       ['an item by its key', two, containers({ name: 'b', image: '3' }), containers({ name: 'a', image: '1', args: ['x', 'y'] }, { name: 'b', image: '3' })],
-      ['a new item', two, containers({ name: 'c' }), containers({ name: 'a', image: '1', args: ['x', 'y'] }, { name: 'b', image: '2' }, { name: 'c' })],
+      [
+        'a new item comes first where there is no order',
+        two,
+        containers({ name: 'c' }),
+        containers({ name: 'c' }, { name: 'a', image: '1', args: ['x', 'y'] }, { name: 'b', image: '2' }),
+      ],
+      ['items in the order of the patch', two, containers({ name: 'b' }, { name: 'a' }), containers({ name: 'b', image: '2' }, { name: 'a', image: '1', args: ['x', 'y'] })],
       ['an item to delete', two, containers({ $patch: 'delete', name: 'a' }), containers({ name: 'b', image: '2' })],
       ['the whole list', two, containers({ name: 'z' }, { $patch: 'replace' }), containers({ name: 'z' })],
       ['a list without a key', two, containers({ name: 'a', args: ['z'] }), containers({ name: 'a', image: '1', args: ['z'] }, { name: 'b', image: '2' })],
       ['a member to remove', two, containers({ name: 'a', args: null }), containers({ name: 'a', image: '1' }, { name: 'b', image: '2' })],
-      ['lists within items', env({ name: 'A', value: '1' }), env({ name: 'B', value: '2' }), env({ name: 'A', value: '1' }, { name: 'B', value: '2' })],
+      ['lists within items', env({ name: 'A', value: '1' }), env({ name: 'B', value: '2' }), env({ name: 'B', value: '2' }, { name: 'A', value: '1' })],
       [
         'an order',
         env({ name: 'A' }, { name: 'B' }),
@@ -142,7 +148,7 @@ t.test('strategic merge patch of pods', async (t) => {
         { spec: { containers: [{ name: 'a', '$setElementOrder/env': [{ name: 'B' }, { name: 'A' }], env: [{ name: 'B' }] }] } },
         env({ name: 'B' }, { name: 'S' }, { name: 'A' }),
       ],
-      ['values of a set', { metadata: { finalizers: ['a', 'b'] } }, { metadata: { finalizers: ['c', 'a'] } }, { metadata: { finalizers: ['a', 'b', 'c'] } }],
+      ['values of a set', { metadata: { finalizers: ['a', 'b'] } }, { metadata: { finalizers: ['c', 'a'] } }, { metadata: { finalizers: ['c', 'a', 'b'] } }],
       ['values to delete', { metadata: { finalizers: ['a', 'b'] } }, { metadata: { '$deleteFromPrimitiveList/finalizers': ['a'] } }, { metadata: { finalizers: ['b'] } }],
       ['a map to replace', { metadata: { labels: { a: '1' } } }, { metadata: { labels: { $patch: 'replace', b: '2' } } }, { metadata: { labels: { b: '2' } } }],
       ['a map to empty', { spec: { securityContext: { fsGroup: 1 } } }, { spec: { securityContext: { $patch: 'delete' } } }, { spec: { securityContext: {} } }],

@@ -94,10 +94,6 @@ t.test('what a node may do', async (t) => {
   api.create('pods', { metadata: { name: 'mine' }, spec: { nodeName: 'n1', containers: [container], volumes: [{ name: 'v', secret: { secretName: 'used' } }] } });
   api.create('pods', { metadata: { name: 'elses' }, spec: { nodeName: 'n2', containers: [container] } });
   const own = api.as(n1);
-  const bound = (name: string, podUid?: string) => ({
-    spec: { audiences: ['a'], boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name, ...(podUid === undefined ? {} : { uid: podUid }) } },
-  });
-  const uidOf = (name: string) => (api.get('pods', name).body.metadata as { uid: string }).uid;
   const cases: readonly (readonly [string, () => { code: number; body: object }, number, RegExp | null])[] = [
     ['its own node', () => own.get('nodes', 'n1', null), 200, null],
     ['another node', () => own.get('nodes', 'n2', null), 403, /User "system:node:n1" cannot get resource "nodes" in API group "" at the cluster scope: /],
@@ -128,12 +124,68 @@ t.test('what a node may do', async (t) => {
       /can only update pod status for pods with spec.nodeName set to itself/,
     ],
     ['delete another', () => own.remove('pods', 'elses', { gracePeriodSeconds: 0 }), 403, /node "n1" can only delete pods with spec.nodeName set to itself/],
+    ['its own end', () => own.remove('nodes', 'n1', {}, null), 403, /User "system:node:n1" cannot delete resource "nodes" in API group "" at the cluster scope$/],
+    ['a lease in another namespace', () => own.create('leases', { metadata: { name: 'n1' } }), 403, /can only access leases in the "kube-node-lease" system namespace/],
+    ['its lease', () => own.create('leases', { metadata: { name: 'n1' } }, 'kube-node-lease'), 201, null],
+  ];
+  for (const [sentence, call, code, message] of cases) t.match(call(), { code, ...(message === null ? {} : { body: { kind: 'Status', message } }) }, sentence);
+});
+
+/** Volumes that name audiences in each way. */
+function volumesWithAudiences(api: ApiCaller): object[] {
+  const csi = (driver: string) => ({ name: driver, csi: { driver } });
+  const volumes = [
+    { name: 't', projected: { sources: [{ serviceAccountToken: { path: 't', audience: 'a' } }] } },
+    csi('driver'),
+    { name: 'c', persistentVolumeClaim: { claimName: 'claim' } },
+    { name: 'e', ephemeral: { volumeClaimTemplate: { spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } } } } },
+  ];
+  for (const [name, driver] of [
+    ['claim', 'claimed'],
+    ['mine-e', 'ephemeral'],
+  ] as const) {
+    const spec = { accessModes: ['ReadWriteOnce'], volumeName: driver, resources: { requests: { storage: '1Gi' } } };
+    api.create('persistentvolumeclaims', { metadata: { name }, spec });
+    const volume = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' }, csi: { driver, volumeHandle: 'h' } };
+    api.create('persistentvolumes', { metadata: { name: driver }, spec: volume }, null);
+  }
+  for (const name of ['driver', 'claimed', 'ephemeral', 'unused']) api.create('csidrivers', { metadata: { name }, spec: { tokenRequests: [{ audience: `of-${name}` }] } }, null);
+  return volumes;
+}
+
+t.test('what tokens a node may have', async (t) => {
+  const api = new ApiCaller();
+  api.as(n1).create('nodes', node('n1'), null);
+  api.create('pods', { metadata: { name: 'mine' }, spec: { nodeName: 'n1', containers: [container], volumes: volumesWithAudiences(api) } });
+  api.create('pods', { metadata: { name: 'elses' }, spec: { nodeName: 'n2', containers: [container] } });
+  const own = api.as(n1);
+  const bound = (name: string, podUid?: string, audiences = ['a']) => ({
+    spec: { audiences, boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name, ...(podUid === undefined ? {} : { uid: podUid }) } },
+  });
+  const uidOf = (name: string) => (api.get('pods', name).body.metadata as { uid: string }).uid;
+  const cases: readonly (readonly [string, () => { code: number; body: object }, number, RegExp | null])[] = [
     ['an unbound token', () => own.post('serviceaccounts', 'default', 'token', { spec: { audiences: ['a'] } }), 403, /node requested token not bound to a pod/],
     ['a token without uid', () => own.post('serviceaccounts', 'default', 'token', bound('mine')), 403, /without a uid/],
     ['a token of another pod', () => own.post('serviceaccounts', 'default', 'token', bound('elses', uidOf('elses'))), 403, /scheduled on a different node/],
+    ['a token of a pod that is not there', () => own.post('serviceaccounts', 'default', 'token', bound('none', 'x')), 404, /pods "none" not found/],
+    [
+      'a token of an earlier pod',
+      () => own.post('serviceaccounts', 'default', 'token', bound('mine', 'x')),
+      403,
+      /the UID in the bound object reference \(x\) does not match the UID in record/,
+    ],
     ['a token of its pod', () => own.post('serviceaccounts', 'default', 'token', bound('mine', uidOf('mine'))), 201, null],
-    ['a lease in another namespace', () => own.create('leases', { metadata: { name: 'n1' } }), 403, /can only access leases in the "kube-node-lease" system namespace/],
-    ['its lease', () => own.create('leases', { metadata: { name: 'n1' } }, 'kube-node-lease'), 201, null],
+    ['a token for the apiserver', () => own.post('serviceaccounts', 'default', 'token', bound('mine', uidOf('mine'), [])), 201, null],
+    ...['of-driver', 'of-claimed', 'of-ephemeral'].map((audience): [string, () => { code: number; body: object }, number, null] => {
+      return [`a token ${audience}`, () => own.post('serviceaccounts', 'default', 'token', bound('mine', uidOf('mine'), [audience])), 201, null];
+    }),
+    [
+      'a token for a driver of no volume',
+      () => own.post('serviceaccounts', 'default', 'token', bound('mine', uidOf('mine'), ['of-unused'])),
+      403,
+      /audience "of-unused" not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience/,
+    ],
+    ['a token for two', () => own.post('serviceaccounts', 'default', 'token', bound('mine', uidOf('mine'), ['a', 'of-driver'])), 403, /node may only request 0 or 1 audiences/],
   ];
   for (const [sentence, call, code, message] of cases) t.match(call(), { code, ...(message === null ? {} : { body: { kind: 'Status', message } }) }, sentence);
 });

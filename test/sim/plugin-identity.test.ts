@@ -37,7 +37,14 @@ class PluginRun {
     };
     const images = ['1', '2'].map((tag) => ({ reference: `r.io/private:${tag}`, sizeBytes: 1_000_000, accepts: [login] }));
     const settings = { images: { ...defaultImageSettings, limits: { parallel: null, perSecond: 0, burst: 1 }, credentialProviders: [provider] } };
-    const cluster = new SimCluster({ seed: 3, nodes: ['n1'], node: {}, settings, apiserver: { auditLimit: 20_000 }, runtime: { registry: 'listed', images } });
+    const cluster = new SimCluster({
+      seed: 3,
+      nodes: ['n1'],
+      node: {},
+      settings,
+      apiserver: { auditLimit: 20_000, nodeTokenAudiences: [attributes.serviceAccountTokenAudience] },
+      runtime: { registry: 'listed', images },
+    });
     this.cluster = cluster;
     const clock = {
       get now() {

@@ -52,6 +52,6 @@ export function unauthorized(): JsonObject {
 }
 
 export function notAcceptable(): JsonObject {
-  const message = 'only the following media types are accepted: application/json';
-  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'NotAcceptable', code: 406 };
+  const message = '406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf';
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason: 'NotAcceptable', details: {}, code: 406 };
 }

@@ -1,6 +1,6 @@
 // Authenticates requests: a client certificate of the server's authority, a token, or anonymous.
 
-import type { X509Certificate } from 'node:crypto';
+import { createHash, type X509Certificate } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { instantOf } from '../../domain/values/instant.js';
@@ -9,6 +9,7 @@ import { factsOf } from '../certificates/index.js';
 import type { Authority } from './authority.js';
 
 export const administrator: ApiUser = { name: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] };
+const credentialId = 'authentication.kubernetes.io/credential-id';
 const anonymous: ApiUser = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 export interface AuthenticationOptions {
@@ -44,7 +45,7 @@ function ownUser(request: IncomingMessage, server: SimApiserver, options: Authen
       const { commonName, organizations, notBefore, notAfter } = factsOf(certificate);
       const now = instantOf(options.authority.nowMillis * 1000);
       if (now < notBefore || now > notAfter || !isOurs(socket, certificate, options)) return null;
-      if (commonName !== '') return { name: commonName, groups: [...organizations, 'system:authenticated'] };
+      if (commonName !== '') return { name: commonName, groups: [...organizations, 'system:authenticated'], extra: { [credentialId]: [`X509SHA256=${digestOf(certificate)}`] } };
     }
   }
   const bearer = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
@@ -54,6 +55,10 @@ function ownUser(request: IncomingMessage, server: SimApiserver, options: Authen
   }
   if (!(socket instanceof TLSSocket) && options.openWithoutTls) return administrator;
   return options.anonymous ? anonymous : null;
+}
+
+function digestOf(certificate: X509Certificate): string {
+  return createHash('sha256').update(certificate.raw).digest('hex');
 }
 
 /** TLS verified against the wall clock; if only the validity time fails, checks it against the server's clock. */

@@ -26,11 +26,12 @@ import { inForm } from './object-forms.js';
 import { patchKindOf, readBody } from './request-body.js';
 import { readRequestPath } from './request-path.js';
 import { type RequestQuery, readQuery } from './request-query.js';
-import type { ResourceMetrics } from './resource-metrics.js';
+import { metricsDiscovery, type ResourceMetrics } from './resource-metrics.js';
 import { cut, isGone } from './response-end.js';
 import { WatchStream } from './watch-stream.js';
 
 const defaultWatchSeconds = 1800;
+const noPage = '404 page not found\n';
 
 export class HttpApi {
   private watches = 0;
@@ -76,15 +77,21 @@ export class HttpApi {
       return;
     }
     const path = readRequestPath(pathname);
-    if (path.kind === 'resource') await this.answerResource(request, response, user, path.target, searchParams);
+    if (path.kind === 'resource' && !this.hasGroup(path.target.resource.group)) sendText(response, 404, noPage);
+    else if (path.kind === 'resource') await this.answerResource(request, response, user, path.target, searchParams);
     else if (path.kind === 'document' && path.path.startsWith(controlsPrefix)) await this.answerControl(request, response, user, path.path, searchParams.get('nodes') === 'true');
     else if (path.kind === 'document') this.answerDocument(request, response, user, path.path);
-    else throw noSuchPath();
+    else sendText(response, 404, noPage);
+  }
+
+  /** What no group answers for is no affair of the API's. */
+  private hasGroup(group: string): boolean {
+    return group === metricsDiscovery.group.name || this.server.resourceTypes.some((type) => type.group === group);
   }
 
   private async answerControl(request: IncomingMessage, response: ServerResponse, user: ApiUser, path: string, ofNodes: boolean): Promise<void> {
     this.checkPath(request, user, path);
-    const body = request.method === 'GET' ? undefined : await readBody(request);
+    const body = request.method === 'GET' ? undefined : await readBody(request, 'Controls');
     sendJson(request, response, 200, answerControl(this.server, String(request.method), path, ofNodes, body, this.time.now()));
   }
 
@@ -96,8 +103,10 @@ export class HttpApi {
   private answerDocument(request: IncomingMessage, response: ServerResponse, user: ApiUser, path: string): void {
     this.checkPath(request, user, path);
     const found = documentAt(path, String(request.headers.accept ?? ''), this.options.version, this.server.resourceTypes);
-    if (found === null) throw noSuchPath();
-    if (typeof found.body === 'string') sendText(response, 200, found.body);
+    const group = /^\/(?:api()|apis\/([^/]+))\//.exec(path);
+    if (found === null && group !== null && this.hasGroup(group[1] ?? group[2] ?? '')) throw noSuchPath();
+    if (found === null) sendText(response, 404, noPage);
+    else if (typeof found.body === 'string') sendText(response, 200, found.body);
     else sendJson(request, response, 200, found.body, found.contentType);
   }
 
@@ -128,7 +137,7 @@ export class HttpApi {
   private async requestOf(request: IncomingMessage, user: ApiUser, target: ApiTarget, verb: ApiVerb, query: RequestQuery): Promise<ApiRequest> {
     const { dryRun, fieldValidation, fieldManager, force } = query;
     const base = { ...target, user, verb, options: query, dryRun, fieldValidation, fieldManager, force, userAgent: String(request.headers['user-agent'] ?? '') };
-    const body = verb === 'get' || verb === 'list' ? undefined : await readBody(request);
+    const body = verb === 'get' || verb === 'list' ? undefined : await readBody(request, findResourceType(target.resource)?.kind ?? '');
     if (verb === 'patch') return { ...base, body, patch: patchKindOf(request) };
     const isDeletion = verb === 'delete' || verb === 'deletecollection';
     if (isDeletion && body === undefined && query.gracePeriodSeconds !== null) return { ...base, body: { gracePeriodSeconds: query.gracePeriodSeconds } };

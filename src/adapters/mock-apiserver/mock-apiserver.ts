@@ -33,6 +33,7 @@ export interface MockApiserverOptions {
 }
 
 const defaultBind = '127.0.0.1:0';
+const usualPort = 6443;
 
 interface Address {
   readonly host: string;
@@ -56,7 +57,9 @@ export class MockApiserver {
   constructor(options: MockApiserverOptions = {}) {
     this.time = new RealTime(options.speed ?? 1);
     this.authority = new Authority((options.settings?.clockOffsetMicros ?? 0) / 1000);
-    const settings = { ...options.settings, rootCa: this.authority.certificate, tokens: options.tokens ?? new Map<string, ApiUser>() };
+    // The service leads pods here, and where the port is still to be found it has the usual one.
+    const ownServicePort = readAddress(options.bind ?? defaultBind).port || usualPort;
+    const settings = { ownServicePort, ...options.settings, rootCa: this.authority.certificate, tokens: options.tokens ?? new Map<string, ApiUser>() };
     this.api = new SimApiserver(settings, this.time.now(), undefined, this.authority);
     this.api.dueSooner = () => this.schedule();
     const pair = this.authority.client({ commonName: 'kube-apiserver-kubelet-client', organizations: ['system:masters'] });

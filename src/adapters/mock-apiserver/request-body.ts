@@ -1,8 +1,9 @@
 // The body of a request: JSON, or YAML by its content type. Invariant: a body that is too long is refused before it is buffered.
 import type { IncomingMessage } from 'node:http';
 import { gunzipSync } from 'node:zlib';
+import { goJsonProblem } from '../../domain/values/go-json.js';
 import type { PatchKind } from '../../ports/model/api-object.js';
-import { badRequest, refusal } from '../../sim/index.js';
+import { badRequest, refusal, unrecognized } from '../../sim/index.js';
 import { parseYaml } from '../yaml/index.js';
 import { objectOfProtobuf } from './protobuf-body.js';
 
@@ -26,12 +27,11 @@ function mediaType(request: IncomingMessage): string {
 export function patchKindOf(request: IncomingMessage): PatchKind {
   const kind = patchKinds[mediaType(request)];
   if (kind !== undefined) return kind;
-  const accepted = Object.keys(patchKinds).join(', ');
-  throw refusal(415, 'UnsupportedMediaType', `the body of the request was in an unknown format - accepted media types include: ${accepted}`);
+  throw refusal(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
 }
 
-/** undefined: absent. */
-export async function readBody(request: IncomingMessage): Promise<unknown> {
+/** undefined: absent. @param struct the expected kind */
+export async function readBody(request: IncomingMessage, struct: string): Promise<unknown> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -43,7 +43,7 @@ export async function readBody(request: IncomingMessage): Promise<unknown> {
   const raw = Buffer.concat(chunks);
   const bytes = request.headers['content-encoding'] === 'gzip' ? unzipped(raw) : raw;
   const type = mediaType(request);
-  if (type !== protobufType) return parsed(type, bytes.toString('utf8'));
+  if (type !== protobufType) return parsed(type, bytes.toString('utf8'), struct, request.method === 'PATCH');
   const object = objectOfProtobuf(bytes);
   if (object === null) throw unsupported();
   return object;
@@ -58,16 +58,21 @@ function unzipped(raw: Buffer): Buffer {
 }
 
 function unsupported() {
-  return refusal(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml');
+  return refusal(
+    415,
+    'UnsupportedMediaType',
+    'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+  );
 }
 
-function parsed(type: string, text: string): unknown {
+function parsed(type: string, text: string, struct: string, isPatch: boolean): unknown {
   if (type === 'application/yaml' || type === 'application/apply-patch+yaml') return parsedYaml(text);
   if (!type.startsWith('application/') || !type.endsWith('json')) throw unsupported();
   try {
     return JSON.parse(text) as unknown;
-  } catch (error) {
-    throw badRequest(`the object provided is unrecognized: couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : String(error)}`);
+  } catch {
+    const why = goJsonProblem(text) ?? 'it can not be read';
+    throw badRequest(isPatch ? `error decoding patch: ${why}` : unrecognized(struct, why, text));
   }
 }
 

@@ -21,17 +21,20 @@ export function parseLabelSelectorText(text: string): GoParse<readonly LabelRequ
   const requirements: LabelRequirement[] = [];
   if (tokens.length === 1) return { ok: true, value: requirements };
   let at = 0;
+  const [first] = tokens as [Token];
+  if (first.kind === 'sign' && first.text !== '!') return { ok: false, error: `found '${first.text}', expected: !, identifier, or 'end of string'` };
   for (;;) {
     const parsed = parseRequirement(tokens, at);
     if (!parsed.ok) return { ok: false, error: `unable to parse requirement: ${parsed.error}` };
     const { requirement, next } = parsed.value;
-    if (matchesLabelRequirement(requirement, {}) === null)
-      return { ok: false, error: `unable to parse requirement: ${goQuote(requirement.key)} ${requirement.operator} is not valid` };
+    if (matchesLabelRequirement(requirement, {}) === null) return { ok: false, error: `unable to parse requirement: ${requirementProblem(requirement)}` };
     requirements.push(requirement);
     const token = tokens[next] as Token;
     if (token.kind === 'end') return { ok: true, value: requirements };
-    if (token.text !== ',') return { ok: false, error: `found ${goQuote(token.text)}, expected: ',' or 'end of string'` };
+    if (token.text !== ',') return { ok: false, error: `found '${token.text}', expected: ',' or 'end of string'` };
     at = next + 1;
+    const after = tokens[at] as Token;
+    if (after.kind !== 'word' && after.text !== '!') return { ok: false, error: `found '${after.text}', expected: identifier after ','` };
   }
 }
 
@@ -45,7 +48,7 @@ export function parseFieldSelectorText(text: string): GoParse<readonly FieldRequ
   const requirements: FieldRequirement[] = [];
   for (const term of text.match(/(?:\\.|[^\\,]|\\$)+/gs) ?? []) {
     const match = /^([^=!]*)(!=|==|=)(.*)$/s.exec(term);
-    if (match === null) return { ok: false, error: `invalid selector: ${goQuote(text)}; can't understand ${goQuote(term)}` };
+    if (match === null) return { ok: false, error: `invalid selector: '${text}'; can't understand '${term}'` };
     const [, path, sign, escaped] = match as unknown as [string, string, string, string];
     const value = unescaped(escaped);
     if (value === null) return { ok: false, error: `invalid field selector: value ${goQuote(escaped)} has an unescaped sign or an unknown escape` };
@@ -68,6 +71,11 @@ function tokensOf(text: string): Token[] {
   return [...tokens, { kind: 'end', text: '' }];
 }
 
+function requirementProblem({ key, operator, values = [] }: LabelRequirement): string {
+  if (operator === 'Gt' || operator === 'Lt') return `values[0]: Invalid value: ${goQuote(values[0] ?? '')}: for 'Gt', 'Lt' operators, the value must be an integer`;
+  return `${goQuote(key)} ${operator} is not valid`;
+}
+
 interface Parsed {
   readonly requirement: LabelRequirement;
   readonly next: number;
@@ -78,7 +86,7 @@ function parseRequirement(tokens: readonly Token[], start: number): GoParse<Pars
   const isNegated = tokens[start]?.text === '!';
   const keyAt = isNegated ? start + 1 : start;
   const key = tokens[keyAt] as Token;
-  if (key.kind !== 'word' || qualifiedNameProblems(key.text).length > 0) return { ok: false, error: `found ${goQuote(key.text)}, expected: identifier` };
+  if (key.kind !== 'word' || qualifiedNameProblems(key.text).length > 0) return { ok: false, error: `found '${key.text}', expected: identifier` };
   const operator = tokens[keyAt + 1] as Token;
   const done = (name: string, values: readonly string[], next: number): GoParse<Parsed> => ({ ok: true, value: { requirement: { key: key.text, operator: name, values }, next } });
   if (isNegated) return done('DoesNotExist', [], keyAt + 1);
@@ -88,17 +96,17 @@ function parseRequirement(tokens: readonly Token[], start: number): GoParse<Pars
     return values.ok ? done(operator.text === 'in' ? 'In' : 'NotIn', values.value.values, values.value.next) : values;
   }
   const name = { '=': 'In', '==': 'In', '!=': 'NotIn', '>': 'Gt', '<': 'Lt' }[operator.text];
-  if (operator.kind !== 'sign' || name === undefined) return { ok: false, error: `found ${goQuote(operator.text)}, expected: in, notin, =, ==, !=, gt, lt` };
+  if (operator.kind !== 'sign' || name === undefined) return { ok: false, error: `found '${operator.text}', expected: in, notin, =, ==, !=, gt, lt` };
   const value = tokens[keyAt + 2] as Token;
   if (value.kind === 'word') return done(name, [value.text], keyAt + 3);
   // `a=` and `a!=` compare with the empty value.
-  if (name === 'Gt' || name === 'Lt' || (value.kind === 'sign' && value.text !== ',')) return { ok: false, error: `found ${goQuote(value.text)}, expected: identifier` };
+  if (name === 'Gt' || name === 'Lt' || (value.kind === 'sign' && value.text !== ',')) return { ok: false, error: `found '${value.text}', expected: identifier` };
   return done(name, [''], keyAt + 2);
 }
 
 /** `(b,c)`; an empty element is the empty value. */
 function parseValues(tokens: readonly Token[], start: number): GoParse<{ readonly values: readonly string[]; readonly next: number }> {
-  if (tokens[start]?.text !== '(') return { ok: false, error: `found ${goQuote(tokens[start]?.text ?? '')}, expected: '('` };
+  if (tokens[start]?.text !== '(') return { ok: false, error: `found '${tokens[start]?.text ?? ''}' expected: '('` };
   const values = new Set<string>();
   for (let at = start + 1; ; at++) {
     const token = tokens[at] as Token;
@@ -108,6 +116,6 @@ function parseValues(tokens: readonly Token[], start: number): GoParse<{ readonl
     } else values.add('');
     const after = tokens[at] as Token;
     if (after.text === ')') return { ok: true, value: { values: [...values].sort(), next: at + 1 } };
-    if (after.text !== ',') return { ok: false, error: `found ${goQuote(after.text)}, expected: ',' or ')'` };
+    if (after.text !== ',') return { ok: false, error: `found '${after.text}', expected: ',' or ')'` };
   }
 }

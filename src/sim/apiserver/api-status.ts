@@ -1,6 +1,7 @@
 // What the apiserver says when it refuses: a metav1.Status with the real server's reasons, messages and codes.
 import { type FieldProblem, fieldProblemsText } from '../../domain/pod-sources/validation/field-problem.js';
 import type { ApiResource } from '../../ports/model/api-object.js';
+import type { ObjectMeta } from '../../ports/model/object-meta.js';
 import type { PortErrorKind } from '../../ports/port-error.js';
 import type { ApiUser, Json, JsonObject } from './api-request.js';
 
@@ -65,6 +66,21 @@ export function alreadyExists(resource: ApiResource, name: string): ApiRefusal {
 export function conflict(resource: ApiResource, name: string, why: string): ApiRefusal {
   return refusal(409, 'Conflict', `Operation cannot be fulfilled on ${qualified(resource, resource.plural)} "${name}": ${why}`, detailsOf(resource, name));
 }
+const storedElsewhere: Readonly<Record<string, string>> = { nodes: 'minions', services: 'services/specs' };
+
+/** What the storage says of an object that was written for another uid. */
+export function storedUidProblem({ plural }: ApiResource, { metadata }: { readonly metadata: ObjectMeta }, uid: string): string {
+  const { namespace, name } = metadata;
+  const key = ['/registry', storedElsewhere[plural] ?? plural, ...(namespace === undefined ? [] : [namespace]), name].join('/');
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+  return `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`;
+}
+
+/** An error that no status was made of: it has no reason. */
+export function unexpected(message: string): ApiRefusal {
+  return new ApiRefusal({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500 }, 500, '');
+}
+
 export const modifiedMeanwhile = 'the object has been modified; please apply your changes to the latest version and try again';
 
 export function forbidden(resource: ApiResource, name: string, why: string): ApiRefusal {
@@ -81,7 +97,7 @@ export function forbiddenToUser(user: ApiUser, verb: string, resource: ApiResour
 
 export function invalidObject(resource: Pick<ApiResource, 'group'>, kind: string, name: string, problems: readonly FieldProblem[]): ApiRefusal {
   const causes: Json = problems.map(({ type, field, message }) => ({ reason: type, message: message.slice(field.length + 2), field }));
-  const details = { ...(name === '' ? {} : { name }), ...(resource.group === '' ? {} : { group: resource.group }), kind, causes };
+  const details = { ...(name === '' ? {} : { name }), ...(resource.group === '' ? {} : { group: resource.group }), ...(kind === '' ? {} : { kind }), causes };
   return refusal(422, 'Invalid', `${qualified(resource, kind)} "${name}" is invalid: ${fieldProblemsText(problems)}`, details);
 }
 

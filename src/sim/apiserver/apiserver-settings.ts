@@ -22,6 +22,8 @@ export interface ApiserverSettings {
   readonly tokens: ReadonlyMap<string, ApiUser>;
   /** Nodes are held to what NodeRestriction and the node authorizer allow, everybody else to what he may; off: everybody may everything. */
   readonly authorization: boolean;
+  /** Audiences of tokens that nodes may ask for beside those of their pods' volumes, as a cluster role allows it for image credential providers. */
+  readonly nodeTokenAudiences: readonly string[];
   /** The parts of a control plane that run inside. */
   readonly controllers: readonly ControllerName[];
   /** The delay before a controller processes a change. */
@@ -34,6 +36,8 @@ export interface ApiserverSettings {
   readonly auditLimit: number;
   /** Collections that the server hasn't, as `leases.coordination.k8s.io`: an older one, or one with them switched off. They are a 404, and no document names them. */
   readonly without: readonly string[];
+  /** Where it listens: what `default/kubernetes` leads to. null: there is no such service, and pods have no variables of it. */
+  readonly ownServicePort: number | null;
   /** The offset of the server's clock from the clock of its driver; negative: behind. */
   readonly clockOffsetMicros: Micros;
 }
@@ -48,6 +52,7 @@ export const defaultApiserverSettings: ApiserverSettings = {
   tokenSecret: 'simulated',
   tokens: new Map(),
   authorization: true,
+  nodeTokenAudiences: [],
   controllers: allControllers,
   controllerMicros: 5_000,
   nodeMonitorGraceMicros: 50_000_000,
@@ -55,5 +60,6 @@ export const defaultApiserverSettings: ApiserverSettings = {
   maxCertificateSeconds: 31_536_000,
   auditLimit: 1_000,
   without: [],
+  ownServicePort: null,
   clockOffsetMicros: 0,
 };

@@ -50,12 +50,14 @@ export function deleteObject(object: StoredObject, options: DeletionOptions, con
   return { object: store.put(resource, key, marked), gone: false };
 }
 
-function checkPreconditions({ metadata }: StoredObject, { uid, resourceVersion }: DeletionOptions, { type }: WriteContext): void {
+export function checkPreconditions({ metadata }: StoredObject, { uid, resourceVersion }: DeletionOptions, { type }: WriteContext): void {
   if (uid !== null && uid !== metadata.uid) {
-    throw conflict(type, metadata.name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`);
+    const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
+    throw conflict({ ...type, plural: type.kind }, metadata.name, why);
   }
   if (resourceVersion !== null && resourceVersion !== metadata.resourceVersion) {
-    throw conflict(type, metadata.name, `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`);
+    const versions = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion})`;
+    throw conflict({ ...type, plural: type.kind }, metadata.name, `${versions}. The object might have been modified`);
   }
 }
 

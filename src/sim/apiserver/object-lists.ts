@@ -1,10 +1,11 @@
 // Lists: in pages where that is asked for, at the newest version or at one the client names.
 // Invariant: the pages of one list, put together, are what there was when its first page was answered; a version that is no longer known is 410.
 import { base64Decode, base64Encode } from '../../domain/values/base64.js';
+import { goJsonProblem } from '../../domain/values/go-json.js';
 import { byCodeUnits } from '../../domain/values/text-order.js';
 import { utf8Decode, utf8Encode } from '../../domain/values/utf8.js';
 import type { ListOptions } from './api-request.js';
-import { badRequest, expired, refusal } from './api-status.js';
+import { type ApiRefusal, badRequest, expired, refusal, unexpected } from './api-status.js';
 import type { ObjectStore, StoredObject } from './object-store.js';
 import { type ResourceType, resourceKey } from './resource-types.js';
 import { isSelected, readSelection } from './selection.js';
@@ -52,15 +53,15 @@ export function listObjects(
 
 function revisionOf(store: ObjectStore, { resourceVersion, resourceVersionMatch }: ListOptions, stale: number | null): number {
   if (resourceVersion === null || resourceVersion === '') return store.revision;
-  const asked = parseRevision(resourceVersion);
+  const asked = parseRevision(resourceVersion, (why) => badRequest(`invalid resource version: ${why}`));
   if (resourceVersionMatch === 'Exact') return asked;
   if (asked > store.revision) throw tooLarge(asked, store.revision);
   return Math.max(asked, stale ?? store.revision);
 }
 
-export function parseRevision(text: string): number {
+export function parseRevision(text: string, refuse: (why: string) => ApiRefusal = unexpected): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw badRequest(`resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
+  throw refuse(`resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`);
 }
 
 /** The real server waits a while for its cache, then says this. */
@@ -74,12 +75,13 @@ function writeToken(revision: number, after: string): string {
 }
 
 function readToken(token: string): { readonly revision: number; readonly after: string } {
-  try {
-    const bytes = base64Decode(token);
-    const read = JSON.parse(bytes === null ? '' : utf8Decode(bytes)) as { readonly rv?: unknown; readonly start?: unknown };
-    if (typeof read.rv === 'number' && typeof read.start === 'string') return { revision: read.rv, after: read.start };
-  } catch {
-    // Said below, as for anything else that isn't a token.
-  }
-  throw badRequest('continue key is not valid: encoded continue token is not understood');
+  const refused = (why: string) => badRequest(`invalid continue token: continue key is not valid: ${why}`);
+  const bytes = base64Decode(token);
+  if (bytes === null) throw refused('illegal base64 data');
+  const text = utf8Decode(bytes);
+  const problem = goJsonProblem(String.fromCharCode(...bytes));
+  if (problem !== null) throw refused(problem);
+  const read = JSON.parse(text) as { readonly rv?: unknown; readonly start?: unknown } | null;
+  if (typeof read?.rv !== 'number' || typeof read.start !== 'string') throw refused('incorrect encoded start resourceVersion 0 (version meta.k8s.io/v1)');
+  return { revision: read.rv, after: read.start };
 }

@@ -58,6 +58,10 @@ export class ObjectStore {
     return this.state.objects.get(resource)?.get(key) ?? null;
   }
 
+  count(resource: string): number {
+    return this.state.objects.get(resource)?.size ?? 0;
+  }
+
   /** In no order. */
   all(resource: string): Iterable<StoredObject> {
     return this.state.objects.get(resource)?.values() ?? [];

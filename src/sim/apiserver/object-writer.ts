@@ -5,11 +5,13 @@
 
 import { type FieldProblem, invalid, type Problems, required } from '../../domain/pod-sources/validation/field-problem.js';
 import { validateMetadata } from '../../domain/pod-sources/validation/validate-metadata.js';
+import { allStructs } from '../../domain/values/api-schema/api-schema.js';
 import { instantOf } from '../../domain/values/instant.js';
 import { formatRfc3339 } from '../../domain/values/time.js';
+import { utf8Decode, utf8Encode } from '../../domain/values/utf8.js';
 import type { ObjectMeta } from '../../ports/model/object-meta.js';
 import type { FieldValidation, JsonDraft } from './api-request.js';
-import { type ApiRefusal, alreadyExists, badRequest, conflict, invalidObject, modifiedMeanwhile, refusal } from './api-status.js';
+import { type ApiRefusal, alreadyExists, badRequest, conflict, invalidObject, modifiedMeanwhile, refusal, storedUidProblem } from './api-status.js';
 import type { IdSource } from './id-source.js';
 import { rulesOf } from './kinds/all-kinds.js';
 import type { ObjectDraft, WriteContext } from './kinds/kind-rules.js';
@@ -19,19 +21,43 @@ import { sameJson } from './same-json.js';
 import { decodeStruct, isObject, WrongType } from './schema/decode.js';
 import { checkRequiredFields } from './schema/required-fields.js';
 
-export interface Written {
-  readonly object: StoredObject;
-  readonly created: boolean;
+export interface UpdateOptions {
+  readonly dryRun: boolean;
+  /** What the client sent was a change, not the whole object. */
+  readonly isPatch: boolean;
 }
 
 /** Reads a whole object of the kind; `warnings` gets what was left out, unless that is refused. */
 export function readBody(body: unknown, type: ResourceType, struct: string, validation: FieldValidation, warnings: string[]): ObjectDraft {
-  if (!isObject(body)) throw badRequest(`the object provided is unrecognized (must be of type ${struct}): couldn't get version/kind; json parse error`);
+  if (!isObject(body)) throw badRequest(unrecognized(struct, body === undefined ? 'unexpected end of JSON input' : notAnObject(body), JSON.stringify(body) ?? ''));
   const problem = (text: string) => badRequest(`${struct} in version "${type.version}" cannot be handled as a ${struct}: ${text}`);
-  if (body.kind !== undefined && body.kind !== struct) {
-    throw badRequest(`no kind "${String(body.kind)}" is registered for version "${String(body.apiVersion ?? apiVersionOf(type))}" at this path, which has ${struct}`);
-  }
+  if (body.kind !== undefined && body.kind !== struct) throw badRequest(otherKind(String(body.kind), type, struct));
   return readObject(body, type, struct, validation, warnings, problem);
+}
+
+const shownBytes = 30;
+
+/** What the server says of a body that is no object. @param text the body */
+export function unrecognized(struct: string, why: string, text: string): string {
+  const bytes = utf8Encode(text);
+  const shown = bytes.slice(0, shownBytes);
+  const start = text.startsWith('{') ? utf8Decode(shown) : [...shown].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  const quoted = bytes.length === 0 ? '<empty>' : `${start}${bytes.length > shownBytes ? ' ...' : ''}`;
+  return `the object provided is unrecognized (must be of type ${struct}): couldn't get version/kind; json parse error: ${why} (${quoted})`;
+}
+
+function notAnObject(body: unknown): string {
+  const type = Array.isArray(body) ? 'array' : typeof body === 'boolean' ? 'bool' : typeof body;
+  return `json: cannot unmarshal ${type} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
+}
+
+/** Go names the package of a type: the version outside, the group inside. */
+function otherKind(kind: string, { group, version }: ResourceType, struct: string): string {
+  const inside = group === '' ? 'core' : group.split('.')[0];
+  const why = allStructs().has(kind)
+    ? `converting (${version}.${kind}) to (${inside}.${struct}): unknown conversion`
+    : `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(version)} in scheme "pkg/api/legacyscheme/scheme.go:30"`;
+  return `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${struct}: ${why}`;
 }
 
 /** @param problem what it is refused with: a text says what is wrong with which field */
@@ -81,20 +107,24 @@ export class ObjectWriter {
   }
 
   /** Of the object itself, or of the subresource in the context. The object goes when the change was the last that a deletion waited for. */
-  update(draft: ObjectDraft, old: StoredObject, context: WriteContext, dryRun: boolean): StoredObject {
+  update(draft: ObjectDraft, old: StoredObject, context: WriteContext, { dryRun, isPatch }: UpdateOptions): StoredObject {
     const { type, store } = context;
     const resource = resourceKey(type);
     const rules = rulesOf(resource);
-    this.checkPreconditions(draft, old, context);
+    this.checkPreconditions(draft, old, context, isPatch);
     const { metadata } = draft;
+    const { uid } = metadata;
     keepMetadata(draft, old.metadata);
     rules.complete?.(draft, context);
     if (rules.change !== undefined) rules.change(draft, old, context);
     else keepOtherSide(draft, old, context);
     this.check(draft, context, (problems) => {
-      checkMetadataChange(problems, draft, old);
-      rules.check?.(problems, draft, context);
+      // Once for every object, and once more by the kind's own rules.
+      const ofMetadata = metadataProblems(draft, old, uid);
+      problems.push(...ofMetadata, ...ofMetadata);
+      if (rules.checksChangeFirst !== true) rules.check?.(problems, draft, context);
       rules.checkChange?.(problems, draft, old, context);
+      if (rules.checksChangeFirst === true) rules.check?.(problems, draft, context);
     });
     if (type.hasGeneration && !sameJson(draft.spec, old.spec)) metadata.generation = (old.metadata.generation ?? 0) + 1;
     if (sameJson(draft, old)) return old;
@@ -106,17 +136,18 @@ export class ObjectWriter {
     return store.put(resource, key, draft as StoredObject);
   }
 
-  private checkPreconditions(draft: ObjectDraft, old: StoredObject, { type }: WriteContext): void {
+  /** The uid of a whole object is a condition, that of a patch is a change. */
+  private checkPreconditions(draft: ObjectDraft, old: StoredObject, { type }: WriteContext, isPatch: boolean): void {
     const { uid, resourceVersion } = draft.metadata;
     const { name } = old.metadata;
-    if (uid !== undefined && uid !== old.metadata.uid) {
-      throw conflict(type, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`);
+    if (!isPatch && uid !== undefined && uid !== old.metadata.uid) {
+      throw conflict(type, name, storedUidProblem(type, old, uid));
     }
     if (resourceVersion === undefined) {
       if (type.updatesUnconditionally) return;
       const problems: FieldProblem[] = [];
       invalid(problems, 'metadata.resourceVersion', 0, 'must be specified for an update');
-      throw invalidObject(type, type.kind, name, problems);
+      throw invalidObject(type, type.plural, name, problems);
     }
     if (resourceVersion !== old.metadata.resourceVersion) throw conflict(type, name, modifiedMeanwhile);
   }
@@ -157,11 +188,14 @@ function keepOtherSide(draft: ObjectDraft, old: StoredObject, { type, subresourc
   else draft[kept] = old[kept];
 }
 
-function checkMetadataChange(problems: Problems, { metadata }: ObjectDraft, old: StoredObject): void {
+/** @param uid what the client sent */
+function metadataProblems({ metadata }: ObjectDraft, old: StoredObject, uid: string | undefined): FieldProblem[] {
+  const problems: FieldProblem[] = [];
+  if (uid !== undefined && uid !== old.metadata.uid) invalid(problems, 'metadata.uid', uid, 'field is immutable');
   for (const field of ['name', 'namespace'] as const) {
     if (metadata[field] !== old.metadata[field]) invalid(problems, `metadata.${field}`, metadata[field], 'field is immutable');
   }
-  if (old.metadata.deletionTimestamp === undefined) return;
+  if (old.metadata.deletionTimestamp === undefined) return problems;
   const added = (metadata.finalizers ?? []).filter((finalizer) => !(old.metadata.finalizers ?? []).includes(finalizer));
   if (added.length > 0) {
     const field = 'metadata.finalizers';
@@ -172,4 +206,5 @@ function checkMetadataChange(problems: Problems, { metadata }: ObjectDraft, old:
       message: `${field}: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{${names}}`,
     });
   }
+  return problems;
 }

@@ -3,7 +3,7 @@
 import type { Micros } from '../../ports/micros.js';
 import { nodeOf } from './access/access-request.js';
 import type { Authorizer } from './access/authorizer.js';
-import { checkNodeWrite } from './access/node-restriction.js';
+import { checkNodeWrite, type NodeWrite } from './access/node-restriction.js';
 import type { PodRelations } from './access/pod-relations.js';
 import type { TokenIssuer } from './access/tokens.js';
 import { type ApiRequest, type FieldValidation, type JsonDraft, wholeList } from './api-request.js';
@@ -38,6 +38,7 @@ export interface HandlerParts {
   readonly authorizer: Authorizer;
   readonly tokens: TokenIssuer;
   readonly authenticate: ReviewContext['authenticate'];
+  readonly inspection: Pick<NodeWrite, 'inspect'>;
 }
 
 /** Subresources that are written as the object is. */
@@ -146,7 +147,7 @@ export class RequestHandler {
         this.context(type, request, now),
       );
     const { authorizer, authenticate } = this.parts;
-    if (type.isReview) return review(draft, { user, type, authorizer, authenticate });
+    if (type.isReview) return review(draft, { now, user, type, authorizer, authenticate });
     return this.createObject(type, request, draft, now);
   }
 
@@ -169,9 +170,9 @@ export class RequestHandler {
     const { name, namespace } = request;
     draft.metadata.name ??= name ?? '';
     if (namespace !== null) draft.metadata.namespace ??= namespace;
-    if (draft.metadata.name !== name) throw badRequest(`the name of the object (${draft.metadata.name}) does not match the name on the URL (${name})`);
+    checkName(draft, request);
     const old = this.parts.store.get(resourceKey(type), objectKey(namespace, name ?? ''));
-    if (old !== null) return { code: 200, body: this.change(type, request, draft, old, now) };
+    if (old !== null) return { code: 200, body: this.change(type, request, draft, old, now, 'update') };
     if (!type.updateCreates || request.subresource !== null) throw notFound(type, name ?? '');
     return { code: 201, body: this.createObject(type, request, draft, now) };
   }
@@ -181,7 +182,8 @@ export class RequestHandler {
     if (patch === 'apply-patch') return this.apply(type, request, now, warnings);
     const old = this.existing(type, request);
     const draft = patchedObject(old, patch, request.body, type, this.validationOf(request), warnings);
-    return { code: 200, body: this.change(type, request, draft, old, now) };
+    checkName(draft, request);
+    return { code: 200, body: this.change(type, request, draft, old, now, 'patch') };
   }
 
   private apply(type: ResourceType, request: ApiRequest, now: Micros, warnings: string[]): Handled {
@@ -200,13 +202,13 @@ export class RequestHandler {
     const writer = { manager: fieldManager ?? '', apiVersion: apiVersionOf(type), subresource, now };
     const draft = plainCopy(applied(old as JsonDraft | null, config, type.kind, writer, force)) as ObjectDraft;
     if (old === null) return { code: 201, body: this.createObject(type, request, draft, now) };
-    return { code: 200, body: this.change(type, request, draft, old, now, true) };
+    return { code: 200, body: this.change(type, request, draft, old, now, 'apply') };
   }
 
-  private change(type: ResourceType, request: ApiRequest, draft: ObjectDraft, old: StoredObject, now: Micros, isApply = false): StoredObject {
+  private change(type: ResourceType, request: ApiRequest, draft: ObjectDraft, old: StoredObject, now: Micros, by: 'update' | 'patch' | 'apply'): StoredObject {
     this.restrict(request, type, 'update', old, draft);
-    if (!isApply) this.trackManagers(type, request, draft, old, now);
-    return this.writer.update(draft, old, this.context(type, request, now), request.dryRun === true);
+    if (by !== 'apply') this.trackManagers(type, request, draft, old, now);
+    return this.writer.update(draft, old, this.context(type, request, now), { dryRun: request.dryRun === true, isPatch: by !== 'update' });
   }
 
   private trackManagers(type: ResourceType, { fieldManager, userAgent, subresource }: ApiRequest, draft: ObjectDraft, old: StoredObject, now: Micros): void {
@@ -239,7 +241,7 @@ export class RequestHandler {
 
   private restrict({ user, subresource, name }: ApiRequest, type: ResourceType, verb: 'create' | 'update' | 'delete', old: StoredObject | null, object: ObjectDraft | null): void {
     const node = this.parts.settings.authorization ? nodeOf(user) : null;
-    if (node !== null) checkNodeWrite({ node, type, verb, subresource, name: name ?? '', old, object, store: this.parts.store });
+    if (node !== null) checkNodeWrite({ node, type, verb, subresource, name: name ?? '', old, object, store: this.parts.store, ...this.parts.inspection });
   }
 
   private context(type: ResourceType, request: ApiRequest, now: Micros): WriteContext {
@@ -250,6 +252,10 @@ export class RequestHandler {
   private validationOf({ fieldValidation }: ApiRequest): FieldValidation {
     return fieldValidation ?? this.parts.settings.fieldValidation;
   }
+}
+
+function checkName({ metadata }: ObjectDraft, { name }: ApiRequest): void {
+  if (metadata.name !== name) throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${name})`);
 }
 
 function deletionOptions({ body, dryRun }: ApiRequest): DeletionOptions {

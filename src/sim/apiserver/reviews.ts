@@ -1,14 +1,18 @@
 // Review requests: TokenReview, SubjectAccessReview, SelfSubjectReview and their kin. They are not stored.
 import { type FieldProblem, invalid } from '../../domain/pod-sources/validation/field-problem.js';
+import { instantOf } from '../../domain/values/instant.js';
+import { formatRfc3339 } from '../../domain/values/time.js';
+import type { Micros } from '../../ports/micros.js';
 import type { AccessRequest } from './access/access-request.js';
 import type { Authorizer } from './access/authorizer.js';
 import { tokenAudience } from './access/tokens.js';
 import type { ApiUser } from './api-request.js';
-import { invalidObject } from './api-status.js';
+import { badRequest, invalidObject } from './api-status.js';
 import type { ObjectDraft } from './kinds/kind-rules.js';
 import type { ResourceType } from './resource-types.js';
 
 export interface ReviewContext {
+  readonly now: Micros;
   readonly user: ApiUser;
   readonly type: ResourceType;
   readonly authorizer: Authorizer;
@@ -27,14 +31,20 @@ interface Attributes {
 
 /** The object as it came, with its status. */
 export function review(draft: ObjectDraft, context: ReviewContext): ObjectDraft {
+  // Of all reviews this one has a time.
+  const metadata = context.type.kind === 'SelfSubjectReview' ? { ...draft.metadata, creationTimestamp: formatRfc3339(instantOf(context.now)) } : draft.metadata;
+  return { ...draft, metadata, status: statusOf(draft, context) };
+}
+
+function statusOf(draft: ObjectDraft, context: ReviewContext): object {
   switch (context.type.kind) {
     case 'TokenReview':
-      return { ...draft, status: tokenStatus((draft.spec ?? {}) as { token?: string; audiences?: string[] }, context) };
+      return tokenStatus((draft.spec ?? {}) as { token?: string; audiences?: string[] }, context);
     case 'SubjectAccessReview':
     case 'SelfSubjectAccessReview':
-      return { ...draft, status: accessStatus(draft, context) };
+      return accessStatus(draft, context);
     case 'SelfSubjectReview':
-      return { ...draft, status: { userInfo: userInfo(context.user) } };
+      return { userInfo: userInfo(context.user) };
     default:
       throw new Error(`no review ${context.type.kind}`);
   }
@@ -44,8 +54,8 @@ function userInfo({ name, uid, groups, extra }: ApiUser): object {
   return { username: name, ...(uid === undefined ? {} : { uid }), groups, ...(extra === undefined ? {} : { extra }) };
 }
 
-function tokenStatus({ token = '', audiences = [tokenAudience] }: { token?: string; audiences?: string[] }, { type, authenticate }: ReviewContext): object {
-  if (token === '') throw invalidObject(type, type.kind, '', [{ type: 'FieldValueRequired', field: 'spec.token', message: 'spec.token: Required value' }]);
+function tokenStatus({ token = '', audiences = [tokenAudience] }: { token?: string; audiences?: string[] }, { authenticate }: ReviewContext): object {
+  if (token === '') throw badRequest('token is required for TokenReview in authentication');
   const found = authenticate(token, audiences);
   if (typeof found === 'string') return { user: {}, error: found };
   return { authenticated: true, user: userInfo(found.user), audiences: found.audiences };
@@ -65,7 +75,8 @@ function accessStatus(draft: ObjectDraft, { user, type, authorizer }: ReviewCont
   }
   const isOther = type.kind === 'SubjectAccessReview';
   if (isOther && (spec.user ?? '') === '' && (spec.groups ?? []).length === 0) invalid(problems, 'spec.user', spec.user ?? '', 'at least one of user or group must be specified');
-  if (problems.length > 0) throw invalidObject(type, type.kind, '', problems);
+  // The real server has forgotten the kind by then.
+  if (problems.length > 0) throw invalidObject(type, '', '', problems);
   const subject = isOther ? { name: spec.user ?? '', groups: spec.groups ?? [] } : user;
   if (spec.nonResourceAttributes !== undefined) return { allowed: authorizer.decidePath(subject, spec.nonResourceAttributes.path ?? '').allowed };
   const { allowed, reason } = authorizer.decide(requestOf(subject, spec.resourceAttributes ?? {}));

@@ -4,7 +4,7 @@ import { type LabelRequirement, matchesLabelRequirements } from '../../domain/va
 import { type FieldRequirement, parseFieldSelectorText, parseLabelSelectorText } from '../../domain/values/selector-text.js';
 import { badRequest } from './api-status.js';
 import type { StoredObject } from './object-store.js';
-import { apiVersionOf, type ResourceType } from './resource-types.js';
+import type { ResourceType } from './resource-types.js';
 
 export interface Selection {
   readonly namespace: string | null;
@@ -19,8 +19,7 @@ export function readSelection(type: ResourceType, namespace: string | null, fiel
   if (!labels.ok) throw badRequest(labels.error);
   for (const { path } of fields.value) {
     if (path === 'metadata.name' || (path === 'metadata.namespace' && type.namespaced) || type.fields.includes(path)) continue;
-    const what = `"${apiVersionOf(type)}, Resource=${type.plural}"`;
-    throw badRequest(`Unable to find ${what} that match label selector "${labelSelector ?? ''}", field selector "${fieldSelector ?? ''}": field label not supported: ${path}`);
+    throw badRequest(`field label not supported: ${path}`);
   }
   return { namespace, fields: fields.value, labels: labels.value };
 }

@@ -12,11 +12,12 @@ import { bootstrapUser } from './access/bootstrap-tokens.js';
 import { PodRelations } from './access/pod-relations.js';
 import { TokenIssuer, tokenAudience, type VerifiedToken } from './access/tokens.js';
 import { type ApiFaultAction, type ApiFaultRule, ApiFaults, type Struck, unstruck } from './api-faults.js';
-import type { ApiRequest, ApiResponse, ApiTarget, ApiUser, ApiVerb, JsonObject, WatchRequest } from './api-request.js';
+import type { ApiRequest, ApiResponse, ApiTarget, ApiUser, ApiVerb, JsonDraft, JsonObject, WatchRequest } from './api-request.js';
 import { ApiRefusal, forbiddenToUser, notFound } from './api-status.js';
 import { type ApiserverSettings, defaultApiserverSettings } from './apiserver-settings.js';
 import { type AuditEntry, AuditLog } from './audit-log.js';
 import type { CertificateSigner } from './certificate-signer.js';
+import { ownService } from './control/automatic-objects.js';
 import { type ControlContext, type ControlState, emptyControlState } from './control/control-context.js';
 import { controllerUser } from './control/controller-user.js';
 import { Controllers } from './control/controllers.js';
@@ -89,10 +90,14 @@ export class SimApiserver {
     state.faults = this.faults.data();
     this.tokens = new TokenIssuer(tokenSecret, this.store);
     const authenticate = (token: string, audiences: readonly string[]) => this.authenticate(token, audiences, this.now);
-    this.handler = new RequestHandler({ store: this.store, relations, settings: this.settings, ids, authorizer: this.authorizer, tokens: this.tokens, authenticate });
+    const inspection = signer === null ? {} : { inspect: (request: Uint8Array) => signer.inspect(request) };
+    const { store, settings: all, authorizer, tokens } = this;
+    this.handler = new RequestHandler({ store, relations, settings: all, ids, authorizer, tokens, authenticate, inspection });
     const context = (): ControlContext => ({ store: this.store, settings: this.settings, ids, signer, state: state.control, now: this.now });
     this.controllers = new Controllers(context, relations);
-    if (isNew) for (const name of firstNamespaces) this.createNamespace(name, now);
+    if (!isNew) return;
+    for (const name of firstNamespaces) this.createNamespace(name, now);
+    if (this.settings.ownServicePort !== null) this.create('services', 'default', ownService(this.settings.ownServicePort), now);
   }
 
   /** The server's own time for a time of its driver. */
@@ -235,8 +240,11 @@ export class SimApiserver {
   }
 
   private createNamespace(name: string, now: Micros): void {
-    const resource = { group: '', version: 'v1', plural: 'namespaces' };
-    this.handle({ user: controllerUser, verb: 'create', resource, namespace: null, name: null, subresource: null, body: { metadata: { name } } }, now);
+    this.create('namespaces', null, { metadata: { name } }, now);
+  }
+
+  private create(plural: string, namespace: string | null, body: JsonDraft, now: Micros): void {
+    this.handle({ user: controllerUser, verb: 'create', resource: { group: '', version: 'v1', plural }, namespace, name: null, subresource: null, body }, now);
   }
 }
 

@@ -3,7 +3,7 @@
 //
 // | a node may                                      | of                                                        |
 // |-------------------------------------------------|-----------------------------------------------------------|
-// | get, create, update, patch, delete nodes        | itself; lists and watches with its own name selected      |
+// | get, create, update, patch nodes                | itself; lists and watches with its own name selected      |
 // | get, list, watch pods                           | bound to it; lists and watches with its own name selected |
 // | create, delete pods, patch their status, evict  | see node-restriction                                      |
 // | get, list, watch one secret, configmap by name  | that one of its pods refers to; claims, volumes likewise  |
@@ -80,8 +80,9 @@ export class Authorizer {
     switch (full) {
       case 'nodes':
       case 'nodes/status':
-        if (verb === 'create' || (writes.includes(verb) && verb !== 'delete')) return yes;
-        return isOwn ? yes : { allowed: false, reason: `node '${node}' cannot read '${name ?? ''}', only its own Node object` };
+        if (verb === 'delete' || verb === 'deletecollection') return no;
+        if (writes.includes(verb)) return yes;
+        return isOwn ? yes : { allowed: false, reason: `node '${node}' cannot read ${name === null ? 'all nodes' : `'${name}'`}, only its own Node object` };
       case 'pods':
         return this.decidePods(request, node);
       case 'secrets':

@@ -2,13 +2,18 @@
 import { isKubernetesLabel, isOwnLabel } from '../../../domain/configuration/node-labels.js';
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
 import { apiReferenceProblem } from '../../../domain/pod-sources/api-references.js';
+import { base64Decode } from '../../../domain/values/base64.js';
 import { configMirrorAnnotation, isMirrorPod } from '../../../domain/values/pod-kind.js';
+import { utf8Decode } from '../../../domain/values/utf8.js';
 import type { Pod } from '../../../ports/model/pod.js';
 import { forbidden } from '../api-status.js';
+import type { CertificateSigner } from '../certificate-signer.js';
+import { isCertificateRequest } from '../kinds/certificate-requests.js';
 import type { ObjectDraft } from '../kinds/kind-rules.js';
 import { type ObjectStore, objectKey, type StoredObject } from '../object-store.js';
 import { type ResourceType, resourceKey } from '../resource-types.js';
 
+const nodeSigners: readonly string[] = ['kubernetes.io/kubelet-serving', 'kubernetes.io/kube-apiserver-client-kubelet'];
 const ownNodeNamePrefix = 'node-restriction.kubernetes.io/';
 
 export interface NodeWrite {
@@ -22,6 +27,8 @@ export interface NodeWrite {
   /** null: it is a deletion. */
   readonly object: ObjectDraft | null;
   readonly store: ObjectStore;
+  /** Reads a certificate request: null where it can't, absent where there is no one who could. */
+  readonly inspect?: CertificateSigner['inspect'];
 }
 
 /** Throws 403. */
@@ -48,6 +55,8 @@ function problemOf(write: NodeWrite): string | null {
       return name === node ? null : 'can only access CSINode with the same name as the requesting node';
     case 'podcertificaterequests.certificates.k8s.io':
       return write.verb === 'create' ? podCertificateProblem(write) : `node "${node}" is not allowed to modify podcertificaterequests`;
+    case 'certificatesigningrequests.certificates.k8s.io':
+      return write.verb === 'create' ? certificateProblem(write) : null;
     case 'resourceslices.resource.k8s.io':
       return nodeNameOf(write.object ?? old) === node ? null : 'can only create, update or delete ResourceSlices with the same NodeName as the requesting node';
     default:
@@ -90,6 +99,18 @@ function podCreationProblem({ node, object, store }: NodeWrite): string | null {
   if (owner.uid !== uid) return `node ${node} UID mismatch: expected ${owner.uid} got ${uid}`;
   const reference = apiReferenceProblem(pod.spec, true);
   return reference === null ? null : `node "${node}" can not create pods that reference ${reference.replace(/^static pods may not (reference|use) /, '')}`;
+}
+
+/** A certificate of the node is for its own name. */
+function certificateProblem({ node, object, inspect }: NodeWrite): string | null {
+  const { signerName = '', request = '' } = (object?.spec ?? {}) as { readonly signerName?: string; readonly request?: string };
+  if (!nodeSigners.includes(signerName)) return null;
+  const bytes = base64Decode(request) ?? new Uint8Array();
+  if (!isCertificateRequest(utf8Decode(bytes))) return 'unable to parse csr: PEM block type must be CERTIFICATE REQUEST';
+  if (inspect === undefined) return null;
+  const found = inspect(bytes);
+  if (found === null) return 'unable to parse csr: asn1: structure error';
+  return found.commonName === `system:node:${node}` ? null : `can only create a node CSR with CN=system:node:${node}`;
 }
 
 /** Only for a pod that is its own, and with the names and uids that this pod has. */

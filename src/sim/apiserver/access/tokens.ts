@@ -95,7 +95,10 @@ export class TokenIssuer {
       extra['authentication.kubernetes.io/pod-name'] = [pod.name];
       extra['authentication.kubernetes.io/pod-uid'] = [pod.uid];
     }
-    if (node !== undefined) extra['authentication.kubernetes.io/node-name'] = [node.name];
+    if (node !== undefined) {
+      extra['authentication.kubernetes.io/node-name'] = [node.name];
+      if (node.uid !== '') extra['authentication.kubernetes.io/node-uid'] = [node.uid];
+    }
     return { user: { ...serviceAccountUser(namespace, serviceaccount.name, serviceaccount.uid), extra }, audiences: shared };
   }
 

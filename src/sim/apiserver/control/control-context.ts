@@ -15,12 +15,14 @@ export interface ControlState {
   readonly eventTimes: Map<string, Micros>;
   /** Nodes whose conditions may ask for other taints. */
   readonly changedNodes: Set<string>;
+  /** Nodes that don't say how long their kubelets may keep what they have read. */
+  readonly nodesWithoutTtl: Set<string>;
   /** Objects whose owners may be gone: collection and key, with a blank between. */
   readonly suspects: Set<string>;
 }
 
 export function emptyControlState(): ControlState {
-  return { due: new Map(), heartbeats: new Map(), eventTimes: new Map(), changedNodes: new Set(), suspects: new Set() };
+  return { due: new Map(), heartbeats: new Map(), eventTimes: new Map(), changedNodes: new Set(), nodesWithoutTtl: new Set(), suspects: new Set() };
 }
 
 export interface ControlContext {

@@ -14,6 +14,7 @@ import type { ControllerName } from './controller-names.js';
 import { collectGarbage, OwnerIndex } from './garbage-collector.js';
 import { finishNamespaces } from './namespace-controller.js';
 import { reconcileTaints, reviewHeartbeats } from './node-controllers.js';
+import { annotateTtl, hasTtl } from './node-ttl.js';
 import { settlePodCertificates } from './pod-certificate-signer.js';
 import { schedulePods, waitsForNode } from './scheduler.js';
 
@@ -82,6 +83,9 @@ export class Controllers {
       case 'taints':
         reconcileTaints(context);
         return;
+      case 'ttl':
+        annotateTtl(context);
+        return;
       case 'scheduler':
         schedulePods(context, this.relations, this.waitingPods());
         return;
@@ -114,12 +118,17 @@ export class Controllers {
   }
 
   private nodeChanged(before: StoredObject | null, after: StoredObject | null): void {
+    const { state, settings, store } = this.context();
     if (after === null) {
-      this.context().state.heartbeats.delete(before?.metadata.name ?? '');
+      state.heartbeats.delete(before?.metadata.name ?? '');
       return;
     }
-    this.context().state.changedNodes.add(after.metadata.name);
+    state.changedNodes.add(after.metadata.name);
     this.plan('taints');
+    if (settings.controllers.includes('ttl') && !hasTtl(after, store)) {
+      state.nodesWithoutTtl.add(after.metadata.name);
+      this.plan('ttl');
+    }
     if (before === null || heartbeatOf(before) !== heartbeatOf(after)) this.heard(after.metadata.name);
     if (this.waiting.size > 0 && (before === null || !sameJson(roomOf(before), roomOf(after)))) this.plan('scheduler');
   }

@@ -10,6 +10,11 @@ import type { KindRules, ObjectDraft } from './kind-rules.js';
 
 const minSeconds = 600;
 
+/** By its first line; what is inside is its signer's business. */
+export function isCertificateRequest(text: string): boolean {
+  return /^-----BEGIN (NEW )?CERTIFICATE REQUEST-----/.test(text);
+}
+
 export const certificateRequestRules: KindRules = {
   begin(draft, { user }) {
     const spec = (draft.spec ?? {}) as JsonDraft;
@@ -29,7 +34,7 @@ export const certificateRequestRules: KindRules = {
       usages?: readonly string[];
       expirationSeconds?: number;
     };
-    if (!/^-----BEGIN (NEW )?CERTIFICATE REQUEST-----/.test(utf8Decode(base64Decode(request) ?? new Uint8Array()))) {
+    if (!isCertificateRequest(utf8Decode(base64Decode(request) ?? new Uint8Array()))) {
       invalid(problems, 'spec.request', request.slice(0, 40), 'PEM block type must be CERTIFICATE REQUEST');
     }
     if (!/^[a-z0-9.-]+\/[A-Za-z0-9.:/-]+$/.test(signerName))

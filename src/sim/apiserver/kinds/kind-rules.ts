@@ -47,6 +47,8 @@ export interface KindRules {
   readonly check?: (problems: Problems, object: ObjectDraft, context: WriteContext) => void;
   /** A change: what it may not touch stays as it was. Of the subresource in the context. */
   readonly change?: (draft: ObjectDraft, old: StoredObject, context: WriteContext) => void;
+  /** What is wrong with a change stands before what is wrong with the object. */
+  readonly checksChangeFirst?: boolean;
   readonly checkChange?: (problems: Problems, object: ObjectDraft, old: StoredObject, context: WriteContext) => void;
   /** How long a deletion waits for someone else to do it; null: it is done at once. `asked` is what the client wants. */
   readonly deletionGrace?: (object: StoredObject, asked: number | null) => number | null;

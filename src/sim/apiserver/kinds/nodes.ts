@@ -11,6 +11,12 @@ function dropDynamicConfiguration({ spec, status }: ObjectDraft): void {
   delete (status as JsonDraft | undefined)?.config;
 }
 
+/** The field of old clients counts where both are given. */
+function completeAddresses(draft: ObjectDraft): void {
+  const { podCIDR, podCIDRs = [] } = (draft.spec ?? {}) as { readonly podCIDR?: string; readonly podCIDRs?: readonly string[] };
+  if (podCIDR !== undefined && podCIDR !== '' && podCIDRs[0] !== podCIDR) draft.spec = { ...(draft.spec as JsonDraft), podCIDRs: [podCIDR] };
+}
+
 export const nodeRules: KindRules = {
   /** The status that a kubelet registers with counts. */
   begin(draft) {
@@ -20,7 +26,12 @@ export const nodeRules: KindRules = {
     if (!taints.some(({ key, effect }) => key === notReady.key && effect === notReady.effect)) spec.taints = [...taints, { ...notReady }];
     draft.spec = spec;
   },
-  complete: dropDynamicConfiguration,
+  complete(draft) {
+    dropDynamicConfiguration(draft);
+    const status = draft.status as JsonDraft | undefined;
+    if (status?.capacity !== undefined && status.allocatable === undefined) draft.status = { ...status, allocatable: status.capacity };
+    completeAddresses(draft);
+  },
   change(draft, old, { subresource }) {
     if (subresource === 'status') draft.spec = old.spec;
     else draft.status = old.status;

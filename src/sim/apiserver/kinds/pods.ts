@@ -55,7 +55,9 @@ export const podRules: KindRules = {
       // Old kubelets corrupt them.
       if (old.metadata.ownerReferences === undefined) delete draft.metadata.ownerReferences;
       else draft.metadata.ownerReferences = old.metadata.ownerReferences;
-      const status = (draft.status ?? {}) as { qosClass?: string };
+      const status = (draft.status ?? {}) as { qosClass?: string; podIP?: string; podIPs?: readonly { readonly ip: string }[] };
+      // The field of old kubelets counts where both are given.
+      if ((status.podIP ?? '') !== '' && status.podIPs?.[0]?.ip !== status.podIP) status.podIPs = [{ ip: status.podIP as string }];
       status.qosClass = (old.status as { qosClass?: string } | undefined)?.qosClass ?? computeQosClass(asPod(old));
       draft.status = status;
       return;

@@ -18,6 +18,7 @@ function checkImmutable(problems: Problems, object: ObjectDraft, old: StoredObje
 }
 
 const configMapRules: KindRules = {
+  checksChangeFirst: true,
   check(problems, object) {
     const data = (object.data ?? {}) as JsonDraft;
     for (const key of Object.keys((object.binaryData ?? {}) as JsonDraft))
@@ -50,6 +51,7 @@ const secretKeys: Readonly<Record<string, readonly string[]>> = {
 };
 
 const secretRules: KindRules = {
+  checksChangeFirst: true,
   complete(draft) {
     draft.type ??= 'Opaque';
     if (draft.stringData === undefined) return;

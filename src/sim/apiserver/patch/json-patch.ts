@@ -11,11 +11,11 @@ const maxOperations = 10_000;
 type Operation = { readonly op?: unknown; readonly path?: unknown; readonly from?: unknown; readonly value?: unknown };
 
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
-  if (!Array.isArray(patch)) throw badRequest('error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch');
+  if (!Array.isArray(patch)) throw badRequest('error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp');
   if (patch.length > maxOperations) throw refusal(413, 'RequestEntityTooLarge', `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`);
   let result = plainCopy(document);
   for (const operation of patch as readonly unknown[]) {
-    if (!isObject(operation)) throw badRequest('error decoding patch: json: cannot unmarshal into Go value of type jsonpatch.Operation');
+    if (!isObject(operation)) throw badRequest('error decoding patch: json: cannot unmarshal into Go value of type handlers.jsonPatchOp');
     result = applyOne(result, operation);
   }
   return result;
@@ -47,8 +47,9 @@ function applyOne(document: unknown, operation: Operation): unknown {
   }
 }
 
+/** The client isn't told why: that is the cause of the error alone. */
 function unprocessable(why: string) {
-  return refusal(422, 'Invalid', `the server rejected our request due to an error in our request: ${why}`, { causes: [{ message: why }] });
+  return Object.assign(refusal(422, 'Invalid', 'the server rejected our request due to an error in our request', {}), { cause: why });
 }
 
 function segmentsOf(path: string): string[] {

@@ -5,15 +5,16 @@
 // | `$patch: replace`                | map, item of a list | the given value replaces the map, or the list    |
 // | `$patch: delete`                 | map, item of a list | empties the map, removes the item                |
 // | `$deleteFromPrimitiveList/x`     | beside x            | removes these values from x                      |
-// | `$setElementOrder/x`             | beside x            | the order of x's items, by key or by value       |
+// | `$setElementOrder/x`             | beside x            | the order of x's items, by key or by value; without it the patch's items have the order of the patch |
 // | `$retainKeys`                    | map                 | removes other keys of the map                    |
 //
 // Invariant: the document given is not changed, and no directive gets into the result.
 import { canonicalJson } from '../../../domain/kernel/canonical.js';
 import { structOf } from '../../../domain/values/api-schema/api-schema.js';
 import { type ApiFieldType, rootType } from '../../../domain/values/api-schema/field-types.js';
+import { byCodeUnits } from '../../../domain/values/text-order.js';
 import type { JsonDraft } from '../api-request.js';
-import { badRequest } from '../api-status.js';
+import { badRequest, unexpected } from '../api-status.js';
 import { isObject } from '../schema/decode.js';
 import { plainCopy } from './plain-copy.js';
 
@@ -65,7 +66,9 @@ function changeList(merged: JsonDraft, key: string, given: readonly unknown[], p
   const { merge } = type;
   const list = merge.by === 'keys' ? mergeItems(old, given, merge.keys[0] as string, type.item) : mergeValues(old, given, patch[`${deletePrefix}${key}`]);
   const identify = (item: unknown): string => canonicalJson(merge.by === 'keys' ? ((item as JsonDraft)?.[merge.keys[0] as string] ?? null) : item);
-  setMember(merged, key, Array.isArray(order) ? inOrder(list, order.map(identify), old.map(identify), identify) : list);
+  // Without an order of its own the patch's items are in the patch's order.
+  const asked = Array.isArray(order) ? order : given.filter((item) => !isObject(item) || item.$patch === undefined);
+  setMember(merged, key, inOrder(list, asked.map(identify), old.map(identify), identify));
 }
 
 function mergeValues(old: readonly unknown[], given: readonly unknown[], gone: unknown): unknown[] {
@@ -82,7 +85,7 @@ function mergeItems(old: readonly unknown[], given: readonly unknown[], mergeKey
   for (const entry of given) {
     if (!isObject(entry)) throw badRequest(`expected a map in a list merged by ${mergeKey}`);
     const key = entry[mergeKey];
-    if (key === undefined) throw badRequest(`map: ${JSON.stringify(entry)} does not contain declared merge key: ${mergeKey}`);
+    if (key === undefined) throw unexpected(`map: ${goValue(entry)} does not contain declared merge key: ${mergeKey}`);
     const is = (other: unknown): boolean => isObject(other) && other[mergeKey] === key;
     if (entry.$patch === 'delete') {
       list = list.filter((other) => !is(other));
@@ -122,6 +125,14 @@ function withoutDirectives(value: unknown, type: ApiFieldType | null): unknown {
     if (member !== null && !key.startsWith('$')) setMember(clean, key, withoutDirectives(member, memberType(type, key)));
   }
   return clean;
+}
+
+/** As Go prints it. */
+function goValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`;
+  if (!isObject(value)) return value === null ? '<nil>' : String(value);
+  const members = Object.entries(value).sort(([a], [b]) => byCodeUnits(a, b));
+  return `map[${members.map(([key, member]) => `${key}:${goValue(member)}`).join(' ')}]`;
 }
 
 function setMember(target: JsonDraft, key: string, value: unknown): void {

@@ -1,0 +1,45 @@
+// Objects of other kinds, and paths where nothing is.
+import { events, maps, merge, node, type Step, secrets, step, strategic } from './step.js';
+
+const event = {
+  apiVersion: 'v1',
+  kind: 'Event',
+  metadata: { name: 'plain.1', namespace: 'default' },
+  involvedObject: { kind: 'Pod', namespace: 'default', name: 'plain' },
+  reason: 'Started',
+  message: 'Container started',
+  source: { component: 'kubelet', host: 'lab-node' },
+  firstTimestamp: '2026-01-01T00:00:00Z',
+  lastTimestamp: '2026-01-01T00:00:00Z',
+  count: 1,
+  type: 'Normal',
+  eventTime: null,
+  reportingComponent: 'kubelet',
+  reportingInstance: 'lab-node',
+};
+
+export const objectSteps: readonly Step[] = [
+  step('map-create', 'POST', maps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', finalizers: ['example.com/f'] }, data: { a: '1' }, binaryData: { b: 'AAE=' } }),
+  step('map-put', 'PUT', `${maps}/x`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x', finalizers: ['example.com/f'] }, data: { a: '2' }, immutable: true }),
+  step('map-immutable', 'PUT', `${maps}/x`, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' }, data: { a: '3' }, immutable: true }),
+  step('map-bad-key', 'POST', maps, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'y' }, data: { 'a/b': '1' } }),
+  step('map-delete', 'DELETE', `${maps}/x`),
+  step('map-finalizers', 'PATCH', `${maps}/x`, { metadata: { finalizers: ['example.com/g'] } }, strategic),
+  step('map-uid', 'PATCH', `${maps}/x`, { metadata: { uid: 'other' } }, merge),
+  step('map-deleting', 'GET', `${maps}/x`),
+  step('map-finalized', 'PATCH', `${maps}/x`, { metadata: { finalizers: null } }, merge),
+  step('map-gone', 'GET', `${maps}/x`),
+  step('map-by-node', 'GET', `${maps}/unrelated`, undefined, node),
+  step('secret-create', 'POST', secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' }, stringData: { a: 'text' } }),
+  step('secret-by-node', 'GET', `${secrets}/x`, undefined, node),
+  step('secret-unrelated', 'GET', `${secrets}/unrelated`, undefined, node),
+  step('secret-list-by-node', 'GET', secrets, undefined, node),
+  step('secret-type', 'PATCH', `${secrets}/x`, { type: 'kubernetes.io/tls' }, merge),
+  step('event-create', 'POST', events, event, node),
+  step('event-patch', 'PATCH', `${events}/plain.1`, { count: 2, lastTimestamp: '2026-01-01T00:01:00Z' }, { ...node, ...strategic }),
+  step('event-patch-none', 'PATCH', `${events}/none.1`, { count: 2 }, { ...node, ...strategic }),
+  step('event-invalid', 'POST', events, { ...event, metadata: { name: 'bad.1', namespace: 'default' }, involvedObject: { namespace: 'elsewhere' } }, node),
+  step('service-list', 'GET', '/api/v1/services?limit=500&resourceVersion=0', undefined, node),
+  step('runtime-class-list', 'GET', '/apis/node.k8s.io/v1/runtimeclasses?limit=500&resourceVersion=0', undefined, node),
+  step('csi-driver-list', 'GET', '/apis/storage.k8s.io/v1/csidrivers?limit=500&resourceVersion=0', undefined, node),
+];

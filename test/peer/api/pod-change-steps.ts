@@ -1,0 +1,135 @@
+// What becomes of pods: their status, patches, evictions, deletions, bindings.
+import { apply, json, jsonPatch, merge, node, pod, pods, type Step, step, strategic } from './step.js';
+
+const running = {
+  phase: 'Running',
+  podIP: '10.1.2.3',
+  podIPs: [{ ip: '10.1.2.3' }],
+  startTime: '2026-01-01T00:00:00Z',
+  conditions: [{ type: 'Ready', status: 'True', lastProbeTime: null, lastTransitionTime: '2026-01-01T00:00:01Z' }],
+  containerStatuses: [
+    {
+      name: 'main',
+      image: 'busybox',
+      imageID: 'sha256:1',
+      ready: true,
+      restartCount: 0,
+      containerID: 'containerd://1',
+      started: true,
+      lastState: {},
+      state: { running: { startedAt: '2026-01-01T00:00:00Z' } },
+    },
+  ],
+};
+
+const neverRan = [
+  {
+    name: 'main',
+    image: 'busybox',
+    imageID: '',
+    ready: false,
+    restartCount: 0,
+    lastState: {},
+    state: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown', message: 'gone', startedAt: null, finishedAt: null } },
+  },
+];
+
+export const podChangeSteps: readonly Step[] = [
+  step('pod-status', 'PATCH', `${pods}/plain/status`, { metadata: { uid: '{{pod-create.metadata.uid}}' }, status: running }, { ...node, ...strategic }),
+  step('pod-status-same', 'PATCH', `${pods}/plain/status`, { metadata: { uid: '{{pod-create.metadata.uid}}' }, status: running }, { ...node, ...strategic }),
+  step('pod-status-uid', 'PATCH', `${pods}/plain/status`, { metadata: { uid: 'other' }, status: { phase: 'Failed' } }, { ...node, ...strategic }),
+  step('pod-status-never-ran', 'PATCH', `${pods}/full/status`, { status: { phase: 'Failed', containerStatuses: neverRan } }, { ...node, ...strategic }),
+  step('pod-status-never-ran-get', 'GET', `${pods}/full`, undefined, node),
+  step('pod-status-bad', 'PATCH', `${pods}/plain/status`, { status: { podIPs: [{ ip: 'nonsense' }] } }, { ...node, ...strategic }),
+  step('pod-status-bad-address', 'PATCH', `${pods}/plain/status`, { status: { podIP: 'nonsense' } }, { ...node, ...merge }),
+  step('pod-status-two-addresses', 'PATCH', `${pods}/plain/status`, { status: { podIP: '10.1.2.4', podIPs: [{ ip: '10.1.2.4' }, { ip: 'fd00::4' }] } }, { ...node, ...merge }),
+  step('pod-status-host', 'PATCH', `${pods}/plain/status`, { status: { hostIP: '10.90.0.1', hostIPs: [{ ip: '10.90.0.2' }] } }, { ...node, ...merge }),
+  step(
+    'pod-status-condition',
+    'PATCH',
+    `${pods}/plain/status`,
+    {
+      status: {
+        conditions: [
+          { type: 'More', status: 'True' },
+          { type: 'Ready', status: 'True', reason: 'R' },
+        ],
+      },
+    },
+    { ...node, ...strategic },
+  ),
+  step('pod-status-spec', 'PATCH', `${pods}/plain/status`, { spec: { nodeName: 'other' } }, { ...node, ...strategic }),
+  step('pod-status-delete-element', 'PATCH', `${pods}/plain/status`, { status: { conditions: [{ type: 'Ready', $patch: 'delete' }] } }, { ...node, ...strategic }),
+  step('pod-patch-merge', 'PATCH', `${pods}/plain`, { metadata: { labels: { app: null, more: '1' } } }, merge),
+  step(
+    'pod-patch-json',
+    'PATCH',
+    `${pods}/plain`,
+    [
+      { op: 'add', path: '/metadata/annotations', value: { a: 'b' } },
+      { op: 'test', path: '/metadata/labels/more', value: '1' },
+    ],
+    jsonPatch,
+  ),
+  step('pod-patch-json-test-fails', 'PATCH', `${pods}/plain`, [{ op: 'test', path: '/metadata/labels/more', value: '2' }], jsonPatch),
+  step('pod-patch-json-no-list', 'PATCH', `${pods}/plain`, { op: 'add' }, jsonPatch),
+  step('pod-patch-json-no-path', 'PATCH', `${pods}/plain`, [{ op: 'remove', path: '/metadata/labels/none' }], jsonPatch),
+  step('pod-patch-json-unknown', 'PATCH', `${pods}/plain`, [{ op: 'twist', path: '/metadata' }], jsonPatch),
+  step('pod-patch-not-json', 'PATCH', `${pods}/plain`, 'nonsense', merge),
+  step('pod-patch-media-type', 'PATCH', `${pods}/plain`, { metadata: {} }, json),
+  step('pod-patch-no-key', 'PATCH', `${pods}/plain`, { spec: { containers: [{ image: 'x' }] } }, strategic),
+  step('pod-patch-unknown-field', 'PATCH', `${pods}/plain?fieldValidation=Strict`, { spec: { nonsense: 1 } }, merge),
+  step('pod-patch-uid', 'PATCH', `${pods}/plain`, { metadata: { uid: 'other' } }, merge),
+  step('pod-patch-name', 'PATCH', `${pods}/plain`, { metadata: { name: 'other' } }, merge),
+  step('pod-patch-version', 'PATCH', `${pods}/plain`, { metadata: { resourceVersion: '1' } }, merge),
+  step('pod-put-uid', 'PUT', `${pods}/plain`, pod('plain', {}, { uid: 'other' })),
+  step('pod-patch-immutable', 'PATCH', `${pods}/plain`, { spec: { hostNetwork: true } }, merge),
+  step('pod-patch-by-node', 'PATCH', `${pods}/plain`, { metadata: { labels: { a: 'b' } } }, { ...node, ...merge }),
+  step('pod-apply', 'PATCH', `${pods}/applied?fieldManager=hand`, pod('applied'), apply),
+  step('pod-ephemeral', 'PATCH', `${pods}/plain/ephemeralcontainers`, { spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] } }, strategic),
+  step('pod-resize', 'PATCH', `${pods}/full/resize`, { spec: { containers: [{ name: 'main', resources: { limits: { cpu: '200m' }, requests: { cpu: '200m' } } }] } }, strategic),
+  step('pod-evict-uid', 'POST', `${pods}/plain/eviction`, {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name: 'plain' },
+    deleteOptions: { preconditions: { uid: 'other' } },
+  }),
+  step('pod-evict', 'POST', `${pods}/plain/eviction`, {
+    apiVersion: 'policy/v1',
+    kind: 'Eviction',
+    metadata: { name: 'plain', namespace: 'default' },
+    deleteOptions: { gracePeriodSeconds: 7 },
+  }),
+  step('pod-evicted', 'GET', `${pods}/plain`),
+  step('pod-delete-uid', 'DELETE', `${pods}/plain`, { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: 'other' } }, node),
+  step('pod-delete-version', 'DELETE', `${pods}/plain`, { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { resourceVersion: '1' } }),
+  step(
+    'pod-delete-at-last',
+    'DELETE',
+    `${pods}/plain`,
+    { kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0, preconditions: { uid: '{{pod-create.metadata.uid}}' } },
+    node,
+  ),
+  step('pod-delete-none', 'DELETE', `${pods}/plain`, { gracePeriodSeconds: 0 }, node),
+  step('pod-delete-grace', 'DELETE', `${pods}/nulls`),
+  step('pod-delete-unassigned-create', 'POST', pods, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'waits' },
+    spec: { schedulerName: 'none', containers: [{ name: 'main', image: 'busybox' }] },
+  }),
+  step('pod-bind', 'POST', `${pods}/waits/binding`, {
+    apiVersion: 'v1',
+    kind: 'Binding',
+    metadata: { name: 'waits' },
+    target: { apiVersion: 'v1', kind: 'Node', name: 'lab-node' },
+  }),
+  step('pod-bind-again', 'POST', `${pods}/waits/binding`, {
+    apiVersion: 'v1',
+    kind: 'Binding',
+    metadata: { name: 'waits' },
+    target: { apiVersion: 'v1', kind: 'Node', name: 'lab-node' },
+  }),
+  step('pod-bound', 'GET', `${pods}/waits`),
+  step('pod-put-stale', 'PUT', `${pods}/waits`, { ...pod('waits'), metadata: { name: 'waits', resourceVersion: '1' } }),
+];
