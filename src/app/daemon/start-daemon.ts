@@ -28,6 +28,7 @@ import { checkAllocationFiles } from './allocation-start.js';
 import { openKubeletApi } from './api/kubelet-api.js';
 import { type ApiAccess, openApiAccess } from './api-access.js';
 import { certificateDirectory } from './certificate-directory.js';
+import { cgroupDriverInEffect } from './cgroup-driver.js';
 import { clusterNode } from './cluster-node.js';
 import { credentialProvidersOf } from './credential-providers.js';
 import type { DaemonContext } from './daemon-context.js';
@@ -220,8 +221,7 @@ class DaemonStart {
     const version = await validateServices({ connection, state }, { connection: imageConnection, images }, calling().signal);
     const fromRuntime = await runtimeCgroupDriver(connection, calling().signal, (micros) => delay(micros / 1000));
     logger.log('info', 'Container runtime connected', { runtime: version.runtimeName, version: version.runtimeVersion, endpoint: connection.endpoint });
-    const driver = fromRuntime ?? (loaded.configuration.cgroupDriver as CgroupDriver);
-    if (fromRuntime === null) logger.log('info', 'CRI implementation should be updated to support RuntimeConfig. Falling back to using cgroupDriver from kubelet config.');
+    const driver = cgroupDriverInEffect(fromRuntime, loaded.configuration.cgroupDriver as CgroupDriver, logger);
     this.container.add((bind) => bind.toValue(tokens.cgroupDriving, { driver }));
     if (driver === 'systemd' && loaded.configuration.cgroupsPerQOS) await meetSystemd(this.resolver.get(tokens.systemdUnits), logger);
     return driver;
