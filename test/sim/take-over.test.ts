@@ -152,3 +152,38 @@ t.test("this agent's own pods are not another kubelet's", async (t) => {
   cluster.run(2 * minute);
   t.not(node.pod('a')?.metadata.uid, uid, 'a manifest that changed while it was away is another pod, although its containers have the same hash');
 });
+
+for (const tells of [false, true]) {
+  t.test(`an inspection that hangs holds up the static pod of that name alone, ${tells ? 'told of changes' : 'looking for them'}`, async (t) => {
+    const { cluster, node } = beginning(tells);
+    leave(node, cluster.now, 'a', goUid, ['one', 'two']);
+    const before = running(node);
+    node.put('a.yaml', podOf('a', two));
+    node.put('b.yaml', podOf('b'));
+    node.setFaults([{ operation: 'runtime.inspectPod', trigger: { nth: 1 }, action: { kind: 'hang', moment: 'before' } }]);
+    node.start();
+    t.ok(
+      cluster.runUntil(() => node.status('b')?.phase === 'Running', 10 * second),
+      'the other pod of the source runs',
+    );
+    t.equal(node.pod('a'), null, 'it waits');
+    node.put('c.yaml', podOf('c'));
+    t.ok(
+      cluster.runUntil(() => node.status('c')?.phase === 'Running', 40 * second),
+      'so does one that comes meanwhile',
+    );
+    cluster.run(10 * second);
+    t.equal(node.pod('a'), null, 'it still waits');
+    t.ok(
+      before.every((id) => running(node).includes(id)),
+      'what runs under its name runs on',
+    );
+    cluster.run(4 * minute);
+    t.equal(node.pod('a')?.metadata.uid, goUid, 'it is taken over');
+    t.ok(
+      before.every((id) => running(node).includes(id)),
+      'as it ran',
+    );
+    t.equal(node.containers(goUid).length, 2);
+  });
+}

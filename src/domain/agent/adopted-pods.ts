@@ -2,8 +2,9 @@
 // generates its own: so a pod of this node's runtime with the full name of a static pod, a UID that another kubelet generated, and the same
 // containers (by the hash annotation of all kubelets) is that pod, and keeps its UID for as long as the manifest is unchanged.
 //
-// Pods from sources are held until the first listing of the runtime, which shows the running pods.
-// Invariants: only the first set of a source adopts; a changed manifest loses the UID, and its pod is replaced as any static pod is.
+// What sources find is held back until the runtime has been listed for the first time. A pod under whose name something else is listed waits until
+// that was inspected; what runs under its name is left alone meanwhile, and nothing else waits.
+// Invariants: only the first set that has a pod adopts; a manifest that changes loses the UID, and its pod is replaced as any static pod is.
 import type { Pod } from '../../ports/model/pod.js';
 import type { ListedPod } from '../../ports/model/runtime-listing.js';
 import type { PodRuntimeStatus } from '../../ports/model/runtime-status.js';
@@ -16,38 +17,49 @@ import type { AdoptionState } from './adoption-state.js';
 import type { AgentContext } from './agent-context.js';
 import { uidOf } from './pod-index.js';
 
-/** The pods of a source under the UIDs by which they are run; null: they are held back. */
+/** The pods of a source under the UIDs by which they are run, but for those that have to wait; null: all of them have to. */
 export function adopted(context: AgentContext, source: PodSource, pods: readonly Pod[]): readonly Pod[] | null {
-  const { adoption } = context.state;
+  const { state } = context;
+  const { adoption } = state;
   if (source === 'api') return pods;
   const isFirst = !adoption.begun.has(source);
-  if (isFirst && !isRuntimeKnown(context, pods)) {
+  if (isFirst && state.cache.globalTime === null) {
     adoption.held.set(source, pods);
     return null;
   }
   adoption.begun.add(source);
-  if (isFirst) for (const pod of pods) adopt(context, pod);
-  return adoption.adopted.size === 0 ? pods : pods.map((pod) => translated(adoption, pod));
+  const mayAdopt = (pod: Pod): boolean => isFirst || adoption.awaited.get(podFullNameOf(pod))?.ownUid === uidOf(pod);
+  const candidates = pods.filter(mayAdopt);
+  forgetAwaited(adoption, source);
+  for (const pod of candidates) {
+    const uids = unknownNamesakes(state, pod);
+    if (uids.length > 0) adoption.awaited.set(podFullNameOf(pod), { source, ownUid: uidOf(pod), uids });
+    else adopt(context, pod);
+  }
+  const taken = adoption.awaited.size === 0 ? pods : pods.filter((pod) => !adoption.awaited.has(podFullNameOf(pod)));
+  if (taken.length < pods.length) adoption.held.set(source, pods);
+  else adoption.held.delete(source);
+  return adoption.adopted.size === 0 ? taken : taken.map((pod) => translated(adoption, pod));
 }
 
-/** Sets that were held back and can be taken in now. */
-export function releasedSets(context: AgentContext): (readonly [PodSource, readonly Pod[]])[] {
-  const { held } = context.state.adoption;
-  const released = [...held].filter(([, pods]) => isRuntimeKnown(context, pods));
-  for (const [source] of released) held.delete(source);
-  return released;
+/** Sets that were held back and of which more can be taken in now. */
+export function releasedSets({ state }: AgentContext): (readonly [PodSource, readonly Pod[]])[] {
+  const { held, begun, awaited } = state.adoption;
+  if (held.size === 0 || state.cache.globalTime === null) return [];
+  const isKnown = (pod: Pod): boolean => awaited.get(podFullNameOf(pod))?.ownUid === uidOf(pod) && unknownNamesakes(state, pod).length === 0;
+  return [...held].filter(([source, pods]) => !begun.has(source) || pods.some(isKnown));
 }
 
-/** Whether it is known of each pod what runs under its name and another UID. */
-function isRuntimeKnown({ state }: AgentContext, pods: readonly Pod[]): boolean {
-  const { cache, relist } = state;
-  if (cache.globalTime === null) return false;
-  const uids = new Map(pods.filter(isWithoutUid).map((pod) => [podFullNameOf(pod), uidOf(pod)]));
-  const listed = relist.newest?.pods ?? [];
-  return listed.every(({ uid, name, namespace }) => {
-    const own = uids.get(podFullName(name, namespace));
-    return own === undefined || own === uid || cache.entries.get(uid)?.cached.kind === 'status';
-  });
+/** What runs under the pod's name and another UID, and wasn't inspected yet: it waits for that alone. */
+function unknownNamesakes({ cache, relist }: AgentContext['state'], pod: Pod): string[] {
+  if (!isWithoutUid(pod)) return [];
+  const fullName = podFullNameOf(pod);
+  const namesakes = (relist.newest?.pods ?? []).filter(({ uid, name, namespace }) => uid !== uidOf(pod) && podFullName(name, namespace) === fullName);
+  return namesakes.flatMap(({ uid }) => (cache.entries.get(uid)?.cached.kind === 'status' ? [] : [uid]));
+}
+
+function forgetAwaited({ awaited }: AdoptionState, source: PodSource): void {
+  for (const [fullName, pod] of awaited) if (pod.source === source) awaited.delete(fullName);
 }
 
 function adopt({ state, turn }: AgentContext, pod: Pod): void {

@@ -11,9 +11,19 @@ export interface AdoptedPod {
   pod: Pod;
 }
 
+/** A static pod of which it isn't known yet what runs under its name and another UID. */
+export interface AwaitedPod {
+  readonly source: PodSource;
+  readonly ownUid: string;
+  /** What the runtime has under its name. */
+  readonly uids: readonly string[];
+}
+
 export interface AdoptionState {
-  /** Pods from sources before the first listing: the newest set of each. */
+  /** Of sources whose first set could not be taken in as a whole yet: the newest set. */
   readonly held: Map<PodSource, readonly Pod[]>;
+  /** By full name: the pods that were left out of those sets. */
+  readonly awaited: Map<string, AwaitedPod>;
   /** Sources whose first set has been taken in. */
   readonly begun: Set<PodSource>;
   /** By full name. */
@@ -21,5 +31,5 @@ export interface AdoptionState {
 }
 
 export function newAdoption(): AdoptionState {
-  return { held: new Map(), begun: new Set(), adopted: new Map() };
+  return { held: new Map(), awaited: new Map(), begun: new Set(), adopted: new Map() };
 }

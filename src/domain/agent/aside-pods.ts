@@ -1,15 +1,22 @@
-// Pods that the agent leaves untouched: those that are set aside (`set-aside-state.ts`), and those with an unreadable object.
+// Which pods the agent leaves alone: those that are set aside (`set-aside-state.ts`), those whose object can't be read, and what runs under the name
+// of a static pod until it is known whether it is that pod (`adopted-pods.ts`).
 import type { AgentState } from './agent-state.js';
 
-/** Nothing is done about the pod: it is set aside, or what it is to be can't be read. */
-export function isAside(state: Pick<AgentState, 'setAside' | 'api'>, uid: string): boolean {
+/** Nothing is done about the pod: it is set aside, what it is to be can't be read, or it isn't known yet whether it is taken over. */
+export function isAside(state: Pick<AgentState, 'setAside' | 'api' | 'adoption'>, uid: string): boolean {
   const { setAside } = state;
   const phase = setAside.pods.size === 0 ? undefined : setAside.pods.get(uid)?.phase;
-  return phase === 'aside' || phase === 'returning' || isUnreadable(state, uid);
+  return phase === 'aside' || phase === 'returning' || isUnreadable(state, uid) || isAwaited(state, uid);
 }
 
 export function asideUids(state: AgentState): string[] {
-  return [...state.setAside.pods.keys(), ...unreadableUids(state)].filter((uid) => isAside(state, uid));
+  const awaited = [...state.adoption.awaited.values()].flatMap(({ uids }) => uids);
+  return [...state.setAside.pods.keys(), ...unreadableUids(state), ...awaited].filter((uid) => isAside(state, uid));
+}
+
+function isAwaited({ adoption }: Pick<AgentState, 'adoption'>, uid: string): boolean {
+  for (const { uids } of adoption.awaited.values()) if (uids.includes(uid)) return true;
+  return false;
 }
 
 /**
