@@ -157,7 +157,7 @@ t.test('what drivers fail with is told, and they are asked again', async (t) => 
   run.admin.remove('pods', 'a', {});
   run.run(minute);
   t.equal(run.admin.get('pods', 'a').code, 200, 'it is there until the driver has let go');
-  t.strictSame(run.events('FailedKillPod'), []);
+  t.strictSame([...new Set(run.events('FailedKillPod'))], ['error killing pod: unprepare dynamic resources: NodeUnprepareResources failed for ResourceClaim g: busy']);
   plugin.claimErrors.clear();
   run.until('it is gone', () => run.admin.get('pods', 'a').code === 404);
   t.strictSame([run.preparedBy(), run.saved()], [[], []]);

@@ -41,6 +41,7 @@ import { letEndedGo } from './ended-pods.js';
 import { evictionAddress, evictionReplied, evictionWoken, planEviction } from './eviction.js';
 import { beginHousekeeping, housekeepingReplied, planHousekeeping } from './housekeeping.js';
 import { beginImageCollection, imageCollectionAddress, imageCollectionReplied, planImageCollection } from './image-collection.js';
+import { podEndWoken } from './kept-pods.js';
 import { beginLogRotation, logRotationMachine, logRotationReplied, planLogRotation } from './log-rotation.js';
 import { beginLooks, beginRelist, looksAddress, podRelistDue, podRelistMachine, requestPodRelist } from './looks.js';
 import { mirrorReplied, mirrorWoken } from './mirror-pods.js';
@@ -48,7 +49,6 @@ import { nodeCgroupMachine, nodeCgroupReplied, nodeCgroupsWoken, planNodeCgroups
 import { beginNodeShutdown, nodeShutdownAddress, nodeShutdownReplied, nodeShutdownWoken, planNodeShutdown, shutdownSignalled, shutdownSignalsLost } from './node-shutdown.js';
 import { tellOomKill, warnOfNode } from './node-warnings.js';
 import { orphanMachine, orphanReplied } from './orphan-directories.js';
-import { endOverdue, overdueKillMachine } from './overdue-kills.js';
 import { beginPlugins, pluginSocketsChanged, takePluginReply, takePluginWake } from './plugins.js';
 import { endRefused, takeMadeRoom } from './pod-admission.js';
 import { certificateStepReplied, certificateWoken, podCertificateMachine } from './pod-certificates.js';
@@ -331,9 +331,6 @@ function woken(context: AgentContext, { address }: Wake): void {
     case tokenRefreshMachine:
       tokenDue(context, address.key);
       return;
-    case overdueKillMachine:
-      endOverdue(context, address.key);
-      return;
     case podRelistMachine:
       podRelistDue(context, address.key);
       return;
@@ -347,7 +344,7 @@ function woken(context: AgentContext, { address }: Wake): void {
       setAsideWoken(context, address.key);
       return;
     default:
-      if (!wokenForAll(context, address.machine)) assert(takePluginWake(context, address), `an unknown address was woken: ${address.machine}`);
+      if (!wokenForAll(context, address.machine) && !podEndWoken(context, address)) assert(takePluginWake(context, address), `an unknown address was woken: ${address.machine}`);
   }
 }
 /** What concerns all pods at once. False: it is none of these. */

@@ -59,7 +59,8 @@ export function reconcileMirror(context: AgentContext, pod: Pod): void {
   const plan = mirrorPlan(pod, mirror, node);
   if (mirror !== null && (plan === 'delete' || showsEarlierLife(context, pod, mirror))) deleteMirror(context, mirror);
   if (plan !== 'create' || node === null) return;
-  turn.log('info', 'Creating a mirror pod for static pod', { pod: fullName });
+  // Not for each try of one that fails.
+  if (!api.mirrors.pauses.has(fullName)) turn.log('info', 'Creating a mirror pod for static pod', { pod: fullName });
   const { namespace = '' } = pod.metadata;
   const object = mirrorPod(pod, node);
   turn.ask('apiWriter.create', addressOf(fullName), request, { ...pods, namespace, name: null, subresource: null, object }, timeout);
@@ -82,7 +83,7 @@ export function deleteOrphanMirrors(context: AgentContext): void {
   if (state.api === null) return;
   for (const mirror of orphanMirrors(state.pods)) {
     const fullName = podFullNameOf(mirror);
-    if (isPodForMirrorPodTerminatingByFullName(state.workers, fullName) || turn.inFlight(addressOf(fullName), request)) continue;
+    if (state.adoption.awaited.has(fullName) || isPodForMirrorPodTerminatingByFullName(state.workers, fullName) || turn.inFlight(addressOf(fullName), request)) continue;
     if (shownMirror(context, fullName) !== null) deleteMirror(context, mirror);
   }
   const { made, unmade, pauses } = state.api.mirrors;
@@ -154,7 +155,7 @@ function deleteMirror(context: AgentContext, mirror: Pod): void {
   const { turn } = context;
   const fullName = podFullNameOf(mirror);
   const { name, namespace = '', uid = '' } = mirror.metadata;
-  turn.log('info', 'Deleting a mirror pod', { pod: fullName });
+  if (context.state.api?.mirrors.pauses.has(fullName) !== true) turn.log('info', 'Deleting a mirror pod', { pod: fullName });
   context.state.api?.mirrors.deleting.set(fullName, uid);
   turn.ask('apiWriter.delete', addressOf(fullName), request, { ...pods, namespace, name, gracePeriodSeconds: 0, uid }, timeout);
 }

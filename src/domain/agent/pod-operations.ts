@@ -23,6 +23,7 @@ import { forgetRelease } from '../volume-manager/release-volumes.js';
 import type { AgentContext } from './agent-context.js';
 import { noteRunEnded } from './clean-up-needs.js';
 import { endPredecessors } from './inherited-pods.js';
+import { stepEnded, tellKept } from './kept-pods.js';
 import { planPodRelist } from './looks.js';
 import { reconcileMirror } from './mirror-pods.js';
 import { uidOf } from './pod-index.js';
@@ -171,6 +172,7 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   state.runs.delete(run.uid);
   context.claims?.leave(run.uid);
   turn.wakeAt({ machine: 'pod', key: run.uid }, null);
+  stepEnded(context, run.uid);
   const result = conclude(context, run);
   if (result.error !== null && !result.error.cancelled) logFailedSync(context, run.pod, result.error.message);
   runFinished(state.workers, run.uid, result, turn.now, effects);
@@ -213,9 +215,10 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
         // This ends the wait for the end of a pod that only the runtime knows.
         return run.operation.op === 'syncTerminatingRuntimePod' ? { ...result, postSync: true } : result;
       }
+      if (error.cancelled) return result;
+      tellKept(context, run.pod, error.message);
       // Its containers are dead.
-      if (error.cancelled || run.steps[0]?.kind === 'claims') return result;
-      context.event(run.pod, null, 'Warning', 'FailedKillPod', `error killing pod: ${error.message}`);
+      if (run.steps[0]?.kind === 'claims') return result;
       return { ...result, error: { ...error, message: `error killing terminating pod: ${error.message}` } };
     }
     case 'syncTerminatedPod':
@@ -224,7 +227,7 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
         terminateStatus(context, run.pod);
         forgetRelease(context.state.volumes, run.uid, context);
         context.apiParts.podReleased(context, run.uid);
-      }
+      } else if (!error.cancelled) tellKept(context, run.pod, error.message);
       return result;
     default:
       return unreachable(run.operation);

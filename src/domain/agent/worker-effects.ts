@@ -8,6 +8,7 @@ import { resyncInterval, runStatusRead } from '../pod-workers/run-pod.js';
 import { updatePod } from '../pod-workers/update-pod.js';
 import type { AgentContext } from './agent-context.js';
 import { isAside } from './aside-pods.js';
+import { expectStep } from './kept-pods.js';
 import { requestPodRelist } from './looks.js';
 import { beginOperation, cancelOperation, logFailedSync } from './pod-operations.js';
 import { mayWorkOn } from './pod-pace.js';
@@ -50,9 +51,11 @@ function carryOutOne(context: AgentContext, effect: PodWorkerEffect, effects: Po
     case 'awaitStatus':
       // Before the first listing of the runtime no pod is known, so even a new worker waits for it.
       // A request to the runtime at the time when the last run ended was made after that end.
+      expectStep(context, effect.uid, false);
       awaitStatus(context, effect.uid, effect.newerThan === null ? 0 : effect.newerThan - 1, effects);
       return;
     case 'start':
+      expectStep(context, effect.uid, effect.operation.op === 'syncTerminatingPod' || effect.operation.op === 'syncTerminatingRuntimePod');
       beginOperation(context, effect.uid, effect.operation, effects);
       return;
     case 'cancel':

@@ -10,6 +10,8 @@
 // Invariant: a driver is in `drivers` only while its socket is registered, or is about to be.
 import type { Micros } from '../../ports/micros.js';
 import type { PluginInfo } from '../../ports/outbound/plugin-sockets.js';
+import { newRetryPauses, type RetryPauses } from '../backoff/retry-pauses.js';
+import { microsPerSecond } from '../values/time.js';
 
 export interface PluginRecord {
   readonly path: string;
@@ -88,6 +90,7 @@ export interface PluginManager {
   nodeUid: string | null;
   /** Something changed while a scan was under way. */
   scanAgain: boolean;
+  readonly scanPauses: RetryPauses;
 }
 
 export function newPluginManager(): PluginManager {
@@ -104,6 +107,7 @@ export function newPluginManager(): PluginManager {
     csiNodeError: null,
     nodeUid: null,
     scanAgain: false,
+    scanPauses: newRetryPauses(microsPerSecond, 60 * microsPerSecond),
   };
 }
 

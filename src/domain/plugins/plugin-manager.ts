@@ -16,6 +16,7 @@ import type { Micros } from '../../ports/micros.js';
 import type { CsiNodeInfo } from '../../ports/outbound/csi-node.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import type { PluginInfo } from '../../ports/outbound/plugin-sockets.js';
+import { tryFailed, trySucceeded } from '../backoff/retry-pauses.js';
 import type { Reply } from '../kernel/machine.js';
 import { microsPerSecond } from '../values/time.js';
 import { type AllocatableContext, allocatableEnded, allocatableRead, allocatableSlot, planAllocatable, updateAllocatable } from './csi-allocatable.js';
@@ -37,6 +38,7 @@ const firstDelay: Micros = 500_000;
 const longestDelay: Micros = 122 * microsPerSecond;
 /** Without a watch; with one a scan is only the safety net. */
 const scanPeriod: Micros = microsPerSecond;
+const scan = 'scan';
 const watchedScanPeriod: Micros = 300 * microsPerSecond;
 const csiType = 'CSIPlugin';
 
@@ -48,8 +50,8 @@ export interface PluginContext extends AllocatableContext {
 }
 
 export function scanPlugins(manager: PluginManager, { turn }: PluginContext): void {
-  if (turn.inFlight(pluginScanAddress, 'scan')) manager.scanAgain = true;
-  else turn.ask('pluginSockets.scan', pluginScanAddress, 'scan', null);
+  if (turn.inFlight(pluginScanAddress, scan)) manager.scanAgain = true;
+  else turn.ask('pluginSockets.scan', pluginScanAddress, scan, null);
 }
 
 /** Handles an answer for the plugin manager. False: it belongs to another part. */
@@ -82,13 +84,18 @@ export function pluginsWoken(manager: PluginManager, { machine, key }: { readonl
 
 function scanned(manager: PluginManager, { outcome }: Reply<AgentOperations>, context: PluginContext): void {
   const { turn } = context;
-  if (!outcome.ok) turn.log('error', 'Unable to read the plugin registration directory', { err: outcome.error.message });
-  else take(manager, outcome.value as AgentOperations['pluginSockets.scan']['reply'], context);
+  let next = turn.now + scanPeriod;
+  if (outcome.ok) trySucceeded(manager.scanPauses, scan);
+  else {
+    next = tryFailed(manager.scanPauses, scan, turn.now);
+    turn.log('error', 'Unable to read the plugin registration directory', { err: outcome.error.message });
+  }
+  if (outcome.ok) take(manager, outcome.value as AgentOperations['pluginSockets.scan']['reply'], context);
   const watched = outcome.ok && (outcome.value as AgentOperations['pluginSockets.scan']['reply']).watched;
   if (manager.scanAgain) {
     manager.scanAgain = false;
     scanPlugins(manager, context);
-  } else turn.wakeAt(pluginScanAddress, turn.now + (watched ? watchedScanPeriod : scanPeriod));
+  } else turn.wakeAt(pluginScanAddress, watched ? turn.now + watchedScanPeriod : next);
 }
 
 function take(manager: PluginManager, { sockets }: AgentOperations['pluginSockets.scan']['reply'], context: PluginContext): void {

@@ -97,7 +97,7 @@ export function applyStepReply(step: SyncStep, run: SyncRun, reply: Reply<AgentO
       return;
     case 'destroyCgroup':
       step.phase = 'done';
-      if (!reply.outcome.ok) run.failure = reply.outcome.error.message;
+      if (!reply.outcome.ok) run.failure = `failed to destroy the pod cgroup: ${reply.outcome.error.message}`;
       return;
     case 'resize':
       applyResizeReply(step.resize, run, reply, context);

@@ -12,7 +12,7 @@ export function awaitVolumes(wait: VolumeWait, run: SyncRun, context: SyncContex
   // Asked in any case: what has changed up to now is seen to with it.
   const hasChanged = context.apiData?.takeChanged(run.uid) === true;
   if (isNew) volumes.want(run.uid, run.pod);
-  else if (hasChanged) volumes.refresh(run.uid);
+  if (hasChanged) volumes.refresh(run.uid);
   const state = volumes.state(run.uid, turn.now - wait.since);
   switch (state.kind) {
     case 'mounted':

@@ -41,11 +41,17 @@ export function wantVolumes(manager: VolumeManager, uid: string, pod: Pod, conte
     if (claim === null) addDesired(manager, wanted, volume.name, { kind: 'inline', volume }, null, context);
     else if (!wanted.names.has(volume.name) || mayGrow(manager, wanted, volume.name)) lookUpClaim(wanted, volume, claim, context);
   }
-  refreshVolumes(manager, uid, context);
+  showData(manager, uid, context);
 }
 
-/** Volumes of the pod that show data are to show what is so now, at once. */
+/** Data of the pod's volumes has changed: they are to show it at once, and what has changed may be what was missing. */
 export function refreshVolumes(manager: VolumeManager, uid: string, context: VolumeContext): void {
+  for (const name of showData(manager, uid, context)) manager.backoffs.delete(name);
+}
+
+/** Volumes of the pod that show data are to show what is so now. What has failed keeps its back-off. @returns their names */
+function showData(manager: VolumeManager, uid: string, context: VolumeContext): string[] {
+  const shown: string[] = [];
   for (const name of new Set(manager.pods.get(uid)?.names.values())) {
     const desired = manager.desired.get(name);
     const mount = desired?.pods.get(uid);
@@ -54,10 +60,10 @@ export function refreshVolumes(manager: VolumeManager, uid: string, context: Vol
     if (operation !== undefined) operation.again = true;
     const actual = manager.actual.get(name)?.pods.get(uid);
     if (actual !== undefined) actual.remountRequired = true;
-    // What has changed may be what was missing.
-    manager.backoffs.delete(name);
     manager.dirty.add(name);
+    shown.push(name);
   }
+  return shown;
 }
 
 /** Whether the volume is set up again while it is mounted. */

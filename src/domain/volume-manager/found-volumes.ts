@@ -3,8 +3,8 @@
 //
 //   start -> survey -> done; a failure is retried after a second
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
+import { tryFailed, trySucceeded } from '../backoff/retry-pauses.js';
 import type { Reply } from '../kernel/machine.js';
-import { microsPerSecond } from '../values/time.js';
 import { reconstructCsiVolume } from '../volumes/csi-volume-data.js';
 import { uniqueVolumeName, volumePluginFor } from '../volumes/volume-plugins.js';
 import { unescapeName, type VolumeSpec } from '../volumes/volume-spec.js';
@@ -24,9 +24,10 @@ export function surveyReplied(manager: VolumeManager, { op, outcome }: Reply<Age
   if (!outcome.ok) {
     turn.log('error', 'Cannot get volumes from disk', { err: outcome.error.message });
     manager.survey = 'none';
-    turn.wakeAt(surveyAddress, turn.now + microsPerSecond);
+    turn.wakeAt(surveyAddress, tryFailed(manager.surveyPauses, op, turn.now));
     return;
   }
+  trySucceeded(manager.surveyPauses, op);
   if (op === 'csiFiles.staged') {
     adoptStaged(manager, outcome.value as AgentOperations['csiFiles.staged']['reply']);
     return;

@@ -12,6 +12,7 @@ import { planSubPathCleanup } from '../volumes/sub-path.js';
 import { specName, unescapeName } from '../volumes/volume-spec.js';
 import { unwantVolumes } from './desired-volumes.js';
 import { adoptVolume } from './found-volumes.js';
+import { backoffKey } from './volume-backoff.js';
 import type { VolumeContext } from './volume-kind.js';
 import { releaseMachine, type VolumeManager, type VolumeRelease } from './volume-manager-state.js';
 
@@ -44,6 +45,15 @@ export function releaseReplied(manager: VolumeManager, uid: string, { outcome }:
     release.phase = 'over';
   }
   context.volumesChanged(uid);
+}
+
+/** The volumes of the pod that are not down yet, and what the last try to take each down has failed with; null: with nothing so far. */
+export function unmountProblems(manager: VolumeManager, uid: string): { readonly name: string; readonly err: string | null }[] {
+  return [...(manager.held.get(uid) ?? [])].map((volumeName) => {
+    const spec = manager.actual.get(volumeName)?.pods.get(uid)?.spec;
+    const backoff = manager.backoffs.get(backoffKey(volumeName, 'unmount', uid)) ?? manager.backoffs.get(volumeName);
+    return { name: spec === undefined ? volumeName : specName(spec), err: backoff?.err ?? null };
+  });
 }
 
 /** Ends the release of the pod if nothing of it is mounted any more. */

@@ -18,10 +18,10 @@ export function backoffKey(volumeName: string, kind: VolumeOperationKind, uid: s
   return kind === 'expand' ? `${volumeName} expand` : volumeName;
 }
 
-export function operationFailed(manager: VolumeManager, key: string, kind: VolumeOperationKind, now: Micros): VolumeBackoff {
+export function operationFailed(manager: VolumeManager, key: string, kind: VolumeOperationKind, err: string, now: Micros): VolumeBackoff {
   const before = manager.backoffs.get(key);
   const delay = before === undefined || before.kind !== kind ? firstDelay : Math.min(2 * before.delay, longestDelay);
-  const backoff = { kind, retryAt: now + delay, delay };
+  const backoff = { kind, retryAt: now + delay, delay, err };
   manager.backoffs.set(key, backoff);
   return backoff;
 }

@@ -16,6 +16,8 @@ import type { Pod } from '../../ports/model/pod.js';
 import type { PersistentVolumeClaim } from '../../ports/model/storage.js';
 import type { Volume } from '../../ports/model/volume.js';
 import type { SubPathStep } from '../../ports/outbound/pod-volumes.js';
+import { newRetryPauses, type RetryPauses } from '../backoff/retry-pauses.js';
+import { microsPerSecond } from '../values/time.js';
 import type { VolumeSpec } from '../volumes/volume-spec.js';
 
 export interface PodVolumes {
@@ -135,6 +137,8 @@ export interface VolumeBackoff {
   readonly kind: VolumeOperationKind;
   retryAt: Micros;
   delay: Micros;
+  /** What the last try failed with. */
+  readonly err: string;
 }
 
 export interface VolumeRelease {
@@ -171,6 +175,7 @@ export interface VolumeManager {
   readonly held: Map<string, Set<string>>;
   /** Whether what earlier agents left is known. */
   survey: 'none' | 'asked' | 'over';
+  readonly surveyPauses: RetryPauses;
   /** Counts of SELinux label warnings and errors since the start, by metric, access mode and plugin. */
   readonly labelCounts: Map<string, LabelCount>;
   /** Volumes that must be reconciled again. */
@@ -179,7 +184,7 @@ export interface VolumeManager {
 
 export function newVolumeManager(): VolumeManager {
   const maps = { pods: new Map(), desired: new Map(), actual: new Map(), operations: new Map(), backoffs: new Map(), releases: new Map(), held: new Map() };
-  return { ...maps, limitLooks: new Map(), labelCounts: new Map(), survey: 'none', dirty: new Set() };
+  return { ...maps, limitLooks: new Map(), labelCounts: new Map(), survey: 'none', surveyPauses: newRetryPauses(microsPerSecond, 60 * microsPerSecond), dirty: new Set() };
 }
 
 /** The pod has the volume from here on, or may have it. */

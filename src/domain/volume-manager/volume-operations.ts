@@ -259,7 +259,7 @@ function end(manager: VolumeManager, operation: VolumeOperation, failure: Volume
     manager.backoffs.delete(key);
     succeeded(actual, operation, manager.desired.get(volumeName)?.pods.get(uid)?.claim ?? null);
   } else {
-    const backoff = operationFailed(manager, key, kind, context.turn.now);
+    const backoff = operationFailed(manager, key, kind, failure.message, context.turn.now);
     tell(manager, operation, failure, backoffText(volumeName, backoff, failure.message, context.turn.wall), context);
     spoiled(actual, operation, failure.severity);
   }

@@ -1,0 +1,94 @@
+// Pods that are kept from ending, because a container, a volume, a claim or the cgroup can't be removed: an event says why, when the end of the
+// pod fails and when it takes longer than it should.
+//
+// Invariant: an event comes at most `patience` after the time by which that part of the end should be over (with a kill, the grace period); what repeats
+// is counted in one event by the recorder.
+import type { Micros } from '../../ports/micros.js';
+import type { Pod } from '../../ports/model/pod.js';
+import { unreachable } from '../kernel/assert.js';
+import type { Address } from '../kernel/machine.js';
+import type { SyncRun, SyncStep } from '../pod-sync/sync-run.js';
+import { isPodTerminationRequested } from '../pod-workers/queries.js';
+import { goQuote } from '../values/go-text.js';
+import { microsPerSecond } from '../values/time.js';
+import { unmountProblems } from '../volume-manager/release-volumes.js';
+import type { AgentContext } from './agent-context.js';
+import { endOverdue, overdueKillMachine } from './overdue-kills.js';
+
+const keptPodMachine = 'kept-pod';
+/** With two in a row (the status from the runtime, the operation) the event comes within half a minute. */
+const patience: Micros = 14 * microsPerSecond;
+const repeatAfter: Micros = 300 * microsPerSecond;
+
+/** A step towards the end of the pod begins. Nothing is expected of a pod that is to run. */
+export function expectStep({ state, turn }: AgentContext, uid: string, isKill: boolean): void {
+  if (!isPodTerminationRequested(state.workers, uid)) return;
+  const grace = isKill ? (state.workers.records.get(uid)?.gracePeriodSeconds ?? 0) : 0;
+  turn.wakeAt({ machine: keptPodMachine, key: uid }, turn.now + grace * microsPerSecond + patience);
+}
+
+export function stepEnded({ turn }: AgentContext, uid: string): void {
+  turn.wakeAt({ machine: keptPodMachine, key: uid }, null);
+}
+
+/** Part of the pod's end has failed; it is tried again. */
+export function tellKept(context: AgentContext, pod: Pod, why: string): void {
+  context.event(pod, null, 'Warning', 'FailedKillPod', `error killing pod: ${why}`);
+}
+
+/** False: the wake-up is none about the end of a pod. */
+export function podEndWoken(context: AgentContext, { machine, key }: Address): boolean {
+  if (machine === overdueKillMachine) endOverdue(context, key);
+  else if (machine === keptPodMachine) tellOverdueStep(context, key);
+  else return false;
+  return true;
+}
+
+/** Part of the pod's end takes longer than it should. */
+function tellOverdueStep(context: AgentContext, uid: string): void {
+  const { state, turn } = context;
+  const record = state.workers.records.get(uid);
+  if (record?.run == null || !isPodTerminationRequested(state.workers, uid)) return;
+  const run = state.runs.get(uid);
+  const pod = run?.pod ?? record.run.update.pod;
+  if (pod === null) return;
+  const step = run?.steps[0];
+  if (run === undefined) tellKept(context, pod, 'the container runtime has not reported the status of the pod');
+  else if (step !== undefined) tellKept(context, pod, waitedFor(context, run, step));
+  turn.wakeAt({ machine: keptPodMachine, key: uid }, turn.now + repeatAfter);
+}
+
+function waitedFor({ state }: AgentContext, { uid }: SyncRun, step: SyncStep): string {
+  switch (step.kind) {
+    case 'kill': {
+      const { phase, items } = step.kill;
+      if (phase !== 'containers') return 'the container runtime has not stopped the pod sandbox';
+      const names = items.filter(({ kill }) => kill.phase !== 'done').map(({ kill }) => kill.containerName);
+      return `the container runtime has not stopped the containers [${names.join(' ')}]`;
+    }
+    case 'verify':
+      return 'the container runtime has not reported the status of the pod';
+    case 'claims':
+      return 'dynamic resources are not unprepared';
+    case 'unmount': {
+      const problems = unmountProblems(state.volumes, uid).map(({ name, err }) => (err === null ? goQuote(name) : `${goQuote(name)} (${err})`));
+      return `volumes are not unmounted: [${problems.join(' ')}]`;
+    }
+    case 'destroyCgroup':
+      return 'the pod cgroup is not removed';
+    case 'cgroup':
+    case 'directories':
+    case 'volumes':
+    case 'plan':
+    case 'userNamespace':
+    case 'imageVolumes':
+    case 'remove':
+    case 'sandbox':
+    case 'start':
+    case 'resize':
+    case 'allocation':
+      return `${step.kind} has not ended`;
+    default:
+      return unreachable(step);
+  }
+}
