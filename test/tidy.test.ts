@@ -1,8 +1,9 @@
-// The rules of the house, over every source file; and for each rule a bad text that it must find.
+// The project's style rules, over every source file; and for each rule a bad text that it must find.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
+import { commentFindings, identifierCeilings, identifierFindings } from './tidy/language.js';
 import { arrowFindings } from './tidy/layers.js';
 import { purityFindings } from './tidy/purity.js';
 import { deadFindings, type Manifests } from './tidy/reach.js';
@@ -16,7 +17,15 @@ const manifestPaths = ['package.json', '.ci/run'];
 /** All rules that need one file only. Reporters of `node --test` are a default export by Node's own rule. */
 function findingsIn(source: SourceText): Finding[] {
   const forms = source.path === 'scripts/test-reporter.mjs' ? formFindings(source).filter(({ message }) => message !== 'no default export') : formFindings(source);
-  return [...arrowFindings(source), ...purityFindings(source), ...sizeFindings(source), ...nameFindings(source.path), ...forms, ...barrelFindings(source)];
+  return [
+    ...arrowFindings(source),
+    ...purityFindings(source),
+    ...sizeFindings(source),
+    ...nameFindings(source.path),
+    ...forms,
+    ...barrelFindings(source),
+    ...commentFindings(source),
+  ];
 }
 
 function pathsBelow(directory: string): string[] {
@@ -47,11 +56,12 @@ t.test('the tree is tidy', async (t) => {
   t.ok(sources.length > 40, 'the sources were found');
   t.strictSame(shown(sources.filter(({ path }) => !isGenerated(path)).flatMap(findingsIn)), []);
   t.strictSame(shown(deadFindings(sources, manifests).filter(({ path }) => !isGenerated(path))), []);
+  t.strictSame(shown(identifierFindings(sources, identifierCeilings)), []);
 });
 
 const lines = (count: number, line: string): string => Array.from({ length: count }, () => line).join('\n');
 
-/** Where, a text that breaks one rule, and what must be said of it. */
+/** The path, a text that breaks one rule, and the expected message. */
 const bad: readonly (readonly [path: string, text: string, message: RegExp])[] = [
   ['src/ports/a.ts', "import type { A } from '../domain/a.js';", /ports may not import src\/domain\/a\.ts/],
   ['src/ports/a.ts', "export type A = import('../domain/a.js').A;", /ports may not import/],
@@ -105,6 +115,14 @@ const bad: readonly (readonly [path: string, text: string, message: RegExp])[] =
   ['src/app/time-utils.ts', '', /a name says what is inside/],
   ['src/app/podWorker.ts', '', /kebab-case/],
   ['src/app/a.spec.ts', '', /unknown kind of file/],
+  ['src/app/a.ts', '// Whoever asks is served.', /"whoever" in a comment; say: the client/],
+  ['src/app/a.ts', '// The runtime\n// told it.', /"tell" in a comment/],
+  ['src/app/a.ts', '// a\n/** Reads it anew. */\nexport const a = 1;', /"anew" in a comment/],
+  ['src/app/a.ts', '// a\nexport const a = 1; // nobody reads it', /"nobody" in a comment/],
+  ['src/app/a.ts', "// a\nexport const a = 'https://b'; // a module of ours", /"ours" in a comment/],
+  ['src/app/a.ts', '// a\n/**\n * The run goes\n * on.\n */\nexport const a = 1;', /"go on" in a comment/],
+  ['src/app/a.ts', '// It came about.', /"come about" in a comment/],
+  ['src/app/a.ts', '// a\nexport const a = /`/; // lets the lock go', /"let go" in a comment/],
 ];
 
 /** Texts that look alike and are right. */
@@ -118,6 +136,7 @@ const good: readonly (readonly [path: string, text: string])[] = [
   ['src/ports/operation.ts', '// a\nexport type A = () => Promise<void>;'],
   ['src/adapters/a/index.ts', "// The face.\nexport { b } from './b.js';"],
   ['src/app/a.ts', `// a\nexport function a() {\n${lines(68, '  b();')}\n}`],
+  ['src/app/a.ts', "// The field `told` is `anew`.\nexport const a = ['// told', 'b/*', `// anew // ours`]; // b"],
 ];
 
 t.test('each rule finds what it forbids', async (t) => {
@@ -133,6 +152,20 @@ t.test('each rule finds what it forbids', async (t) => {
 
 t.test('no rule finds what is allowed', async (t) => {
   for (const [path, text] of good) t.strictSame(shown(findingsIn(sourceText(path, text))), [], `${path}: ${text.slice(0, 60)}`);
+});
+
+t.test('identifiers may have a banned word up to its ceiling', async (t) => {
+  const text = '// a\nexport const isToldOf = (tells: number) => tells + retell + Tells_All;\nfunction goOn(state: { readonly ours: 1 }) {\n  letGo(state.ours);\n}';
+  const findings = (ceilings: Readonly<Record<string, number>>) => identifierFindings([sourceText('src/app/a.ts', text), sourceText('test/a.test.ts', 'anew();')], ceilings);
+  t.strictSame(
+    findings({}).map(({ message }) => message.replace(/,.*/, '')),
+    ['3 identifiers with "tell"', '1 identifiers with "ours"', '1 identifiers with "go on"', '1 identifiers with "let go"'],
+  );
+  t.match(
+    findings({ tell: 2, ours: 1, 'go on': 1, 'let go': 1 }).map(({ message }) => message),
+    [/at most 2.*isToldOf \(src\/app\/a\.ts\), tells/],
+  );
+  t.strictSame(findings({ tell: 3, ours: 2, 'go on': 1, 'let go': 5 }), [], 'fewer are fine');
 });
 
 t.test('a file that nothing reaches is dead, whatever reaches it makes it live', async (t) => {
