@@ -1,5 +1,5 @@
-// What benchmarks of the daemon hold their figures against: two things that never change, measured in the same run. On a busy host both take
-// longer; a figure divided by how much longer is the `scaled` one.
+// Calibration of the daemon's benchmarks: two constant loads, measured in the same run. On a busy host both take
+// longer; a figure divided by their slowdown is the `scaled` one.
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SandboxConfig } from '../src/ports/model/sandbox-config.js';
@@ -32,7 +32,7 @@ async function calibrate(containerd: PrivateContainerd): Promise<Calibration> {
   return { loop: loopMs(), podStart: await plainPodStartMs(containerd) };
 }
 
-/** What is measured stands between two calibrations, and is held against their mean: a shared host changes its pace within a minute. */
+/** Measures between two calibrations, and compares with their mean: a shared host changes its speed within a minute. */
 export async function calibrated<T>(containerd: PrivateContainerd, measure: () => Promise<T>): Promise<{ readonly calibration: Calibration; readonly measured: T }> {
   const before = await calibrate(containerd);
   const measured = await measure();
@@ -40,7 +40,7 @@ export async function calibrated<T>(containerd: PrivateContainerd, measure: () =
   return { calibration: { loop: (before.loop + after.loop) / 2, podStart: (before.podStart + after.podStart) / 2 }, measured };
 }
 
-/** What a run without a container of its own learns of the machine. */
+/** The calibration of a run without a container of its own. */
 export interface Machine {
   /** Milliseconds; null: containerd can't run here. */
   readonly calibrationMs: { readonly loop: number; readonly podStart: number | null; readonly quiet: Calibration };

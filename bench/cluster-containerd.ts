@@ -1,6 +1,6 @@
-// What the bundled daemon costs a node of a cluster: pods created in a mock apiserver, bound to the node and started on a private containerd, as
-// somebody who watches sees them; one JSON line for 30 pods at once, 100 at once and 20 one a second. Targets and the way figures are scaled are
-// those of `daemon-containerd`; `plain` is what the same pods take by plain calls of the runtime's interface, without any kubelet.
+// The bundled daemon's cost for a node of a cluster: pods created in a mock apiserver, bound to the node and started on a private containerd, observed
+// by a watch; one JSON line for 30 pods at once, 100 at once and 20 one a second. Targets and scaling are
+// those of `daemon-containerd`; `plain` is the time of the same pods by plain CRI calls, without any kubelet.
 // `npm run bench -- cluster-containerd`; nothing where containerd can't run.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -85,7 +85,7 @@ function isReady(object: ApiObject | null): boolean {
   return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
 }
 
-/** What somebody who watches pods sees of them. */
+/** A watcher's events of pods. */
 class Onlooker {
   private looked = 0;
   readonly created = new Map<string, number>();

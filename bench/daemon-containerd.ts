@@ -1,10 +1,10 @@
-// What the bundled daemon costs a node: standalone, 30 and 100 static pods with a network of their own on a private containerd. Beside each
-// figure stands its target; Kubernetes' own kubelet needs twice the processor time and more memory for the same. `plain` is what the same pods
-// take by plain calls of the runtime's interface, without any kubelet. Words after the name choose loads by their number of pods.
+// The bundled daemon's cost for a node: standalone, 30 and 100 static pods with a network of their own on a private containerd. Each
+// figure has its target; Kubernetes' own kubelet needs twice the processor time and more memory for the same. `plain` is the time of the same pods
+// by plain CRI calls, without any kubelet. Words after the name choose loads by their number of pods.
 //
-// Figures are of the daemon's whole process. Since the host may be busy, the same run measures two things that never change: a loop of
+// Figures are of the daemon's whole process. Since the host may be busy, the same run measures two constant loads: a loop of
 // JavaScript (for processor time) and pods started one after the other by plain CRI calls (for durations). `scaled` is the figure divided
-// by how much longer than on a quiet host its calibration took. One JSON line a load; nothing where containerd can't run.
+// by the slowdown of its calibration against a quiet host. One JSON line a load; nothing where containerd can't run.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,8 +1,8 @@
-// What single decisions cost: reading quantities, the admission verdict of a node that has pods already, ranking pods for eviction, choosing
-// victims of a preemption. Each at 10, 100 and 1000 items, and at the size that is usual for a large node.
+// The cost of single decisions: parsing quantities, the admission verdict of a node with pods, ranking pods for eviction, choosing
+// victims of a preemption. Each at 10, 100 and 1000 items, and at the usual size of a large node.
 // Output, one line each: {"bench", ..., "items", "totalMs", "growth"}; growth is the exponent k of the fitted cost c * n^k. Preemption may
-// reach 2: each victim changes what the next is measured by, so all candidates are looked at again.
-// The entry's functions, which look at their arguments, are measured beside the bare ones: "checkedRatio".
+// reach 2: each victim changes the remaining shortage, so all candidates are compared again.
+// The entry's functions, which validate their arguments, are measured beside the bare ones: "checkedRatio".
 import { admitByPredicates, type PredicateInput } from '../src/domain/admission/predicates.js';
 import { rankPods } from '../src/domain/eviction/ranking.js';
 import * as entry from '../src/domain/index.js';

@@ -1,4 +1,4 @@
-// What a unary call costs a client: ours (src/adapters/grpc) against @grpc/grpc-js, to a server in another process, so that only the client's
+// A client's cost of a unary call: src/adapters/grpc against @grpc/grpc-js, to a server in another process, so that only the client's
 // CPU is counted. Prints one line of JSON. `hot` is many calls at once; `paced` one at a time with a pause, as a kubelet makes them.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

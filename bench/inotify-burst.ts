@@ -1,5 +1,5 @@
 // 100 000 files made at once in a watched directory: every one is reported, or `lost` is, and then a listing finds them all.
-// The same burst on fs.watch beside it, which drops events without a word. One JSON line; exit code 1 when something was dropped silently.
+// The same burst on fs.watch beside it, which drops events silently. One JSON line; exit code 1 if an event was dropped silently.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, watch } from 'node:fs';
@@ -10,7 +10,7 @@ import { loadBinding } from '../src/adapters/native-linux/loader.js';
 import type { FileWatchEvent } from '../src/ports/outbound/file-watch.js';
 
 const entries = 100_000;
-/** No event for so long after the writer ended: there is nothing more to come. */
+/** After this long without an event since the writer's end, no more are expected. */
 const quietMs = 500;
 
 interface Outcome {

@@ -1,4 +1,4 @@
-// The relist's price: one look at 500 containers in 250 pods over a real socket, with the mock runtime in a process of its own.
+// The cost of a relist: one listing of 500 containers in 250 pods over a real socket, with the mock runtime in a process of its own.
 // Figures per call: median and CPU of this process, while nothing changes, while the items come in another order each time (as
 // containerd sends them), and while one container changed; and, in the same run, of decoding both answers whole.
 import { fork } from 'node:child_process';
@@ -21,7 +21,7 @@ const { ListContainersResponse, ListPodSandboxResponse, RuntimeServiceService } 
 
 type Order = 'same' | 'rotated' | 'one-changed';
 
-/** The runtime's process: fills itself, and before each round does as it is told. */
+/** The runtime's process: fills itself, and prepares each round on request. */
 async function serve(socket: string): Promise<void> {
   const latencies = { look: 0, runSandbox: 0, createContainer: 0, startContainer: 0, stop: 0, remove: 0, pull: 0 };
   const server = await startMockCri({ listen: socket, seed: 1, images: [image], latencies });

@@ -1,8 +1,8 @@
 // /stats/summary, /metrics/resource and /metrics/cadvisor of a node with 110 pods (a sandbox and a container each, with a process): 330 cgroups of
-// this host, which takes root. The addon against the fallback that reads file by file with Node, in turns of one run.
+// this host, which requires root. The addon against the fallback that reads file by file with Node, in turns of one run.
 // One JSON line an answer, and one for the reading alone: medians and p99; `cpuRatio` is the fallback's CPU time over the addon's. `scaled` figures
-// are divided by how much slower this host is than the quiet one that the targets were set on. `longestTurn` is what an answer held the loop up for
-// at the most, beside the same while nothing is asked (`idleTurn`).
+// are divided by this host's slowdown against the quiet one on which the targets were set. `longestTurn` is the longest delay of the event loop by an
+// answer, beside the same without requests (`idleTurn`).
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KubeletRoute } from '../src/adapters/http-server/index.js';
 import { fallbackNativeLinux } from '../src/adapters/native-linux/fallback.js';
@@ -29,7 +29,7 @@ async function answeredBytes(route: KubeletRoute, path: string): Promise<number>
   return bytes;
 }
 
-/** Each question finds what is known too old, and reads anew. */
+/** Each request finds an outdated snapshot, and reads again. */
 async function asked(answers: StatisticsAnswers, path: string): Promise<number> {
   answers.later();
   if (path === 'reading') return answers.readEverything();

@@ -1,6 +1,6 @@
-// What one pod costs that changes, beside 30 and beside 250 pods that don't: the bundled daemon as a node of a mock apiserver, on a mock runtime
-// that tells no events (as containerd 1.6). Three changes, each many times: a label, a container's image (it is restarted), a pod that is
-// created and deleted. Processor time, requests and calls of each, without what the node needs at rest meanwhile.
+// The cost of one pod that changes, beside 30 and beside 250 pods that don't: the bundled daemon as a node of a mock apiserver, on a mock runtime
+// without events (as containerd 1.6). Three changes, each many times: a label, a container's image (it is restarted), a pod that is
+// created and deleted. Processor time, requests and calls of each, without the node's idle cost meanwhile.
 // `npm run bench -- one-pod-changes`.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pod } from '../src/ports/model/pod.js';
@@ -23,7 +23,7 @@ interface Cost {
   readonly calls: Readonly<Record<string, number>>;
 }
 
-/** What changes has a name of its own for each number of others, so that nothing is known of it yet: no image, no event. */
+/** A changed object has a new name for each number of others, so that it has no earlier image or event. */
 type Change = (node: MockNode, subject: string, turn: number) => Promise<void>;
 
 const podNamed = (node: MockNode, name: string): Pod | undefined => node.pods().find(({ metadata }) => metadata.name === name);
@@ -60,7 +60,7 @@ async function atRest(node: MockNode): Promise<Span> {
   return spans.sort((a, b) => a.cpuMs - b.cpuMs)[restWindows >> 1] as Span;
 }
 
-/** What one of many changes costs over the node's rest. */
+/** The cost of one of many changes above the idle node's. */
 async function costOf(node: MockNode, subject: string, change: Change, rest: Span): Promise<Cost> {
   let turn = 0;
   const some = async (many: number): Promise<void> => {

@@ -1,7 +1,7 @@
-// What a stream through the kubelet's port costs: bytes a second from the runtime to the client and back, over TLS with an upgrade as port-forward
-// has it, against the same bytes through a plain TCP proxy, and through one that ends TLS. Each proxy and the runtime are processes of their own;
-// the client, which pays for its end of TLS, is here. Prints a line of JSON for each direction: ratios of bytes a second as they came about, and of
-// bytes for a second of the proxy's processor, which is what counts where there are cores enough for the others.
+// The cost of a stream through the kubelet's port: bytes a second from the runtime to the client and back, over TLS with an upgrade as in
+// port-forward, against the same bytes through a plain TCP proxy, and through one that terminates TLS. Each proxy and the runtime are processes of their own;
+// the client, with its end of TLS, is here. Prints a line of JSON for each direction: ratios of the measured bytes a second, and of
+// bytes per second of the proxy's processor time, which counts with enough cores for the others.
 import { type ChildProcess, fork } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ function servingPair() {
   return { certificatePem: issueCertificate(contents, { ...subject, privateKey: keys.privateKey }), keyPem: keys.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
 }
 
-/** A proxy in a process of its own: tells its port, and its processor time when asked. */
+/** A proxy in a process of its own: sends its port, and its processor time on request. */
 async function beProxy(kind: Kind, targetPort: number): Promise<void> {
   const pair = servingPair();
   const passOn = (socket: Socket): void => {

@@ -1,9 +1,9 @@
-// Five hundred probes a second, half of them commands and half HTTP, by the bundled daemon: how late each is sent, and what CPU it costs. The
-// runtime (mock) and the web server are processes of their own and note when a probe reaches them. In the same run a plain program does the
+// Five hundred probes a second, half of them commands and half HTTP, by the bundled daemon: the lateness of each, and the CPU cost. The
+// runtime (mock) and the web server are processes of their own and record when a probe reaches them. In the same run a plain program does the
 // same: a timer for each target, http.get and @grpc/grpc-js. `npm run bench -- probes`; no root is needed.
 //
 // A probe is due at a whole period after the first of its target. The server sees when it came, not when it was due, so lateness counts from the
-// target's earliest one in the window: what is the same for all of them, the way to the server, is left out.
+// target's earliest one in the window: a constant delay, the way to the server, is excluded.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
@@ -34,7 +34,7 @@ const ticksPerSecond = 100;
 
 type Arrivals = Record<string, number[]>;
 
-/** What a server's process does: it notes arrivals, and tells them when asked. */
+/** A server's process: records arrivals, and sends them on request. */
 function noting(serve: (note: (target: string) => void) => Promise<unknown>): void {
   let arrivals: Arrivals = {};
   const note = (target: string): void => {
@@ -123,7 +123,7 @@ interface Figures {
   readonly probesPerSecond: number;
   readonly lateMs: { readonly p50: number; readonly p99: number; readonly max: number };
   readonly cpuMicrosPerProbe: number;
-  /** How late a timer of 5 ms came at the same time in a process that did nothing, milliseconds: what the host makes of timers. */
+  /** The lateness of a timer of 5 ms at the same time in an idle process, milliseconds: the host's own share. */
   readonly idleProcess: { readonly p99: number; readonly max: number };
 }
 

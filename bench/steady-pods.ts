@@ -1,5 +1,5 @@
-// What pods cost that nothing happens to, and what 250 of them need in memory: the bundled daemon as a node of a mock apiserver, on a mock
-// runtime that tells no events (as containerd 1.6). One JSON line for each number of pods: requests and calls a minute by kind, processor,
+// The cost of unchanged pods, and the memory of 250 of them: the bundled daemon as a node of a mock apiserver, on a mock
+// runtime without events (as containerd 1.6). One JSON line for each number of pods: requests and calls a minute by kind, processor,
 // delay of the loop; one for the memory. Beside them a plain program that only watches, renews its lease and lists. `npm run bench -- steady-pods`.
 import { setTimeout as delay } from 'node:timers/promises';
 import { calibrateHere, type Machine } from './calibration.js';
@@ -54,7 +54,7 @@ async function plain(node: MockNode): Promise<Steady & { readonly peakMiB: numbe
   return figures;
 }
 
-/** With all pods in the API the daemon begins anew: a list of all of them at once. */
+/** Restarts the daemon with all pods in the API: a list of all of them at once. */
 async function restarted(node: MockNode, pods: number): Promise<object> {
   await node.kubelet.stop();
   await node.boot();

@@ -1,7 +1,7 @@
-// What it costs to align pods: merging the hints of six resources on a machine with eight NUMA nodes, and giving and taking back
-// exclusive CPUs on a machine with 256 CPUs, for 10, 100 and 1000 pods; and one take on machines of growing size.
+// The cost of aligning pods: merging the hints of six resources on a machine with eight NUMA nodes, and allocating and releasing
+// exclusive CPUs on a machine with 256 CPUs, for 10, 100 and 1000 pods; and one allocation on machines of growing size.
 // Output, one line each: {"bench", ..., "items", "totalMs", "growth"}; growth is the exponent k of the fitted cost c * n^k, so that
-// 1 means that a pod costs the same however many came before. The merge is compared with trying every combination ("ratio" < 1 is a
+// 1 means that a pod costs the same for any number of earlier ones. The merge is compared with trying every combination ("ratio" < 1 is a
 // gain), for two resources, since six would take years.
 import { cpuHintProvider } from '../src/domain/cpu-manager/cpu-hint-provider.js';
 import { cpuStateFile, startCpuManager } from '../src/domain/cpu-manager/cpu-manager.js';
@@ -71,7 +71,7 @@ function resources(count: number): ProviderHints {
   return new Map(Array.from({ length: count }, (_, index) => [`resource-${index}`, hintsOf(index, 1 + (index % 3))]));
 }
 
-/** The best combination of two lists by looking at each; only as much of the rule as costs time. */
+/** The best combination of two lists by enumeration; only the costly part of the rule. */
 function everyCombination(hints: ProviderHints): number {
   const masks = [...hints.values()].map((list) => list!.map(({ numaNodes }) => numaNodes!.reduce((mask, id) => mask | (1 << id), 0)));
   let best = 0;

@@ -1,6 +1,6 @@
-// What volumes cost a node of a cluster: the bundled daemon with a mock runtime, a mock apiserver and volumes on the real file system (root).
-// One JSON line for 250 pods with three volumes each, at rest; one for a config map that 200 of them share being updated: how long until all show
-// it, and what was asked of the API; one for a secret of 1000 files. Beside them stand 250 pods without volumes, and a loop that writes the same
+// The cost of volumes for a node of a cluster: the bundled daemon with a mock runtime, a mock apiserver and volumes on the real file system (root).
+// One JSON line for 250 pods with three volumes each, at rest; one for the update of a config map that 200 of them share: the time until all have
+// it, and the API requests; one for a secret of 1000 files. Beside them 250 pods without volumes, and a loop that writes the same
 // files without a volume manager. `npm run bench -- volumes`; nothing without root.
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// A thousand changes of pods a second in the apiserver: of pods on other nodes, of the node's own pods in fields that mean nothing to a kubelet, of
-// their statuses by somebody else. What that costs the bundled daemon (processor, delay of the loop, memory, requests that follow), how long a pod
-// takes to start meanwhile, and what a plain program pays that only reads and keeps them. `npm run bench -- watch-storm`.
+// A thousand changes of pods a second in the apiserver: of pods on other nodes, of the node's own pods in fields that a kubelet ignores, of
+// their statuses by another client. The bundled daemon's cost (processor, delay of the loop, memory, resulting requests), the start time of a pod
+// meanwhile, and the cost of a plain program that only reads and keeps them. `npm run bench -- watch-storm`.
 import { setTimeout as delay } from 'node:timers/promises';
 import { calibrateHere, type Machine } from './calibration.js';
 import type { LoopDelay } from './stage/loop-delay.js';

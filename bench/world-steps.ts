@@ -1,7 +1,7 @@
-// What the agent costs on virtual time: 10 000 pods that crash for ever, 10 000 pods that only run, and the pod workers by themselves.
-// Machine steps are inputs taken by the agent (an answer, an event, a wake-up). A fixed loop of our own runs beside each figure, so that
+// The agent's cost on virtual time: 10 000 pods that crash endlessly, 10 000 pods that only run, and the pod workers alone.
+// Machine steps are inputs of the agent (an answer, an event, a wake-up). A fixed loop runs beside each figure, so that
 // figures of different machines, or of one under different load, can be compared by their ratio. CPU seconds are the process's own.
-// `node dist/bench/world-steps.js [PODS]`; with --expose-gc heap sizes are told too.
+// `node dist/bench/world-steps.js [PODS]`; with --expose-gc it prints heap sizes, too.
 import { agentMachine } from '../src/domain/agent/agent.js';
 import { type AgentEvent, type AgentState, newAgentState } from '../src/domain/agent/agent-state.js';
 import { defaultSettings } from '../src/domain/agent/settings.js';
@@ -99,7 +99,7 @@ function pod(index: number, script: string, containers = 1): Pod {
   };
 }
 
-/** A node with these pods. @param tells whether its runtime tells of changes; else it is listed once a second */
+/** A node with these pods. @param tells whether its runtime sends events; otherwise it is listed once a second */
 function nodeWith(pods: readonly Pod[], tells = true, maxContainerRestartPeriod: number | null = null) {
   const state = newAgentState({ ...defaultSettings, maxContainerRestartPeriod, runtimeTellsChanges: tells }, nodeFacts());
   const kernel = new Kernel<AgentState, AgentEvent, AgentOperations>(agentMachine(state), state, 1);

@@ -89,7 +89,7 @@ void Watch::Deliver(int status) {
   if (!CheckStatus(napi_get_global(env, &global), "Watch::Deliver: receiver")) return;
   napi_status called = napi_make_callback(env, *context_, global, callback_.Value(), arguments.size(), arguments.data(), nullptr);
   if (CheckStatus(called, "Watch::Deliver")) return;
-  // What the callback threw becomes an uncaught exception, as from any other event. In a worker that is being terminated there is none to take.
+  // An exception of the callback becomes an uncaught exception, as from any other event. A worker that is being terminated has none.
   bool pending = false;
   if (!CheckStatus(napi_is_exception_pending(env, &pending), "Watch::Deliver: pending") || !pending) return;
   napi_value error;
@@ -151,7 +151,7 @@ struct Environment::PoolWork {
     std::unique_ptr<PoolWork> self(static_cast<PoolWork*>(data));
     Environment* environment = self->environment;
     CheckStatus(napi_delete_async_work(env, self->handle), "PoolWork: delete");
-    // Cancelled: the environment is ending, nobody waits for the promise.
+    // Cancelled: the environment is ending, the promise is no longer needed.
     if (status == napi_ok) {
       Napi::HandleScope scope(env);
       napi_value value = self->result(env);
@@ -190,11 +190,11 @@ struct Environment::ThreadWork {
   napi_deferred deferred = nullptr;
 };
 
-// What threads and the environment share; it outlives whichever ends first.
+// State shared by threads and the environment; it outlives the one that ends first.
 struct Environment::ThreadResults {
   std::mutex mutex;
   std::vector<std::unique_ptr<ThreadWork>> finished;
-  // False once the environment is ending: nobody takes results any more, and `async` may be gone.
+  // False once the environment is ending: results are dropped, and `async` may be gone.
   bool wanted = true;
   uv_async_t async{};
 };
@@ -252,7 +252,7 @@ Napi::Value Environment::RunOnThread(std::function<void()> work, std::function<n
         std::unique_ptr<Start> given(static_cast<Start*>(argument));
         given->task->work();
         std::lock_guard<std::mutex> lock(given->results->mutex);
-        // A result that nobody takes is freed with `given`, here.
+        // A dropped result is freed with `given`, here.
         if (!given->results->wanted) return nullptr;
         given->results->finished.push_back(std::move(given->task));
         uv_async_send(&given->results->async);
@@ -261,7 +261,7 @@ Napi::Value Environment::RunOnThread(std::function<void()> work, std::function<n
       start.get());
   pthread_attr_destroy(&attributes);
   if (created != 0) {
-    // The promise is never seen by anybody.
+    // The promise is never returned.
     *status = -created;
     return Napi::Value();
   }

@@ -1,5 +1,5 @@
-// What the addon owns in one JavaScript environment (the main thread or a worker): watches, batches, descriptors, pool work.
-// Handles are numbers from a process-wide counter, so a stale or foreign one is answered with -EBADF and can't reach memory.
+// Resources of the addon in one JavaScript environment (the main thread or a worker): watches, batches, descriptors, pool work.
+// Handles are numbers from a process-wide counter, so a stale or foreign one gets -EBADF and can't reach memory.
 // Invariant: all of it is released before the environment is gone. One async cleanup hook closes the watches; it is finished
 // when their uv handles are closed and no pool work is left, and only then the Environment is deleted.
 #ifndef KUBELET_NATIVE_ENVIRONMENT_H_
@@ -21,11 +21,11 @@
 
 namespace kubelet {
 
-// True for napi_ok; false when JavaScript can't run any more (the environment is ending). Any other status is a mistake of ours
-// that would make events vanish without a trace, so it ends the process with the place named.
+// True for napi_ok; false when JavaScript can't run any more (the environment is ending). Any other status is a programmer error
+// that would lose events silently, so it ends the process with the place named.
 bool CheckStatus(napi_status status, const char* where);
 
-// Arguments for the callback of a watch; empty when there is nothing to tell. A null among them: JavaScript has ended.
+// Arguments for the callback of a watch; empty without an event. A null among them: JavaScript has ended.
 using WatchArguments = std::vector<napi_value>;
 
 // Turns readiness into arguments. `status` is 0 or a negative errno from the loop; `*ended` set to true closes the watch after the call.
@@ -40,7 +40,7 @@ class Watch {
 
   // 0, or a negative errno; after a failure the watch has deleted itself.
   static int Start(std::unique_ptr<Watch> watch, int events, Napi::Function callback, int32_t* handle);
-  // Stops at once; deletes itself when the loop has let go. May be called from within its own callback.
+  // Stops at once; deletes itself when the loop has released it. May be called from within its own callback.
   void Close();
   void SetKeepsAlive(bool keep);
   int fd() const { return fd_.get(); }

@@ -1,5 +1,5 @@
 // Descriptors: their owner, and the kernel's two kinds of memory and pressure trigger.
-// Invariant: whoever holds a UniqueFd closes it, once. Every function answers 0 or more for success, a negative errno otherwise.
+// Invariant: the holder of a UniqueFd closes it, once. Every function returns 0 or more for success, a negative errno otherwise.
 #ifndef KUBELET_NATIVE_FD_WATCH_H_
 #define KUBELET_NATIVE_FD_WATCH_H_
 

@@ -23,7 +23,7 @@ struct FileBatchItem {
   int32_t truncated = 0;
 };
 
-// What may be taken for granted of a file.
+// Assumptions about a file.
 enum class FileOrigin {
   // May be replaced by rename, so it is checked for that on each read.
   kOrdinary,
@@ -48,8 +48,8 @@ class FileBatch {
   // An unknown slot is answered with -ENOENT. Returns the bytes written. Safe to call from several threads.
   size_t Read(const int32_t* slots, size_t count, size_t item_bytes_max, char* out, FileBatchItem* items);
 
-  // The numbers of the slots, appended one after the other; for each how many they are, or a negative errno. -EINVAL for a slot that was
-  // added without a form. Of a file `item_bytes_max` bytes are looked at. Safe to call from several threads.
+  // The numbers of the slots, appended one after the other; for each their count, or a negative errno. -EINVAL for a slot that was
+  // added without a form. Reads at most `item_bytes_max` bytes of a file. Safe to call from several threads.
   void ReadNumbers(const int32_t* slots, size_t count, size_t item_bytes_max, std::vector<double>* numbers, int32_t* counts);
 
   size_t open_descriptors();

@@ -83,7 +83,7 @@ int List(int at, const FileStep& step, std::string* out) {
   }
 }
 
-// A regular file of at most so many bytes; never waits for whoever is to write a pipe.
+// A regular file of at most so many bytes; never blocks on a FIFO.
 int Read(int at, const std::string& name, size_t bytes_max, std::string* out) {
   UniqueFd fd(openat(at, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd.valid()) return -errno;
@@ -115,7 +115,7 @@ int WriteAll(int fd, const std::string& text) {
   return 0;
 }
 
-// A new file with exactly this mode, whatever the umask is; none when that fails.
+// A new file with exactly this mode, independent of the umask; none on failure.
 int Create(int at, const std::string& name, mode_t mode, const std::string& text) {
   UniqueFd fd(openat(at, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   if (!fd.valid()) return -errno;

@@ -9,7 +9,7 @@ namespace kubelet {
 int OpenKmsg(const std::string& path, bool from_oldest, UniqueFd* out) {
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!fd.valid()) return -errno;
-  // SEEK_SET goes to the oldest record. A pipe (a test's stand-in) has no position: ESPIPE is no failure.
+  // SEEK_SET moves to the oldest record. A pipe (a test's substitute) has no position: ESPIPE is no failure.
   if (lseek(fd.get(), 0, from_oldest ? SEEK_SET : SEEK_END) < 0 && errno != ESPIPE) return -errno;
   *out = std::move(fd);
   return 0;

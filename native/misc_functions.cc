@@ -1,4 +1,4 @@
-// Thin layer: mounts and looks at file systems, each on a thread of its own since it may wait for a server for ever, and the single system calls.
+// Thin layer: mounts and file system checks, each on a thread of its own since it may wait for a server forever, and the single system calls.
 #include <cerrno>
 
 #include "arguments.h"

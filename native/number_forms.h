@@ -1,5 +1,5 @@
-// Numbers out of the kernel's small text files, so that what is read far away from JavaScript need not be carried there as text.
-// Invariant: what is no number is NaN; nothing outside of the text is looked at.
+// Numbers from the kernel's small text files, so that they needn't be passed to JavaScript as text.
+// Invariant: anything but a number is NaN; nothing outside of the text is read.
 #ifndef KUBELET_NATIVE_NUMBER_FORMS_H_
 #define KUBELET_NATIVE_NUMBER_FORMS_H_
 

@@ -1,5 +1,5 @@
 // Opening a path that others control without ever leaving a root directory.
-// Invariant: no component is looked up outside the root, whatever is renamed or linked meanwhile.
+// Invariant: no component is looked up outside the root, even with concurrent renames and links.
 #ifndef KUBELET_NATIVE_PATH_RESOLVE_H_
 #define KUBELET_NATIVE_PATH_RESOLVE_H_
 

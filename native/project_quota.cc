@@ -29,7 +29,7 @@ namespace {
 
 int Command(int command) { return static_cast<int>(QCMD(command, PRJQUOTA)); }
 
-// The block device that a file system is on, for kernels that must be told by name; "": it has none.
+// The block device of a file system, for kernels that require its name; "": none.
 std::string DeviceOf(int fd) {
   struct stat status;
   if (fstat(fd, &status) < 0) return "";
@@ -57,7 +57,7 @@ int ReadQuota(int fd, uint32_t project, ProjectQuota* out) {
   *out = {};
   struct if_dqblk block = {};
   int status = Quotactl(fd, Q_GETQUOTA, project, &block);
-  // XFS: nobody has used the project.
+  // XFS: the project was never used.
   if (status == -ENOENT) return 0;
   if (status < 0) return status;
   out->bytes = block.dqb_curspace;

@@ -1,5 +1,5 @@
-// Project quotas of ext4 and XFS: which project a directory belongs to, and what the kernel counts of a project, its limits.
-// Invariants: no link below a path is followed, a walk stays on its file system; a file's project is all that is changed of it.
+// Project quotas of ext4 and XFS: the project of a directory, and the kernel's usage and limits of a project.
+// Invariants: no link below a path is followed, a walk stays on its file system; only a file's project is changed.
 #ifndef KUBELET_NATIVE_PROJECT_QUOTA_H_
 #define KUBELET_NATIVE_PROJECT_QUOTA_H_
 
@@ -10,7 +10,7 @@ namespace kubelet {
 
 struct ProjectQuota {
   uint64_t bytes, inodes;
-  // It has a limit of whatever kind.
+  // It has a limit of any kind.
   bool limited;
 };
 
@@ -20,7 +20,7 @@ struct ProjectOfDirectory {
   uint32_t project;
   // What is made in the directory belongs to the project as well.
   bool inherits;
-  // 0: `quota` is the project's; else why it can't be told.
+  // 0: `quota` is the project's; otherwise the reason of the failure.
   int quota_errno;
   ProjectQuota quota;
 };
@@ -32,8 +32,8 @@ struct ProjectOutcome {
 // 0 or negative errno of the directory.
 int LookAtProject(const std::string& path, ProjectOfDirectory* out);
 
-// Of any project on the path's file system; a project that nobody has used has nothing. 0 or negative errno: ESRCH and EINVAL when the file
-// system doesn't count projects, ENOSYS when the kernel can't.
+// Of any project on the path's file system; an unused project has zero usage. 0 or negative errno: ESRCH and EINVAL if the file
+// system doesn't account projects, ENOSYS if the kernel can't.
 int GetProjectQuota(const std::string& path, uint32_t project, ProjectQuota* out);
 
 // The directory first, so that what is made meanwhile inherits; with `tree` then the directories and files in it. What vanishes is nothing,

@@ -87,7 +87,7 @@ Napi::Value FileStepsOnPool(const Napi::CallbackInfo& info) {
   Arguments arguments(info, "fileStepsOnPool");
   Napi::Int32Array roots = arguments.Int32Array("roots");
   Napi::Int32Array numbers = arguments.Int32Array("numbers");
-  // Not Text(): zero bytes stand between the texts.
+  // Not Text(): zero bytes separate the texts.
   Napi::Value texts = info[2];
   if (arguments.ok() && !texts.IsString()) arguments.Fail("texts", "a string");
   if (!arguments.ok()) return Napi::Value();

@@ -65,7 +65,7 @@ bool ChangeEntry(int directory, const char* name, const Ownership& ownership) {
   if (fchownat(fd.get(), "", static_cast<uid_t>(-1), ownership.gid, AT_EMPTY_PATH) < 0) return false;
   if (S_ISLNK(opened.st_mode)) return true;
   uint32_t bits = S_ISDIR(opened.st_mode) ? ownership.directory_bits : ownership.file_bits;
-  // fchmod(2) doesn't take an O_PATH descriptor; its name in /proc leads to the same file, whatever has become of the path.
+  // fchmod(2) doesn't accept an O_PATH descriptor; its name in /proc leads to the same file, even if the path has changed.
   std::string self = "/proc/self/fd/" + std::to_string(fd.get());
   return chmod(self.c_str(), (opened.st_mode & 07777) | bits) == 0;
 }

@@ -1,6 +1,6 @@
-// Looks at paths and walks of whole trees that may wait for a file system: how much is in a tree, and whose it is.
-// Invariants: a walk opens each directory below the descriptor of the one above and follows no link, so that nobody who exchanges a directory
-// for a link meanwhile leads it elsewhere; it stays on its file system; its descriptors are bounded by kTreeLevelsMax.
+// Path checks and walks of whole trees that may wait for a file system: the usage of a tree, and its ownership.
+// Invariants: a walk opens each directory below the descriptor of the one above and follows no link, so that exchanging a directory
+// for a link meanwhile has no effect; it stays on its file system; its descriptors are bounded by kTreeLevelsMax.
 #ifndef KUBELET_NATIVE_TREE_H_
 #define KUBELET_NATIVE_TREE_H_
 
@@ -24,7 +24,7 @@ struct TreeUsage {
   uint64_t bytes;
   // The root is one of them.
   uint64_t inodes;
-  // Looked at, other names of one file too.
+  // Visited entries, including other names of one file.
   uint64_t entries;
   // Some were left out: for their number, their depth, or since they can't be read.
   bool partial;

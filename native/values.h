@@ -1,6 +1,6 @@
-// JavaScript values made where JavaScript may have ended already: in a poll's callback and in the completion of pool work.
-// Raw Node-API with every status looked at, since the wrapper's own answer to a failure there is to end the process.
-// Invariant: nullptr means that JavaScript can't run any more; the caller drops what it had to tell.
+// JavaScript values created where JavaScript may have ended already: in a poll's callback and in the completion of pool work.
+// Raw Node-API with every status checked, since the wrapper's own reaction to a failure there is to end the process.
+// Invariant: nullptr means that JavaScript can't run any more; the caller drops its data.
 #ifndef KUBELET_NATIVE_VALUES_H_
 #define KUBELET_NATIVE_VALUES_H_
 

@@ -1,5 +1,5 @@
-// Says whether something made earlier is still the product of its inputs: a digest of the inputs' paths, sizes and times, kept beside the product.
-// Invariant: an input that was added, removed or written since gives another digest, whatever the order of the clock.
+// Checks whether an earlier product is still current: a digest of the inputs' paths, sizes and times, kept beside the product.
+// Invariant: an input that was added, removed or written since gives another digest, even if clocks differ.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -27,7 +27,7 @@ function entriesOf(directory) {
   }
 }
 
-/** Digest of the given files as they stand; a missing file counts as such. */
+/** Digest of the given files' current state; a missing file counts as such. */
 export function fingerprintOf(files) {
   const hash = createHash('sha256');
   for (const file of files) {

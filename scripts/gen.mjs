@@ -1,5 +1,5 @@
 // Generates the gRPC stubs from proto/ (`npm run gen`), offline, with buf and ts-proto from node_modules.
-// `npm run gen -- --check` writes nothing and fails when the committed stubs are not what the generator makes,
+// `npm run gen -- --check` writes nothing and fails if the committed stubs differ from the generator's output,
 // so neither a hand edit nor a forgotten regeneration can stay.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -39,7 +39,7 @@ function generate(target, out, scratch) {
     plugins: [{ local: [process.execPath, join(modules, 'ts-proto', 'protoc-gen-ts_proto')], out, opt: options, include_imports: true, include_wkt: true }],
   };
   const paths = protos.flatMap((name) => ['--path', `proto/${name}`]);
-  // buf keeps a cache of remote modules; there are none here, so it gets a folder that goes away again.
+  // buf keeps a cache of remote modules; none are used here, so it gets a temporary directory.
   const env = { ...process.env, BUF_CACHE_DIR: join(scratch, 'cache') };
   const args = [join(modules, '@bufbuild', 'buf', 'bin', 'buf'), 'generate', 'proto', ...paths, '--template', JSON.stringify(template)];
   const { status, error } = spawnSync(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'], timeout: 120_000 });

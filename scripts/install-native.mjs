@@ -1,5 +1,5 @@
 // Builds the addon for this checkout (binding.gyp -> build/Release/kubelet_native.node); npm runs it as the `install` script.
-// A build that can't be made is no failure of the installation: the pure-Node fallback is used, and what is missing is printed.
+// A failed build is no failure of the installation: the pure-Node fallback is used, and the missing requirements are printed.
 // With REQUIRE_NATIVE=1 it is a failure.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -18,7 +18,7 @@ function giveUp(reasons) {
   process.exit(required ? 1 : 0);
 }
 
-/** npm ships a node-gyp and names it in the environment of its scripts; ours is only there with development dependencies. */
+/** npm ships a node-gyp and names it in the environment of its scripts; the project's own exists only with development dependencies. */
 function nodeGyp() {
   const candidates = [process.env.npm_config_node_gyp];
   const require = createRequire(import.meta.url);

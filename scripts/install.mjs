@@ -1,5 +1,5 @@
-// Installs the locked packages when they are not there. A run needs the runtime ones, a test needs all.
-// Invariant: what counts is what npm itself recorded of node_modules, so an `npm ci` by hand is seen too.
+// Installs the locked packages if they are missing. A run needs the runtime ones, a test needs all.
+// Invariant: relies on npm's own record of node_modules, so an `npm ci` by hand is recognized, too.
 import { spawnSync } from 'node:child_process';
 import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

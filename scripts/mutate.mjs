@@ -1,8 +1,8 @@
-// `npm run mutate [-- FILE...]`: mutation testing of src/domain, a sample of each folder or the files named. Each line of a file is altered
-// in the ways that Stryker knows, and a test that is near the file has to fail. Prints the score of each folder and what survived.
-// A file's tests are the tests and the vector areas that reach it by the fewest imports: what is further away tells little and takes long.
-// Of those equally near, the ones that reach the least else come first, as they are about it.
-// Invariant: works on a copy of the compiled files, one mutant at a time; fails when a folder stays under the floor, or nothing was mutated.
+// `npm run mutate [-- FILE...]`: mutation testing of src/domain, a sample of each folder or the named files. Each line of a file is altered
+// by Stryker's mutators, and a test near the file must fail. Prints the score of each folder and the surviving mutants.
+// A file's tests are the tests and the vector areas that reach it by the fewest imports: more distant ones detect little and take long.
+// Of those equally near, the ones that reach the least else come first, since they are the most specific.
+// Invariant: works on a copy of the compiled files, one mutant at a time; fails if a folder stays under the minimum, or nothing was mutated.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -138,7 +138,7 @@ function nearestTests(target) {
   return tests.length > 0 ? tests.slice(0, mostTests) : simulations.slice(0, mostSimulations);
 }
 
-/** How many files somebody imports, and those import, and so on. */
+/** The number of files in the transitive imports. */
 function reachOf(path) {
   const seen = new Set([path]);
   for (let level = [path]; level.length > 0; ) level = level.flatMap((one) => importsOf.get(one) ?? []).filter((one) => !seen.has(one) && seen.add(one));

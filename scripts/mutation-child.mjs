@@ -1,5 +1,5 @@
-// One mutant in a process of its own, for what acts while modules load: the programs of vector areas, then test files, up to the first that fails.
-// The mutant is named in Stryker's own variable. Exit status 0: nobody noticed it.
+// One mutant in a process of its own, for mutants that act while modules load: the programs of vector areas, then test files, up to the first that fails.
+// The mutant is named in Stryker's own variable. Exit status 0: it survived.
 import { problemOfFile, standForTap } from './mutation-tap.mjs';
 
 standForTap();

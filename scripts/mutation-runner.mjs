@@ -1,8 +1,8 @@
-// How Stryker runs the tests of one file of src/domain: all in this process, since a thousand cases and a dozen tables take less time than to
-// start another: first the vector areas, then, for what they don't notice, the test files that visit the mutant, on a stand-in for tap.
-// Why not Stryker's runner for tap: it starts a process for each test and mutant, which makes a night of what takes minutes here.
-// Invariant: a mutant that acts while modules load has acted in this process once and for all, so it is only ever tried in new ones; and
-// where the unharmed code fails after a mutant (something remembers what the mutant did), everything after it is tried in new ones.
+// Runs the tests of one file of src/domain for Stryker: all in this process, since a thousand cases and a dozen tables take less time than
+// starting another: first the vector areas, then, for mutants that survive them, the test files that visit the mutant, on a replacement of tap.
+// Stryker's own runner for tap starts a process for each test and mutant, which takes a night instead of minutes.
+// Invariant: a mutant that acts while modules load has a permanent effect on its process, so it is only ever tried in new ones; and
+// if the unmutated code fails after a mutant (some state keeps its effect), everything after it is tried in new ones.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

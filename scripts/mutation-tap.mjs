@@ -1,6 +1,6 @@
-// Stands for tap while mutants are tried: the same test files, many times over in one process, up to the first failure.
+// Replaces tap while mutants are tried: runs the same test files many times in one process, up to the first failure.
 // tap itself runs a file once a process, and takes longer to load than most files to run.
-// Invariant: what passes or fails on tap's own passes or fails here; whatever isn't known here fails, and is said before any mutant is tried.
+// Invariant: results equal tap's own; an unknown function fails, which is reported before any mutant is tried.
 import { register } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
@@ -42,7 +42,7 @@ let failure = null;
 let last = Promise.resolve();
 let runs = 0;
 
-/** null: all is well. The file's own module is loaded anew each time, what it imports only once. */
+/** null: all passed. The file's own module is loaded again each time, its imports only once. */
 export async function problemOfFile(path) {
   failure = null;
   last = Promise.resolve();
@@ -124,7 +124,7 @@ const known = {
     return check(thrown === null, thrown === null ? message : thrown.error.message);
   },
   comment: () => undefined,
-  /** Tests of the domain are over when their function is. */
+  /** Tests of the domain end with their function. */
   end: () => undefined,
   setTimeout: () => undefined,
 };

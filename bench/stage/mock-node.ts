@@ -1,5 +1,5 @@
 // A node of a cluster where everything but the daemon is a mock: the bundled program as a process of its own, an apiserver and a runtime in this
-// one, which count what it asks of them. For benchmarks of what the daemon itself costs.
+// one, which count its requests. For benchmarks of the daemon's own cost.
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// The alternative that benchmarks of a node of a cluster are held against: a program of node:https and @grpc/grpc-js that does what no agent of a
-// node can do without. It lists and watches the pods of its node and keeps them, renews a lease every 10 s, and asks the runtime every
-// second for its sandboxes and containers. It decides nothing, starts nothing and forgets errors: less than an agent may cost.
+// The baseline of benchmarks of a node in a cluster: a program of node:https and @grpc/grpc-js with the minimal work of any node
+// agent. It lists and watches the pods of its node and keeps them, renews a lease every 10 s, and lists the runtime's
+// sandboxes and containers every second. It decides nothing, starts nothing and ignores errors: less than an agent may cost.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Agent, request } from 'node:https';

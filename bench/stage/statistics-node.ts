@@ -1,6 +1,6 @@
 // A node with many pods for benchmarks of statistics: cgroups of this host, a sandbox with a network and a container each, both with a process;
-// and the agent's own way from them to its answers. It takes root.
-// Invariant: everything is below one directory of its own in each hierarchy, and is gone when the process is.
+// and the agent's own path from them to its answers. It requires root.
+// Invariant: everything is below one directory of its own in each hierarchy, and is removed with the process.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
@@ -49,7 +49,7 @@ export function openStatisticsNode(podCount: number): StatisticsNode {
 
 const numbered = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 
-/** One in each sandbox and container, that sleeps; a sandbox's has told its neighbours of its interface. */
+/** One in each sandbox and container, that sleeps; a sandbox's has an interface of its own. */
 function sleeper(isSandbox: boolean): ChildProcess {
   const interfaces = 'ip link add eth0 type veth peer name peer0 && ip link set peer0 up && ip link set eth0 up; exec sleep 600';
   const child = isSandbox ? spawn('unshare', ['-n', 'sh', '-c', interfaces], { stdio: 'ignore' }) : spawn('sleep', ['600'], { stdio: 'ignore' });
@@ -72,7 +72,7 @@ const usage = { type: 0n, capacityBytes: 10n, freeBytes: 5n, availableBytes: 4n,
 const page = { contentType: 'text/plain', headers: {} };
 
 export interface StatisticsAnswers {
-  /** From now on what is known is too old, and is read anew. */
+  /** From now on the snapshot is outdated, and is read again. */
   later(): void;
   /** All files of all cgroups; how many cgroups. */
   readEverything(): Promise<number>;

@@ -43,7 +43,7 @@ using namespace kubelet;
 
 static int failures = 0;
 
-// Stands in the way of the core's system calls by number: a test answers quotactl(2), which few test hosts' kernels can.
+// Intercepts the core's system calls by number: a test answers quotactl(2), which few test hosts' kernels support.
 struct AnsweredQuotactl {
   long number;
   int command;
@@ -136,7 +136,7 @@ static void TestInotifyOverflow() {
   EXPECT(batch.names.size() == static_cast<size_t>(limit));
 }
 
-// Whatever the bytes: no read outside them, and records and names stay in step. The sanitizer build is what makes this strict.
+// For any bytes: no read outside them, and records and names stay in step. The sanitizer build enforces this strictly.
 static void TestInotifyParserOnNoise() {
   uint64_t random = 12345;
   for (int round = 0; round < 20000; round++) {
@@ -509,7 +509,7 @@ static void TestTreeUsage() {
   EXPECT(OpenDescriptors() == before);
 }
 
-// What a file system can is its own affair: whatever it answers, nothing but a project is changed, and refusals are errnos.
+// Support depends on the file system: for any answer, only a project is changed, and refusals are errnos.
 static void TestProjects() {
   mkdir(At("project").c_str(), 0700);
   mkdir(At("project/below").c_str(), 0700);
@@ -564,7 +564,7 @@ static void TestProjectQuotas() {
     answer(0, -EIO, limited);
     EXPECT(GetProjectQuota(At("quota"), 7, &quota) == 0 && quota.limited && quota.bytes == 0);
   }
-  // XFS, of a project that nobody has used.
+  // XFS, of an unused project.
   answer(-ENOENT, -EIO, used);
   EXPECT(GetProjectQuota(At("quota"), 7, &quota) == 0 && quota.bytes == 0 && quota.inodes == 0 && !quota.limited);
   for (int error : {EPERM, ESRCH, EINVAL}) {
@@ -621,7 +621,7 @@ static void TestTreeOwnership() {
   EXPECT(SetTreeOwnership(At("none"), ownership, &outcome) == -ENOENT);
 }
 
-// Somebody exchanges a directory for a link to another place as often as they can: that place must stay as it is.
+// A directory is repeatedly exchanged for a link to another place: that place must stay unchanged.
 static void TestTreeOwnershipRace() {
   if (geteuid() != 0) return;
   mkdir(At("prey").c_str(), 0700);

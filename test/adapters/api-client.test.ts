@@ -1,4 +1,4 @@
-// The client of an apiserver against a peer in this process: what is sent, what is made of each answer, how fast and how often it asks.
+// The apiserver client against a peer in this process: its requests, its handling of each answer, rate limits and retries.
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
 import { ApiPeer, answer, calling, failureOf, leases, nodes, pods } from './api-peer.js';

@@ -1,5 +1,5 @@
-// What is particular to an apiserver over HTTP/2: many requests on one connection, further ones beyond what the server takes at once, a server
-// that is silent, one that refuses what it hasn't looked at, and the way back to HTTP/1.1.
+// HTTP/2 to an apiserver: many requests on one connection, further connections beyond the server's stream limit, a silent
+// server, one that refuses streams unprocessed, and the fallback to HTTP/1.1.
 import { once } from 'node:events';
 import { constants, type Http2ServerRequest } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';

@@ -1,4 +1,4 @@
-// Each field of each kind that the agent reads, in a list, a watch and the answer to a PATCH over the wire: null and absent come out the same, another
+// Each field of each kind that the agent reads, in a list, a watch and the answer to a PATCH over the wire: null and absent give the same result, another
 // type makes that object unusable and names the field, and no answer throws anything but a PortError.
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
@@ -26,7 +26,7 @@ function resourceOf(plural: string): ApiResource {
   return type;
 }
 
-/** What is read of it; a text: what is wrong with which field. */
+/** The decoded object; a text: the problem and its field. */
 function outcome(object: unknown, struct: string): unknown {
   const read = readNamed(object, struct);
   return read.ok ? read.object : read.unusable.problem;
@@ -84,7 +84,7 @@ function checkPlace(t: { ok(holds: unknown, what: string): unknown }, object: Js
   const [given, expected] = [results.get('null'), isOfMap ? null : results.get('absent')];
   if (isOfMap ? typeof given === 'string' : results.has('absent') && !same(given, expected)) t.ok(false, `${where}: null ${text(given)}, absent ${text(expected)}`);
   if (opaque.includes(String(path.at(-1))) && typeof wrong !== 'string') return;
-  // Keys of maps stand in brackets, as places of lists do.
+  // Keys of maps are in brackets, like list indices.
   const named = typeof wrong === 'string' ? wrong.slice(0, wrong.indexOf(': ')).replace(/\[([^\]]*)\]/g, '.$1') : null;
   if (named !== path.join('.')) t.ok(false, `${where}: a value of another type is ${text(wrong)}`);
 }
@@ -107,7 +107,7 @@ t.test('all of them were looked at', async (t) => {
   t.ok(fields > 1500, `${fields} fields`);
 });
 
-/** Pods in which something is null or of another type, with what is read of them. */
+/** Pods with a null or a value of another type, with the expected result. */
 function spoiledPods(): readonly { readonly object: Json; readonly expected: unknown }[] {
   const [first] = fullPods.objects as readonly [Json];
   const pods: { readonly object: Json; readonly expected: unknown }[] = [];

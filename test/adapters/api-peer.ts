@@ -1,4 +1,4 @@
-// A peer for clients of an apiserver: its own authority, an HTTPS server on loopback that answers as a test says, and kubeconfigs for it.
+// A peer for apiserver clients: its own authority, an HTTPS server on loopback with the test's answers, and kubeconfigs for it.
 
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -220,7 +220,7 @@ export function answer(response: ServerResponse, code: number, body: unknown, he
   response.writeHead(code, { 'Content-Type': 'application/json', ...headers }).end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** The block again and again, for as long as somebody reads. */
+/** Repeats the block until the reader is gone. */
 export function endlessly(response: ServerResponse, block: Buffer): void {
   let isOpen = true;
   response.once('close', () => {

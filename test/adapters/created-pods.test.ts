@@ -1,4 +1,4 @@
-// How a look at a pod saves the lists: the ids of the last list are trusted until something is created in the pod.
+// How inspections of a pod save lists: the ids of the last list are trusted until something is created in the pod.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The full look at a pod, field by field, on a runtime that answers as told.
+// The full inspection of a pod, field by field, on a runtime with configured answers.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ type SandboxPart = criProtocol.DeepPartial<criProtocol.PodSandboxStatus>;
 type ContainerPart = criProtocol.DeepPartial<criProtocol.ContainerStatus>;
 
 interface Told {
-  /** What the runtime knows, by id. null: listed, but gone when looked at. A number: the status code it answers with. */
+  /** The runtime's objects, by id. null: listed, but absent when inspected. A number: the status code of the answer. */
   readonly sandboxes: Readonly<Record<string, SandboxPart | null | number>>;
   readonly containers: Readonly<Record<string, ContainerPart | null | number>>;
 }

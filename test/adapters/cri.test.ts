@@ -1,4 +1,4 @@
-// The CRI adapter against the mock server over a real socket: the contract of all runtimes, and what is the CRI's own.
+// The CRI adapter against the mock server over a real socket: the contract of all runtimes, and CRI specifics.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -72,7 +72,7 @@ t.test('configurations survive the way over the wire', async (t) => {
   t.strictSame(containerConfigFromCri(ContainerConfig.decode(ContainerConfig.encode(containerConfigToCri(secret)).finish())), secret, 'a value that is no text keeps its bytes');
 });
 
-/** A runtime that answers as it is told; what is not told is UNIMPLEMENTED. */
+/** A runtime with the given methods; all others are UNIMPLEMENTED. */
 async function withRuntime(
   methods: Partial<criProtocol.RuntimeServiceServer> & Partial<criProtocol.ImageServiceServer>,
   run: (client: ReturnType<typeof criClient>) => Promise<void>,

@@ -1,5 +1,5 @@
-// The kernel's part of project quotas as a model: the projects of directories by path, limits, and failures that a test asks for.
-// What a directory holds is measured by a walk, so that nothing that is counted is made up.
+// The kernel's part of project quotas as a model: the projects of directories by path, limits, and failures that a test requests.
+// A walk measures a directory's content, so that no count is made up.
 import { lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DirectoryProject, DirectoryProjects, ProjectCount } from '../../src/adapters/native-linux/index.js';
@@ -14,7 +14,7 @@ export function walked(path: string): { usedBytes: number; inodesUsed: number } 
   });
 }
 
-/** A directory that is made anew under an old name is another one. */
+/** A directory recreated under an old name is another one. */
 function identityOf(path: string): string {
   const { ino, birthtimeNs } = lstatSync(path, { bigint: true });
   return `${ino}:${birthtimeNs}`;
@@ -24,7 +24,7 @@ export class FakeProjects implements DirectoryProjects {
   /** By `identityOf`. */
   private readonly projects = new Map<string, number>();
   readonly limits = new Map<number, bigint>();
-  /** Numbers that somebody uses without having recorded them. */
+  /** Numbers in use without a record. */
   readonly used = new Set<number>();
   readonly calls: string[] = [];
   unsupported: string | null = null;

@@ -1,4 +1,4 @@
-// What the kernel says of files, as Go's kubelet words it: the file by its path, whatever descriptor led to it.
+// The kernel's file errors in the words of the Go kubelet: the file by its path, through any descriptor.
 import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

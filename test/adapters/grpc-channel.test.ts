@@ -1,4 +1,4 @@
-// The gRPC client against HTTP/2 servers that do whatever a server may do: how each call ends, that it ends once, and that nothing stays open.
+// The gRPC client against HTTP/2 servers with every kind of behaviour: how each call ends, that it ends once, and that nothing stays open.
 import { once } from 'node:events';
 import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect, createServer as createTcpServer, type Server } from 'node:net';

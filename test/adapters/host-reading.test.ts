@@ -1,4 +1,4 @@
-// What is read of a host, on recorded trees of /proc and /sys: cgroup v2 with everything, v1 with nothing, and files that are missing.
+// Reading a host, on recorded trees of /proc and /sys: cgroup v2 with everything, v1 with nothing, and missing files.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { NetworkInterfaceInfo } from 'node:os';
 import { tmpdir } from 'node:os';

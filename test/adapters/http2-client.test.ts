@@ -1,4 +1,4 @@
-// The HTTP/2 client against Node's server (headers, bodies, windows, limits) and against peers that send whatever bytes they like.
+// The HTTP/2 client against Node's server (headers, bodies, windows, limits) and against peers that send arbitrary bytes.
 import { once } from 'node:events';
 import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';

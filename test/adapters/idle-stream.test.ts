@@ -1,4 +1,4 @@
-// An upgraded connection on which nothing moves ends after streamingConnectionIdleTimeout, and no other does.
+// An upgraded connection without traffic ends after streamingConnectionIdleTimeout, and no other does.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
@@ -10,7 +10,7 @@ import { serving } from './kubelet-server-peer.js';
 
 t.setTimeout(60_000);
 
-/** Time that passes when it is told to. */
+/** Manually advanced time. */
 function virtualTime() {
   const waiting = new Map<number, { readonly at: number; readonly callback: () => void }>();
   let [now, next] = [0, 1];

@@ -1,4 +1,4 @@
-// Kubeconfig files: what is read of good ones, and how bad ones are refused, with file, field and what was expected.
+// Kubeconfig files: reading good ones, and refusing bad ones, with file, field and expectation.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

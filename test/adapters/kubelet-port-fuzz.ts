@@ -1,6 +1,6 @@
-// Spoiled, ambiguous and malicious requests for the kubelet's port, on raw connections, from a seed; and a server whose every route tells when
-// it is reached. Whatever is sent: nobody gets to a route without the token, no answer carries what a request wanted to put into it, no token
-// is told to anybody, and afterwards there are as many connections as before.
+// Malformed, ambiguous and malicious requests for the kubelet's port, on raw connections, from a seed; and a server whose routes report
+// each call. For every input: no request reaches a route without the token, no answer contains what a request injected, no token
+// is disclosed, and afterwards there are as many connections as before.
 import { connect, type Socket } from 'node:net';
 import { Authenticator, alwaysAllow, type KubeletRoute, KubeletServer } from '../../src/adapters/http-server/index.js';
 import { requestPolicy } from '../../src/domain/authorization/request-policy.js';

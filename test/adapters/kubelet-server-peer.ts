@@ -174,7 +174,7 @@ export const execTo = (target: URL): readonly KubeletRoute[] => [
   { pattern: '/exec/', methods: ['GET', 'POST'], produces: null, answer: () => ({ kind: 'proxy', target }) },
 ];
 
-/** Sends a text over TLS, keeps the connection, and tells what came and when the server closed it. */
+/** Sends a text over TLS, keeps the connection, and resolves with the answer when the server has closed it. */
 export function rawly(t: Checks, port: number, text: string): { readonly socket: Socket; readonly ended: Promise<string> } {
   const socket = tlsConnect({ port, host: '127.0.0.1', ca: ca.certificate, allowHalfOpen: true } as never, () => socket.write(text));
   let got = '';

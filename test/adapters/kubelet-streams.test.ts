@@ -1,4 +1,4 @@
-// Streams of the kubelet's port: upgrades passed on byte by byte, streams that stop for slow readers.
+// Streams of the kubelet's port: upgrades forwarded byte for byte, streams that stop for slow readers.
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import t from 'tap';
@@ -55,7 +55,7 @@ t.test('a token among the subprotocols of a WebSocket lets in, and is not handed
   ] as const) {
     t.match(await upgrade(server.port, '/exec/ns/p/c', websocket(protocols)), { status: 401 }, `${sentence}: not even as anonymous`);
   }
-  // Let in by a certificate, with a token that was for nobody: it stays here as well.
+  // Admitted by a certificate, with an unknown token: it is not forwarded either.
   const { socket: other } = await upgrade(server.port, '/exec/ns/p/c', { ...websocket(websocketToken('secret')), ...ca.sign('joe', [], 'client') });
   t.equal(seen.length, 2);
   t.equal(seen[1]?.headers['sec-websocket-protocol'], undefined);

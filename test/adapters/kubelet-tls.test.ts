@@ -29,7 +29,7 @@ const rsaPair = {
 };
 const ecPair = { certificatePem: serving.cert, keyPem: serving.key };
 
-/** The protocol and suite that come about; the reason when none does. */
+/** The negotiated protocol and suite, or the reason of a failure. */
 async function negotiated(port: number, options: ConnectionOptions): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options });
   try {
@@ -76,7 +76,7 @@ t.test('versions', async (t) => {
   }
 });
 
-/** Suites of Go's that this OpenSSL has; the others are left out, and told. */
+/** Go's suites that this OpenSSL has; the others are omitted and reported. */
 const suites: readonly (readonly [name: string, pair: typeof ecPair])[] = [
   ...['AES_128_CBC_SHA', 'AES_128_CBC_SHA256', 'AES_128_GCM_SHA256', 'AES_256_CBC_SHA', 'AES_256_GCM_SHA384', 'CHACHA20_POLY1305_SHA256'].flatMap((rest) => [
     [`TLS_ECDHE_ECDSA_WITH_${rest}`, ecPair] as const,

@@ -1,5 +1,5 @@
-// Many followers of logs and one event loop: each turn has a bounded share of what there is to do, those who came first are first, and nobody is
-// forgotten.
+// Many log followers and one event loop: each turn does a bounded part of the work, first come first served, and no follower is
+// starved.
 import { setMaxListeners } from 'node:events';
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ const options: LogReadOptions = { tailLines: null, limitBytes: null, since: null
 const line = (text: string): string => `2026-01-01T00:00:00.000000000Z stdout F ${text}\n`;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A watch that tells what the test says. */
+/** A watch that reports what the test sends. */
 function watch() {
   let listener: FileWatchListener = () => {};
   const open = (given: FileWatchListener) => {
@@ -77,7 +77,7 @@ t.test('a change that a thousand readers wait for wakes some of them in each tur
   const inTurns = new Map<number, number>();
   for (const { turn } of woken) inTurns.set(turn, (inTurns.get(turn) ?? 0) + 1);
   t.equal(Math.max(...inTurns.values()) <= 64, true, `at most ${Math.max(...inTurns.values())}`);
-  // Time that is over is a reason, too, and no more are woken by it.
+  // An expired wait resumes readers, too, and doesn't wake further ones.
   let over = 0;
   const late = readers.map(async (changes) => {
     t.notOk(await changes.next(1, never));
@@ -88,7 +88,7 @@ t.test('a change that a thousand readers wait for wakes some of them in each tur
     if (over - before > 64) t.fail(`${over - before} in one turn`);
   }
   await Promise.all(late);
-  // One that is told while it works on the last change finds the next one without waiting.
+  // A reader notified while it processes the last change finds the next one without waiting.
   changed('/logs/pod');
   t.ok(await readers[999]!.next(600_000, never));
   for (const changes of readers) changes.close();

@@ -1,4 +1,4 @@
-// Lines of the log as klog's readers expect them: what each kind of value looks like, who logs how much, and where lines go.
+// Log lines in klog's format: each kind of value, verbosity, and destinations.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';

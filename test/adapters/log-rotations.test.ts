@@ -1,4 +1,4 @@
-// Following a log across its rotations, however late the follower is: the cases that lost lines, and the same at random.
+// Following a log across its rotations with any delay of the follower: the cases that lost lines, and random ones.
 import { appendFileSync, mkdtempSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -117,7 +117,7 @@ for (const [how, reader] of [
     await follower.one();
     follower.rotate('20260101-000000');
     writeFileSync(follower.path, records(3, 8));
-    // While the consumer is busy the directory is looked at.
+    // The directory is checked while the consumer is busy.
     await delay(400);
     follower.rotate('20260101-000001');
     writeFileSync(follower.path, records(8, 9));

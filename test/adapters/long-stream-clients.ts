@@ -42,7 +42,7 @@ function socketAt(url: string, protocol: string): Promise<ClientSocket> {
   return new Promise((resolve, reject) => {
     socket.on('error', reject);
     socket.on('open', () => {
-      // Its first messages come before whoever awaits it has its turn.
+      // Its first messages arrive before the awaiting caller resumes.
       socket.pause();
       resolve(socket);
     });
@@ -122,7 +122,7 @@ export async function portStream(url: string, protocol: Protocol, port: number):
   return { input: data, output: data, said: textOf(error), ping: () => void connection.ping(), close: () => connection.close() };
 }
 
-/** Bytes that differ wherever they are cut or swapped. */
+/** Bytes that differ at every cut or swap. */
 export function* pattern(bytes: number): Generator<Buffer> {
   const block = Buffer.alloc(64 * 1024);
   for (let at = 0; at < bytes; at += block.length) {

@@ -1,5 +1,5 @@
-// Where long streams go through: a runtime's streaming server itself, the kubelet's port before it, and the mock apiserver before that, whose node declares
-// ExtendWebSocketsToKubelet or doesn't. Whatever runtime there is, sessions are opened by a function.
+// The paths of long streams: a runtime's streaming server itself, the kubelet's port before it, and the mock apiserver before that, whose node declares
+// ExtendWebSocketsToKubelet or doesn't. A function opens the sessions, so any runtime may be used.
 import type { Test } from 'tap';
 import { type KubeletRoute, KubeletServer, streamRoutes } from '../../src/adapters/http-server/index.js';
 import type { ServerTls } from '../../src/adapters/http-server/tls-context.js';

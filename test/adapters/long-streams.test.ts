@@ -1,4 +1,4 @@
-// No byte of a long stream is lost, whatever its reader does: through the kubelet's port, the mock apiserver and the mock runtime. The nightly tier has the
+// No byte of a long stream is lost, for every kind of reader: through the kubelet's port, the mock apiserver and the mock runtime. The nightly tier has the
 // full length and number of rounds.
 import t from 'tap';
 import { everyPlace, type Sessions } from './long-stream-stand.js';

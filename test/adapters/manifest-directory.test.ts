@@ -175,7 +175,7 @@ t.test('a file that may not be read', async (t) => {
   writeFileSync(join(directory, 'secret.yaml'), manifest('secret'));
   chmodSync(join(directory, 'secret.yaml'), 0);
   const real = new LinuxManifestDirectory(noWatch);
-  // Root may read everything, so what the kernel tells others is put in its place.
+  // Root may read everything, so the test substitutes the error of other users.
   const denied: ManifestContent = { kind: 'unreadable', message: 'permission denied' };
   const port: PortOf<ManifestDirectoryOperations> = {
     list: async (request, c) => {

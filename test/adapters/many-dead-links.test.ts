@@ -1,4 +1,4 @@
-// Links to logs that are gone, thousands of them: they are looked at in slices, others have their turn meanwhile, and may take a link away.
+// Thousands of dead log links: they are checked in slices, other work runs in between, and links may be removed meanwhile.
 import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

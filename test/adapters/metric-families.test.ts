@@ -1,4 +1,4 @@
-// Names, types and labels of all metrics against those of the recorded reference, and the list of differences with their reasons.
+// Names, types and labels of all metrics against those of the recorded Go kubelet, and the list of differences with their reasons.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -39,7 +39,7 @@ const resources: NodeResources = {
   pods: [{ ...numbers, name: 'p', namespace: 'n', containers: [{ ...numbers, name: 'c', startedAtSeconds: 7 }] }],
 };
 
-/** What the process tells of itself is compared where a daemon runs. */
+/** The process's own metrics are compared in a test with a running daemon. */
 const ofProcess = /^(process|nodejs)_/;
 const endpoints: readonly (readonly [endpoint: string, shown: ReadonlyMap<string, Shown>])[] = [
   ['/metrics', declared(kubeletFamilies)],

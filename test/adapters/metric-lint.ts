@@ -1,4 +1,4 @@
-// What is wrong with a text of metrics: form, families that come twice, types, series that come twice.
+// Lints a metrics text: its form, duplicate families, types, duplicate series.
 
 const sample = /^([a-zA-Z_:][\w:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*",?)*)\})? (NaN|[-+]?Inf|[-+]?[\d.]+(?:e[-+]\d+)?)(?: (\d+))?$/;
 const types: ReadonlySet<string> = new Set(['counter', 'gauge', 'histogram', 'summary', 'untyped']);

@@ -1,4 +1,4 @@
-// The mock apiserver as kubectl sees it: the client that nobody here wrote.
+// The mock apiserver with kubectl, an independent client.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

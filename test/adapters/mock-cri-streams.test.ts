@@ -1,5 +1,5 @@
-// The mock runtime's exec, attach and port-forward as their clients see them, without a kubelet between: terminals, ports, protocols, faults, and
-// field report KB076 (terminals without a stream of errors, pairs of streams in any order, refused and reset ports).
+// The mock runtime's exec, attach and port-forward with clients, without a kubelet between: terminals, ports, protocols, faults, and
+// field report KB076 (terminals without a stderr stream, pairs of streams in any order, refused and reset ports).
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import type { SpdyConnection, SpdyStream } from '../../src/adapters/streaming/index.js';
@@ -51,7 +51,7 @@ t.test('streams that do not come, or that nobody asked for', async (t) => {
   t.pass('a session whose streams do not come in time is over');
 });
 
-/** What is asked for, and what is answered in place of an upgrade. */
+/** The request, and the answer in place of an upgrade. */
 const refusals: readonly (readonly [sentence: string, headers: Record<string, string>, status: number, body: RegExp])[] = [
   ['another protocol', { Upgrade: 'h2c' }, 400, /unable to upgrade/],
   ['a version that nobody speaks', { Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': 'v9.channel.k8s.io' }, 403, /client supports \[v9\.channel\.k8s\.io\], server accepts \[v5/],

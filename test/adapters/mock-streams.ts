@@ -1,4 +1,4 @@
-// A mock runtime with one container, and the client of its streams: what tests of exec, attach and port-forward stand on.
+// A mock runtime with one container, and a client of its streams: the base of tests of exec, attach and port-forward.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

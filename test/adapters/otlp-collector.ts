@@ -1,5 +1,5 @@
-// A collector of traces for tests: OTLP over gRPC on loopback, by the server of @grpc/grpc-js, and a reader of what it gets that shares nothing with
-// the agent's writer but the numbers of OTLP's fields.
+// A collector of traces for tests: OTLP over gRPC on loopback, by the server of @grpc/grpc-js, and a decoder that shares nothing with
+// the agent's encoder but the numbers of OTLP's fields.
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 
@@ -24,7 +24,7 @@ export interface SeenExport {
   readonly spans: readonly SeenSpan[];
 }
 
-/** What becomes of the next call. A number: fails with that code. */
+/** The behaviour of the next call. A number: fails with that code. */
 export type Behaviour = 'take' | 'hang' | 'partial' | 'garbage' | number;
 
 export class Collector {

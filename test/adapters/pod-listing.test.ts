@@ -1,4 +1,4 @@
-// The list of pods without decoding what did not change: equal to decoding everything, whatever came before; and safe on any bytes.
+// The list of pods without decoding unchanged parts: equal to decoding everything, after any earlier list; and safe on any bytes.
 import fc from 'fast-check';
 import t from 'tap';
 import { criProtocol } from '../../src/adapters/cri/index.js';
@@ -12,7 +12,7 @@ interface Thing {
   readonly state: number;
 }
 
-/** A node with a few pods; thing `n` always belongs to the same one, and every fifth to nobody's. */
+/** A node with a few pods; thing `n` always belongs to the same one, and every fifth to none. */
 function labelsOf(n: number): Record<string, string> {
   const pod = { 'io.kubernetes.pod.uid': `uid-${n % 3}`, 'io.kubernetes.pod.name': `pod-${n % 3}`, 'io.kubernetes.pod.namespace': 'ns' };
   return n % 5 === 4 ? { app: 'x' } : { ...pod, 'io.kubernetes.container.name': `c${n}` };

@@ -1,5 +1,5 @@
-// What people met with probes, tried on servers of the test's own, from the action of a pod's spec to the words of its event. Each is
-// named by its report. Besides: what is left open after many probes.
+// Field reports about probes, tested on the test's own servers, from the action in a pod's spec to the text of its event. Each is
+// named by its report. Also: the descriptors left open after many probes.
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
@@ -241,7 +241,7 @@ t.test('nothing is left open after thousands of probes', async (t) => {
     for (let i = 0; i < count; i++) await Promise.all(Array.from({ length: 5 }, () => kinds.map((ask) => ask())).flat());
     await Promise.all([...Array.from({ length: count }, () => grpc(health.port, patience)), ...Array.from({ length: count }, () => grpc(mute, 50_000))]);
   };
-  /** Both ends are this process's: what one of them keeps is seen. */
+  /** Both ends are in this process, so that descriptors of either are counted. */
   const open = (): number => readdirSync('/proc/self/fd').length;
   await rounds(1);
   const settled = async (most: number): Promise<number> => {

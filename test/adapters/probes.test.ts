@@ -1,4 +1,4 @@
-// Network probes against servers of the test's own: what is sent, which redirects are followed, and what each failure is called.
+// Network probes against the test's own servers: requests, redirects, and the text of each failure.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
@@ -30,7 +30,7 @@ async function served(t: Test, answer: (request: IncomingMessage, response: Serv
   return { port, server };
 }
 
-/** A port that nobody listens on: it was one a moment ago. */
+/** A free port, on which no process listens. */
 async function freePort(): Promise<number> {
   const server = createTcpServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-// Profiles in the format of pprof: what is read back of them by a reader of the wire format that the writer knows nothing of.
+// Profiles in the format of pprof, decoded by an independent reader of the wire format.
 import { gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { profileRoute } from '../../src/adapters/http-server/index.js';

@@ -1,5 +1,5 @@
-// Several agents write the same /etc/projects and /etc/projid, and are killed in the middle of it: the files are whole at every moment, no number is two
-// directories', what people wrote stays, and the next agent finds all that is to be freed.
+// Several agents write the same /etc/projects and /etc/projid, and are killed meanwhile: the files are complete at every moment, no number belongs to two
+// directories, lines of users stay, and the next agent finds everything to release.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ function scene(t: Test) {
   return { text, start, clearAll };
 }
 
-/** What holds at every moment, whoever was killed. */
+/** Holds at every moment, after any kill. */
 function check(t: Test, text: (name: string) => string): void {
   const [projects, projid] = [text('projects'), text('projid')];
   t.ok(projects.startsWith(theirs.projects) && projid.startsWith(theirs.projid), 'what people wrote stays');

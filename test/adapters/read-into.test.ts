@@ -1,5 +1,5 @@
-// A socket that was accepted is read into memory that is used again: what has to be the same as when it is read as a stream, on each version of TLS,
-// and that the Node which runs this has what it takes.
+// An accepted socket reads into a reused buffer: the behaviour must equal reading it as a stream, on each version of TLS,
+// and this Node must have the required internals.
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Server, Socket } from 'node:net';
@@ -117,7 +117,7 @@ for (const [kind, pairOf] of kinds) {
     client.write(bytes);
     client.end();
     await taker.has(1);
-    // Whatever comes is answered, so that all which could be read has been read by the next answer.
+    // Every chunk is answered, so that all possible reads are done by the next answer.
     for (let i = 0; i < 3; i++) {
       const { client: other, accepted: its } = await tcpPair(t);
       other.write('x');

@@ -1,5 +1,5 @@
-// The families that a recorded kubelet of v1.36 shows (test/reference/metrics.tsv), and those of them, or beside them, where this agent differs.
-// Invariant: each difference has its reason, which docs/metrics.md tells under the same name; one that matches nothing fails the test.
+// The families of a recorded kubelet of v1.36 (test/reference/metrics.tsv), and the differences of this agent.
+// Invariant: each difference has its reason, which docs/metrics.md gives under the same name; one that matches nothing fails the test.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -127,7 +127,7 @@ export const notRecorded: readonly string[] = [
   'container_pressure_memory_waiting_seconds_total',
 ];
 
-/** Nobody else's. */
+/** Only this agent's. */
 export const ours: readonly Difference[] = [
   ['kubelet_cpu_manager_allocation_per_numa', 'the reference has it as soon as a container has CPUs of its own; the recorded node had none'],
   ['dra_grpc_operations_duration_seconds', 'the reference has it as soon as a DRA driver is called; the recorded node had none'],

@@ -1,4 +1,4 @@
-// SPDY/3.1: frames and headers against bytes that others make, what no peer may send, pings, ends, and a flood of streams.
+// SPDY/3.1: frames and headers against bytes of other implementations, invalid input, pings, ends, and a flood of streams.
 import { once } from 'node:events';
 import { Duplex } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
@@ -246,7 +246,7 @@ t.test('a peer that asks and does not read is cut', async (t) => {
   const { raw, connection } = await pair(t);
   raw.pause();
   const pings = Buffer.concat(Array.from({ length: 5_000 }, () => frame(6, 0, numbers(1))));
-  // A failed write is told before the socket counts as destroyed, and what is written from there is told in the same turn: without end.
+  // A failed write is reported before the socket counts as destroyed, and a write from its callback is reported in the same turn: endlessly.
   const more = (error?: Error | null): void => void (error || raw.destroyed || raw.write(pings, more));
   more();
   await connection.closed;

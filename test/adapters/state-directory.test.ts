@@ -1,4 +1,4 @@
-// State files: whole or not there, whatever moment the writer dies at.
+// State files: complete or absent, at every moment at which the writer may die.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Streams through the kubelet's port when one of the three misbehaves: the runtime's streaming server hangs, talks nonsense, resets or closes
-// half; the client vanishes, closes half or doesn't read; hundreds idle and end. Whatever happens, both connections are gone soon after.
+// Streams through the kubelet's port when one of the three parties misbehaves: the runtime's streaming server hangs, sends nonsense, resets or closes
+// half; the client vanishes, closes half or doesn't read; hundreds idle and end. In all cases both connections are closed soon after.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -63,7 +63,7 @@ async function stand(t: Checks, behave: (socket: Socket, head: string) => void, 
   return { server, backends, errors };
 }
 
-/** A client that has asked for an upgrade, and stays as it is until it is told otherwise. @param t null: who asks will see to its end */
+/** A client that has sent an upgrade request and does nothing else by itself. @param t null: the caller closes it */
 function client(t: Checks | null, { server }: Stand, request = upgradeRequest) {
   const socket = connect({ host: '127.0.0.1', port: server.port, allowHalfOpen: true });
   const got: Buffer[] = [];
@@ -143,7 +143,7 @@ t.test('a client that vanishes, at whatever moment', async (t) => {
   }
 });
 
-/** Writes as long as somebody reads. Counts what was taken. */
+/** Writes until the reader is gone. Counts the accepted bytes. */
 function flood(socket: Socket): { readonly taken: () => number } {
   socket.write(switching);
   const chunk = Buffer.alloc(64 * 1024, 'x');
@@ -233,7 +233,7 @@ t.test('whoever does not read holds up the other one, in both directions, and no
     return before;
   };
   const down = await settled(() => counted.taken());
-  // What two pairs of sockets hold in the kernel is most of it.
+  // Most of it is in the kernel's buffers of two pairs of sockets.
   t.ok(down < 24 * 1024 * 1024, `${down} bytes were taken from the runtime for a client that doesn't read`);
   slow.resume();
   await until('it goes on', () => counted.taken() > down + 1024 * 1024);

@@ -1,4 +1,4 @@
-// Every text that somebody writes for the agent: the same in each encoding that is read, and refused by the encoding's name in all others.
+// Every text that users write for the agent: the same in each supported encoding, and refused by the encoding's name in all others.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

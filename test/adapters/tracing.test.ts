@@ -1,5 +1,5 @@
-// Spans by themselves: their bytes against those of OpenTelemetry's own library, contexts as they come in, sampling, and what becomes of spans whose
-// collector is away, silent, slow or unwilling.
+// Spans alone: their bytes against those of OpenTelemetry's own library, incoming contexts, sampling, and spans whose
+// collector is unreachable, silent, slow or refusing.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// What goes through an upgraded connection comes out as it went in, both ways at once, in whatever pieces it is written and however slowly it is
-// read: what is read into memory that is used again must have been written before. Each end plain and over TLS.
+// Bytes through an upgraded connection arrive unchanged, in both directions at once, for any sizes of writes and any speed of
+// reads: a reused buffer must be written out before it is read into again. Each end plain and over TLS.
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage } from 'node:http';

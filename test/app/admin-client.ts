@@ -1,4 +1,4 @@
-// The administrator of a mock apiserver, as tests have him: what he asks for is refused or done, and he sees what happens.
+// The administrator of a mock apiserver for tests: sends requests and watches objects.
 
 import { writeFileSync } from 'node:fs';
 import { type ApiClients, loadKubeconfig, openApiClients } from '../../src/adapters/apiserver/index.js';
@@ -35,7 +35,7 @@ export class AdminClient {
     this.clients.close();
   }
 
-  /** null: there is none. */
+  /** null if absent. */
   async get(plural: string, namespace: string | null, name: string): Promise<ApiObject | null> {
     try {
       return await this.clients.reader.get({ resource: resourceOf(plural), namespace, name, client: 'main', resourceVersion: null }, calling());

@@ -1,5 +1,5 @@
-// Each path of the kubelet's port, with each method, by each kind of credentials: who gets 401, 403, 404, 405, and who gets through. What is
-// expected is worked out here from a table of its own, and compared with what a whole daemon answers.
+// Each path of the kubelet's port, with each method, by each kind of credentials: which requests get 401, 403, 404, 405, and which are served. The
+// expectations come from a table of its own, and are compared with the answers of a whole daemon.
 import { writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
@@ -104,7 +104,7 @@ const rights: Readonly<Record<string, { readonly subresources: readonly string[]
 
 interface Credential {
   readonly what: string;
-  /** null: nobody's. */
+  /** null: none. */
   readonly user: string | null;
   readonly pair?: { readonly certificate: string; readonly key: string };
   readonly authorization?: string;

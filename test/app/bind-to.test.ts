@@ -1,4 +1,4 @@
-// The typed wiring: what is bound is what is resolved, once, and what doesn't fit does not compile (the compiler checks the expectations below).
+// The typed wiring: a binding is resolved once, and a mismatch does not compile (the compiler checks the expectations below).
 import { Container, ContainerModule } from 'inversify';
 import t from 'tap';
 import { type Binder, bindTo, token } from '../../src/app/bind-to.js';
@@ -64,7 +64,7 @@ t.test('what does not fit does not compile', async (t) => {
     bind.to(tokens.line, [tokens.logger, tokens.clock], (clock: Clock, logger: Logger) => `${clock.now()}${logger.log('')}`);
     // @ts-expect-error: one dependency is missing
     bind.to(tokens.line, [tokens.clock], (clock: Clock, logger: Logger) => `${clock.now()}${logger.log('')}`);
-    // @ts-expect-error: something else is made than the token stands for
+    // @ts-expect-error: makes another type than the token's
     bind.to(tokens.length, [tokens.clock], (clock) => `${clock.now()}`);
     // @ts-expect-error: a value of another type
     bind.toValue(tokens.clock, { time: () => 0 });

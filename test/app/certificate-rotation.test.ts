@@ -1,4 +1,4 @@
-// Certificates that are renewed while a kubelet runs, as a process of its own: that of its port and its own.
+// Certificates that are renewed while a kubelet runs, as a process of its own: the serving and the client certificate.
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { createServer } from 'node:net';
@@ -20,7 +20,7 @@ interface Seen {
   readonly reused: boolean;
 }
 
-/** null: nobody answers. */
+/** null: no answer. */
 function look(port: number, agent: Agent | false): Promise<Seen | null> {
   return new Promise((resolve) => {
     const sent = request({ host: '127.0.0.1', port, path: '/healthz', agent, rejectUnauthorized: false }, (response) => {

@@ -1,4 +1,4 @@
-// A daemon's client certificate: bootstrapped, found again, renewed, and in every state that its directory may be left in (KB071).
+// A daemon's client certificate: bootstrapped, reused, renewed, and with every state of its directory (KB071).
 import { existsSync, mkdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -110,7 +110,7 @@ interface State {
   make(place: Place): void;
   /** With a bootstrap kubeconfig: a new request is made at once. */
   readonly asks: boolean;
-  /** Without one: the start is refused with this, or goes on (null). */
+  /** Without one: the start is refused with this, or continues (null). */
   readonly refusal: RegExp | null;
 }
 

@@ -1,4 +1,4 @@
-// Checkpoints: what is asked of the runtime, where archives go, and every way to be refused. On a mock runtime that can and on one that can't.
+// Checkpoints: the request to the runtime, the paths of archives, and every refusal. On a mock runtime with and without support.
 
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-// What /metrics tells of the way to the apiserver: requests, tries, sizes, waiting, and how long certificates are good for.
+// The metrics of the access to the apiserver: requests, tries, sizes, waiting, and the validity of certificates.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

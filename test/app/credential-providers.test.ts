@@ -1,4 +1,4 @@
-// The two flags of credential provider plugins: what stops the start, naming the file and the field; and what is read of files that are right.
+// The two flags of credential provider plugins: refusals of the start, naming the file and the field; and the result of valid files.
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

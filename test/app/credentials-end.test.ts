@@ -1,5 +1,5 @@
-// A node whose credentials end, are replaced or revoked, whose clock is set, or whose apiserver is overloaded: nothing restarts, the lease
-// and the statuses go on.
+// A node whose credentials expire, are replaced or revoked, whose clock is set, or whose apiserver is overloaded: nothing restarts, and the lease
+// and the statuses continue.
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { until } from './stage.js';
 
 t.setTimeout(300_000);
 
-/** A lease that is renewed each second, a status that is told each second. */
+/** A lease renewed each second, a status reported each second. */
 const brisk = 'nodeLeaseDurationSeconds: 4\nnodeStatusUpdateFrequency: 1s\nnodeStatusReportFrequency: 1s\n';
 
 t.test('a token in a file is replaced, and the one before revoked', async (t) => {

@@ -1,5 +1,5 @@
-// What the runtime is asked for, byte for byte from a manifest through the daemon and gRPC to a runtime of each kind: the features that a
-// runtime or host of the suite's own can't run are held against the request, and against what is said where the runtime doesn't offer them.
+// Requests to the runtime, byte for byte from a manifest through the daemon and gRPC to a runtime of each kind: for features that the
+// suite's own runtime or host can't run, it checks the request, and the message for a runtime without the feature.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -20,7 +20,7 @@ interface NamespaceOption {
   readonly usernsOptions?: { readonly mode: number; readonly uids: readonly Mapped[]; readonly gids: readonly Mapped[] };
 }
 
-/** As much of the messages as is looked at here. */
+/** The parts of the messages that this test reads. */
 interface Sandbox {
   readonly config: {
     readonly metadata: { readonly name: string };

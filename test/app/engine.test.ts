@@ -1,4 +1,4 @@
-// What the daemon sets of the JavaScript engine, and that the engine takes it: a flag that a later Node no longer knows must not go unseen.
+// The daemon's flags of the JavaScript engine, and that the engine accepts them: a flag that a later Node drops must fail the test.
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
 import { settleEngine } from '../../src/app/cli/engine.js';

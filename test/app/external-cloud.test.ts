@@ -1,4 +1,4 @@
-// A node of an external cloud provider: what it says of itself, what it leaves to the provider's controller, and that pods wait for that.
+// A node of an external cloud provider: its own fields, the fields left to the provider's controller, and that pods wait for them.
 import { networkInterfaces } from 'node:os';
 import t from 'tap';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
@@ -95,7 +95,7 @@ t.test('an address that the node was told to use', { skip: own === undefined ? '
   t.equal((await place.node())?.metadata.annotations?.[provided], own, 'the provider reads it there');
   t.strictSame(await addresses(place), [`InternalIP ${own}`, 'Hostname n1']);
   await daemon.stop();
-  // Without the provider the annotation is nobody's.
+  // Without the provider the annotation is removed.
   place.stage.flags.splice(place.stage.flags.indexOf('--cloud-provider=external'), 1);
   const again = await place.stage.start();
   await until('it goes', async () => (await place.node())?.metadata.annotations?.[provided] === undefined);

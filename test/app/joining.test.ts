@@ -1,4 +1,4 @@
-// The daemon as a process of its own and an apiserver that it can't work with: what a person reads, and that the node goes on with what it has.
+// The daemon as a process of its own with an unusable apiserver: the messages for users, and that the node continues with its own pods.
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -16,7 +16,7 @@ interface Kubeconfig {
 
 interface Row {
   readonly sentence: string;
-  /** Makes the kubeconfig of a good one; whatever else is needed. */
+  /** Makes the kubeconfig from a good one, and anything else it needs. */
   make(config: Kubeconfig, server: MockApiserver, other: MockApiserver, t: { readonly teardown: (run: () => unknown) => unknown }): void | Promise<void>;
   readonly says: RegExp;
 }

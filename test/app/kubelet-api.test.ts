@@ -1,4 +1,4 @@
-// The kubelet's port of a daemon on the mock runtime: what it serves to whom, and what it never tells.
+// The kubelet's port of a daemon on the mock runtime: which requests it serves, and what it never discloses.
 import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type RequestOptions, request } from 'node:https';

@@ -1,4 +1,4 @@
-// What the loopback listener tells, to whoever may be on loopback: nothing that the kubelet's own port asks credentials for.
+// The loopback listener's answers to any local client: nothing that the kubelet's own port protects by authentication.
 import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// The live page as a person sees it, in headless Chromium: pods and plots come up, a pod is opened, its log and its life are there, and text
-// from a container is text. With KUBELET_TS_SCREENSHOTS=DIRECTORY the pictures of docs/live-page.md are made anew.
+// The live page in headless Chromium: pods and plots appear, a pod opens with its log and its life, and text
+// from a container is text. With KUBELET_TS_SCREENSHOTS=DIRECTORY it takes the pictures of docs/live-page.md again.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
@@ -93,7 +93,7 @@ t.test('what containers say is text', { skip }, async (t) => {
   const browser = await chromium.launch({ executablePath: program as string, args: ['--no-sandbox'] });
   t.teardown(() => browser.close());
   const { page } = await open(browser, daemon.page?.url ?? '');
-  // Whatever a kubelet may be told, on its way to the page: the answer is altered between them.
+  // Alters the answer between the kubelet and the page, to any content.
   await page.route('**/data', async (route) => {
     const answer = await route.fetch();
     const data = await answer.json();

@@ -1,4 +1,4 @@
-// The live page as its server sees it: who gets what, what is in the data and what never is, and that the life of a pod is told as it was.
+// The live page's server: access, the content of the data and what it never contains, and that the life of a pod is reported correctly.
 import { readFileSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The metrics of a daemon as other programs read them: promtool, and the dashboard and alerts of the kubernetes-mixin.
+// The metrics of a daemon for other programs: promtool, and the dashboard and alerts of the kubernetes-mixin.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ import { phaseOf, Stage, until } from './stage.js';
 
 const endpoints = ['/metrics', '/metrics/probes', '/metrics/slis', '/metrics/cadvisor', '/metrics/resource'] as const;
 
-/** Upstream's names that promtool would have otherwise, and what it says of each. */
+/** Upstream's names that promtool complains about, and its complaint. */
 const disliked: readonly (readonly [name: string, complaint: RegExp])[] = [
   ['kubelet_cpu_manager_exclusive_cpu_allocation_count', /should not have "_count" suffix/],
   ['kubelet_pleg_discard_events', /should have "_total" suffix/],
@@ -25,7 +25,7 @@ const disliked: readonly (readonly [name: string, complaint: RegExp])[] = [
   ['container_fs_inodes_total', /should not have "_total" suffix/],
 ];
 
-/** What the dashboard and the alerts of the kubernetes-mixin ask of a kubelet: family and the labels that they group, filter and join by. */
+/** Metrics in the dashboard and the alerts of the kubernetes-mixin: family and the labels that they group, filter and join by. */
 const mixin: readonly (readonly [family: string, labels: readonly string[]])[] = [
   ['kubelet_node_name', ['node']],
   ['kubelet_certificate_manager_client_ttl_seconds', []],
@@ -185,7 +185,7 @@ async function mixinFinds(t: Test, bodies: Bodies): Promise<void> {
     t.ok(known !== undefined, `${family} is there`);
     for (const label of labels) t.ok(known?.includes(label), `${family} has ${label}`);
   }
-  // Quantiles are asked of these: without buckets there are none.
+  // Queries use quantiles of these, which need buckets.
   for (const [family] of mixin) if (/_duration_seconds$|_interval_seconds$/.test(family)) t.equal(families.get(family)?.type, 'histogram', `${family} has buckets`);
   for (const state of ['actual_state_of_world', 'desired_state_of_world']) t.ok(bodies.get('/metrics')?.includes(`state="${state}"`), `volumes are told apart by ${state}`);
   // Sums over containers leave out the sandbox by these: an image that is not empty, and a container that has a name.

@@ -78,7 +78,7 @@ async function attach(t: Test, at: KubectlStage, environment: Environment): Prom
   await closed;
 }
 
-/** What comes back of what was sent; why it did not. */
+/** The echo of the sent bytes, or the error. */
 function echoed(port: number, bytes: Buffer): Promise<Buffer | string> {
   return new Promise((resolve) => {
     const got: Buffer[] = [];
@@ -112,7 +112,7 @@ async function portForward(t: Test, at: KubectlStage, environment: Environment):
   child.kill('SIGKILL');
 }
 
-/** What a broken session comes to, whatever is spoken. */
+/** The outcome of a broken session, for each protocol. */
 const faults: readonly (readonly [script: string, stdout: RegExp])[] = [
   ['stream=reset', /^(x\n)?$/],
   ['stream=half-close', /^x\n$/],

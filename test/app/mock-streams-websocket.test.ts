@@ -67,7 +67,7 @@ async function channels(t: Test, at: KubectlStage): Promise<void> {
   t.equal(nonsense.text(1), 'sound', 'messages that mean nothing are passed over');
 }
 
-/** Pod, subresource, sub-protocol, what is answered in place of an upgrade. */
+/** Pod, subresource, sub-protocol, and the answer in place of an upgrade. */
 const refused: readonly (readonly [sentence: string, pod: string, subresource: string, protocol: string, status: number, body: RegExp])[] = [
   ['a pod that is not there', 'none', 'exec', 'v5.channel.k8s.io', 404, /pods \\"none\\" not found/],
   ['a protocol that nobody speaks', 'p', 'exec', 'v9.channel.k8s.io', 403, /unable to negotiate protocol/],
@@ -93,7 +93,7 @@ async function endedContainer(t: Test, at: KubectlStage): Promise<void> {
   t.match(JSON.parse(ended.text(3)), { status: 'Failure', reason: 'InternalError', code: 500, message }, 'a container that has ended');
 }
 
-/** A pod with that fault, and how a session in it goes, told by the error channel. */
+/** A pod with that fault, and the outcome of a session in it, from the error channel. */
 async function faults(t: Test, at: KubectlStage): Promise<void> {
   const reset = await channelsAt(execUrl(at, 'resets', ['echo', 'x']), v5);
   await reset.closed;

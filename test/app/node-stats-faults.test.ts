@@ -1,4 +1,4 @@
-// The node's numbers when things go wrong: a runtime that hangs, cgroups that go while they are read, files with nonsense, and many at once.
+// The node's statistics under faults: a runtime that hangs, cgroups removed while they are read, malformed files, and many requests at once.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ const measured = (containerId: string) => ({
   cpu: { time: instantOf(Date.now() * 1_000), timeNanos: BigInt(Date.now()) * 1_000_000n, usageCoreNanoSeconds: 5 },
   memory: { time: instantOf(Date.now() * 1_000), workingSetBytes: 7 },
 });
-/** A container of which the runtime tells nothing. */
+/** A container without statistics from the runtime. */
 const unmeasured = (containerId: string) => ({ containerId, cpu: null, memory: null, swap: null, writableLayer: null });
 
 function containerIds(i: number, { containersOfEach = 1 }: NodeOptions): string[] {

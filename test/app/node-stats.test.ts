@@ -1,4 +1,4 @@
-// /stats/summary and the metrics of a daemon on the mock runtime, in the form of the recorded reference.
+// /stats/summary and the metrics of a daemon on the mock runtime, in the form of the recorded Go kubelet.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -111,7 +111,7 @@ t.test('the kubelet’s own metrics', async (t) => {
   await until('the series of its probes went with the pod', async () => !(await ask(daemon, '/metrics/probes')).body.includes(uid));
 });
 
-/** Families that a node has whatever it runs, as recorded. */
+/** Families of any node, as recorded. */
 const recordedCadvisor: readonly (readonly [name: string, type: string])[] = [
   ['cadvisor_version_info', 'gauge'],
   ['container_cpu_system_seconds_total', 'counter'],

@@ -1,4 +1,4 @@
-// What a daemon's Node says of its runtime, its images, its features and the volumes that its pods want, as the API has it.
+// A daemon's Node in the API: its runtime, images, features and the volumes of its pods.
 import t from 'tap';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
 import { ClusterStage } from './cluster-stage.js';

@@ -1,4 +1,4 @@
-// What is counted of single observations: pods that make room by what was lacking, and runtimes that lack what will be needed.
+// Single observations in metrics: preemptions by the missing resource, and runtimes that lack a future requirement.
 import t from 'tap';
 import { KubeletMetrics } from '../../src/adapters/metrics/kubelet-metrics.js';
 import { AgentObserver } from '../../src/app/daemon/stats/agent-observer.js';

@@ -1,5 +1,5 @@
-// The daemon as a process of its own and an apiserver that says it is v1.20 and hasn't what came later: the node is ready, pods run, start and end, and
-// of each thing that is missing a line tells.
+// The daemon as a process of its own with an apiserver that calls itself v1.20 and lacks later features: the node is ready, pods run, start and end, and
+// a log line reports each missing feature.
 import t from 'tap';
 import type { ApiObject } from '../../src/ports/model/api-object.js';
 import { ClusterStage, nodeUser } from './cluster-stage.js';
@@ -22,7 +22,7 @@ const without = [
 ];
 
 t.test('a server of v1.20', async (t) => {
-  // Nobody renews a lease: the status alone says that the node lives.
+  // Without leases the status alone shows that the node is alive.
   const place = await ClusterStage.open(t, { version: 'v1.20.15', settings: { without, auditLimit: 100_000 } });
   const { stage } = place;
   stage.manifest('s.yaml', stage.pod('s'));
@@ -36,7 +36,7 @@ t.test('a server of v1.20', async (t) => {
     await until('the mirror pod of the static one is ready', async () => (await place.pod('s-n1'))?.status?.phase === 'Running');
     await says(/Failed to ensure lease exists, will retry.*the server could not find the requested resource/);
     await says(/Failed to list.*runtimeclasses.*the server could not find the requested resource/);
-    // One that waits for what the server hasn't is in nobody's way.
+    // A pod that waits for a missing feature delays no other.
     const containers = [{ name: 'c', image: 'busybox', volumeMounts: [{ name: 'v', mountPath: '/v' }] }];
     const spec = { nodeName: 'n1', automountServiceAccountToken: false, containers, volumes: [{ name: 'v', csi: { driver: 'd.example.com' } }] };
     await place.admin.create('pods', 'default', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'waits', namespace: 'default' }, spec } as ApiObject);

@@ -1,4 +1,4 @@
-// What is measured of pods' volumes: by which means, how often, and what a file system that never answers holds up.
+// Measuring pods' volumes: the method, the period, and the effects of a file system that never answers.
 
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

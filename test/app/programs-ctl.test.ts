@@ -155,7 +155,7 @@ t.test('mistakes on the command line of kubelet-ctl', async (t) => {
   t.match(absent.err, /^kubelet-ctl ps: http:\/\/127\.0\.0\.1:1: /);
 });
 
-/** The kubeconfig that a person is told leads to a cluster with the node, its pods, and a place for new ones. */
+/** The printed kubeconfig leads to a cluster with the node and its pods, which accepts new ones. */
 async function clusterShows(t: Test, directory: string, kubeconfig: string): Promise<void> {
   const file = join(directory, 'admin');
   const admin = new AdminClient(file, readFileSync(kubeconfig, 'utf8'));

@@ -1,4 +1,4 @@
-// kubectl against the programs that a person starts: the mock apiserver alone, and the whole cluster of `kubelet-ctl dev` (what `npm start` runs).
+// kubectl against the programs that a user starts: the mock apiserver alone, and the whole cluster of `kubelet-ctl dev` (which `npm start` runs).
 import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -113,7 +113,7 @@ t.test('what is mounted below a demonstration is unmounted before it is removed,
     execFileSync('mount', ['--bind', data, place]);
     t.teardown(() => spawnSync('umount', ['-l', place]));
   }
-  // Somebody still has a file open there.
+  // A file there is still open.
   const open = openSync(join(bound, 'kept'), 'r');
   t.teardown(() => closeSync(open));
   t.equal(removeWithMounts(directory), null);

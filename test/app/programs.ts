@@ -1,4 +1,4 @@
-// The programs as processes of their own, as people start them.
+// The programs as processes of their own, as users start them.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -36,7 +36,7 @@ export class Program {
     return this.child.pid ?? 0;
   }
 
-  /** Nobody reads what it writes from now on. */
+  /** Closes the reader of its output. */
   closeOutput(): void {
     this.child.stdout?.destroy();
   }

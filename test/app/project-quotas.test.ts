@@ -1,4 +1,4 @@
-// Project quotas through the whole daemon: the gate, the volumes of a pod in a user namespace, what answers and metrics show of them, a restart and the
+// Project quotas through the whole daemon: the gate, the volumes of a pod in a user namespace, answers and metrics, a restart and the
 // end. The kernel's part is a model that counts by walks; the files are the test's own.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ async function shown(daemon: Daemon): Promise<VolumeStats | undefined> {
   return (summary.pods ?? []).flatMap(({ volume = [] }) => volume).find(({ name }) => name === 'disk');
 }
 
-/** Volumes have been looked at anew. */
+/** Waits until volumes have been measured again. */
 async function lookedAt(daemon: Daemon): Promise<void> {
   const looks = async () => {
     const { body } = await ask(daemon, '/metrics');

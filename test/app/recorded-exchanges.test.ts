@@ -1,5 +1,5 @@
-// What a kubelet of the reference answered, request by request (recorded-exchanges.jsonl), asked of a daemon of ours with the same pods.
-// Invariant: what differs is in the table below with its reason, and the table holds nothing that doesn't differ.
+// The recorded answers of a Go kubelet, request by request (recorded-exchanges.jsonl), compared with a daemon of this project with the same pods.
+// Invariant: each difference is in the table below with its reason, and each row differs.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -121,7 +121,7 @@ function ask(port: number, exchange: Exchange): Promise<{ readonly status: numbe
       let body = '';
       response.on('data', (chunk: Buffer) => {
         body += chunk.toString('latin1');
-        // Whoever follows a log waits for ever.
+        // A follower of a log would wait forever.
         if (/[?&]follow=/.test(path)) response.destroy();
       });
       response.once('close', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));

@@ -1,4 +1,4 @@
-// Secrets in a flight record: none is in the file, whichever way it came in or went out, and the record still replays.
+// Secrets in a flight record: none is in the file, from any input or output, and the record still replays.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

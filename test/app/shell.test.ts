@@ -1,5 +1,5 @@
-// The daemon's shell between its machine and Node's event loop: a crowd of wake-ups that are due at once lets others in between, and what
-// the first of them command is under way before the last has been looked at.
+// The daemon's shell between its machine and Node's event loop: many wake-ups due at once yield to other work, and
+// commands of the first are sent before the last is processed.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { Shell } from '../../src/app/shell/shell.js';

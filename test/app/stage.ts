@@ -1,4 +1,4 @@
-// A place for a daemon under test: a mock runtime, directories and a configuration of its own, and everything gone afterwards.
+// The environment of a daemon under test: a mock runtime, directories and a configuration of its own, all removed afterwards.
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +42,7 @@ export class Stage {
   readonly directory = mkdtempSync(join(tmpdir(), 'kubelet-ts-test-'));
   readonly manifests = join(this.directory, 'manifests');
   readonly log = new LogLines();
-  /** What the health check of the log says. */
+  /** The result of the log's health check. */
   logFailure: string | null = null;
   /** In place of the kernel's log, which is empty here. */
   kernelLog: (() => KernelLog) | null = null;
@@ -192,7 +192,7 @@ ${more}`;
   }
 }
 
-/** The pod of that name, as the daemon tells it. */
+/** The pod of that name, as the daemon reports it. */
 export function podNamed(daemon: Daemon, name: string): Pod | undefined {
   return daemon.queries.pods().items?.find(({ metadata }) => metadata.name === name);
 }

@@ -1,5 +1,5 @@
-// Traces of a daemon: what a collector gets of a pod's life, of requests and of the apiserver, who is whose parent, and that the agent does not notice
-// a collector that is away, silent or unwilling.
+// Traces of a daemon: the spans of a pod's life, of requests and of the apiserver, their parents, and that a collector that is
+// unreachable, silent or refusing doesn't affect the agent.
 import { writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// The agent is killed at random moments while pods come, change and go, and its runtime is away for a while: what runs goes on untouched,
-// nothing is ever doubled, what was asked for comes about in the end, and then nothing is left over.
+// The agent is killed at random moments while pods are added, changed and removed, and its runtime fails for a while: running containers are untouched,
+// nothing is ever doubled, the desired state is reached in the end, and then nothing is left over.
 
 import { randomInt } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -187,8 +187,8 @@ async function nothingLeft(t: Test, node: TestNode): Promise<void> {
   await kubelet.until('no directories of pods', () => readdirSync(pods).length + readdirSync(kubelet.podLogs).length === 0, 90_000);
   await kubelet.until('no links to logs', () => readdirSync(join(kubelet.root, 'containers-log')).length === 0, 90_000);
   const leftovers = () => leftoversOf({ path: containerd.directory, network: containerd.network, cgroupRoot: containerd.cgroupRoot });
-  // What the runtime starts to take the last sandbox down outlives its answer by a moment. A shim without a container is containerd's own to
-  // lose: containerd 1.6 forgets one when whoever asked for the sandbox is killed in the middle, and lists nothing of it any more.
+  // The runtime's helpers for the last sandbox's teardown outlive its answer by a moment. A shim without a container is containerd's own leak:
+  // containerd 1.6 forgets one when the client that requested the sandbox is killed meanwhile, and no longer lists it.
   const strays = () => leftovers().processes.filter((pid) => !isEmptyShim(pid));
   const commands = () => strays().map(commandLineOf);
   await kubelet.until('containerd and the agent are alone', () => strays().length === 2).catch(() => t.same(commands(), [], 'containerd and the agent alone'));

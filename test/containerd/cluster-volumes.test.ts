@@ -1,5 +1,5 @@
-// Volumes of a cluster's pods on a real containerd, read and written from within the containers: data of the API and its updates, owners and
-// modes, claims, and sub paths that somebody exchanges.
+// Volumes of a cluster's pods on a real containerd, read and written from within the containers: API data and its updates, owners and
+// modes, claims, and sub paths that are exchanged.
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -101,7 +101,7 @@ async function updates(t: Test, cluster: Cluster): Promise<void> {
   // Builtins of the shell read: a turn costs one process, and a busy machine still makes many.
   const reads = '{ a=; b=; read a < /turning/$d/first; read b < /turning/$d/second; [ -n "$a" ] && [ -n "$b" ]; } 2>/dev/null';
   const tells = '[ "$a" = "$b" ] || echo "$a $b" >> /out/torn; echo "$a" > /out/last; n=$((n+1)); echo $n > /out/turns';
-  // Whoever stands between the link and the file while the generation is taken away finds nothing, as with every kubelet: never twice.
+  // A reader between the link and the file finds nothing while the generation is removed, as with every kubelet: never twice.
   const looks = '{ l=; read l < /turning/first; [ -n "$l" ]; } 2>/dev/null';
   const turn = `d=$(readlink /turning/..data); ${reads} && { ${tells}; }; ${looks} || ${looks} || echo missing >> /out/torn`;
   const script = `trap "exit 0" TERM; n=0; while :; do ${turn}; done`;
@@ -188,7 +188,7 @@ async function restarted(t: Test, cluster: Cluster): Promise<void> {
   t.equal(readFileSync(inside(cluster, second, '/a'), 'utf8'), 'two');
   await change({ a: null, c: 'y' }, 'none', '/part/a');
   await kill();
-  // Its status tells of the back-off between the tries, too; the event is what is sure to be there.
+  // Its status also reports the back-off between the tries; the event is certain.
   t.match(await event('parts', 'Failed'), /failed to (prepare subPath|create subPath directory) for volumeMount "part" of container "main"/);
   await gone('parts');
 }

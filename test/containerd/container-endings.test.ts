@@ -1,5 +1,5 @@
-// How containers and pods come to their ends on a real containerd, and what comes after: messages, rules of restart, order, deadlines, a
-// sandbox that dies, grace of probes, and hooks of pods that nobody knows any more. All pods come at once and are then looked at one by one.
+// Ends of containers and pods on a real containerd, and what follows: messages, restart rules, order, deadlines, a
+// sandbox that dies, grace periods of probes, and hooks of unknown pods. All pods are created at once and then checked one by one.
 import t, { type Test } from 'tap';
 import type { Pod } from '../../src/ports/model/pod.js';
 import { InsideContainer, waiting } from './inside-container.js';

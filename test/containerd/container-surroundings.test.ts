@@ -1,5 +1,5 @@
-// What a container finds around itself on a real containerd: its command, environment, names, addresses and files; each is looked for in
-// the container's own processes and files. All pods come at once and are then looked at one by one.
+// The environment of a container on a real containerd: its command, variables, names, addresses and files, read from
+// the container's own processes and files. All pods are created at once and then checked one by one.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// `kubectl debug` on a real node: a container that joins a pod which runs, sees the processes of its target when that is asked for, is
-// attached to, ends, and is started by nobody again. Invariant: the pod's own containers, readiness and phase don't notice it.
+// `kubectl debug` on a real node: a container that joins a running pod, sees the processes of its target if requested, is
+// attached to, ends, and is never restarted. Invariant: the pod's own containers, readiness and phase are unaffected.
 import { spawn } from 'node:child_process';
 import t, { type Test } from 'tap';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -28,7 +28,7 @@ function ofEphemeral(pod: Pod, name: string) {
   return pod.status?.ephemeralContainerStatuses?.find((status) => status.name === name);
 }
 
-/** Of what a reader of the pod's status sees of its own containers. */
+/** A pod's status of its own containers. */
 function ownOf({ status }: Pod): unknown {
   const conditions = status?.conditions?.filter(({ type }) => /Ready$/.test(type)).map((condition) => [condition.type, condition.status]);
   return [status?.phase, conditions, status?.containerStatuses?.map(({ containerID, restartCount, ready }) => [containerID, restartCount, ready])];

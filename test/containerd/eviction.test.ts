@@ -1,5 +1,5 @@
-// Evictions on a real containerd and a real disk: pods that write more than they may, and a node that is short of memory. What is measured is what
-// the containers wrote; who goes is told by an event, a status and a condition; nobody else is touched.
+// Evictions on a real containerd and a real disk: pods that exceed their limits, and a node that is short of memory. The containers' real writes
+// are measured; an event, a status and a condition report the evicted pod; no other pod is affected.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

@@ -1,5 +1,5 @@
-// The disk of the agent's own directory is full: what needs room says so, what is there stays whole, other pods run on and start, and once there is
-// room again everything comes about.
+// The disk of the agent's own directory is full: operations that need space report it, existing data stays complete, other pods run and start, and with
+// free space again everything succeeds.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

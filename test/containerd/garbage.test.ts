@@ -1,5 +1,5 @@
-// What a kubelet clears away on a real containerd: images that nothing uses, dead containers and sandboxes beyond their number, logs and
-// directories of pods that nobody knows. What is in use, and what sandboxes are made of, stays.
+// A kubelet's cleanup on a real containerd: unused images, dead containers and sandboxes beyond their limits, logs and
+// directories of unknown pods. Images in use, and those of sandboxes, stay.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

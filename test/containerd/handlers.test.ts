@@ -1,5 +1,5 @@
-// Every kind of handler on a real containerd, seen from the side that is asked: requests with their headers inside the container, ports by
-// name, TLS and gRPC servers, a start-up probe that holds the others back, hooks by HTTP and by sleeping.
+// Every kind of handler on a real containerd, observed from the target: requests with their headers inside the container, ports by
+// name, TLS and gRPC servers, a startup probe that delays the others, hooks by HTTP and by sleep.
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createServer } from 'node:https';
@@ -93,7 +93,7 @@ const startup: Feature = {
     const hopeless = await kubelet.untilPod('hopeless', ({ status }) => status?.phase === 'Failed' || status?.phase === 'Succeeded', 'is given up');
     t.notOk(statusOf(hopeless, 'main').started);
     const texts = kubelet.events('hopeless').map(({ message }) => String(message));
-    // Nothing of the pod is to go on, so it is the pod that is stopped.
+    // No container restarts, so the pod is stopped.
     t.strictSame([texts.filter((text) => text.startsWith('Startup probe failed: ')).length, texts.at(-1)], [2, 'Stopping container main']);
   },
 };

@@ -1,5 +1,5 @@
-// hostPath volumes of every type on a real containerd: what is of the kind is read and written from inside, by root and by another user; what is of another
-// kind is refused with the reference's words, and nothing is made of it.
+// hostPath volumes of every type on a real containerd: a path of the right type is read and written from inside, by root and by another user; one of another
+// type is refused in the Go kubelet's words, and nothing is created.
 import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';

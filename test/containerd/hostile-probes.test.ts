@@ -1,5 +1,5 @@
-// Probes and hooks that go wrong on a real containerd: commands that hang, servers that never finish an answer, containers that end in the
-// middle of a probe, more probes than the runtime can run. Nothing is held up for good, and no container pays for another.
+// Failing probes and hooks on a real containerd: commands that hang, servers that never finish an answer, containers that end in the
+// middle of a probe, more probes than the runtime can run. Nothing blocks permanently, and no other container is affected.
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
@@ -114,7 +114,7 @@ const replaced: Attack = {
     await delay(8_000);
     const later = (await node.kubelet.pod('replaced')) as Pod;
     t.match([statusOf(later, 'main').restartCount, idOf(later) === idOf(next)], [1, true], 'it goes on');
-    // The command failed with its container, which may be told before it is seen that the container has ended.
+    // The command failed with its container, which may be reported before the container's end is seen.
     t.ok(messages(node, 'replaced').filter((text) => text.startsWith('Killing')).length <= 1);
   },
 };

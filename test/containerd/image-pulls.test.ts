@@ -1,4 +1,4 @@
-// Pull policies on a real containerd without a registry: what is there is used, what isn't is told, with the reasons and events that people know.
+// Pull policies on a real containerd without a registry: a present image is used, an absent one is reported, with the Go kubelet's reasons and events.
 import t from 'tap';
 import { isRunning } from './kubelet-process.js';
 import { skipWithoutContainerd } from './private-containerd.js';

@@ -1,4 +1,4 @@
-// A look into a running container past kubelet and runtime: its processes in /proc, the files that it sees, its mounts, its cgroups.
+// Inspects a running container without kubelet and runtime: its processes in /proc, its files, its mounts, its cgroups.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -95,5 +95,5 @@ export class InsideContainer {
   }
 }
 
-/** A shell's script that waits until it is told to end. */
+/** A shell script that waits for SIGTERM. */
 export const waiting = 'trap "exit 0" TERM; while :; do sleep 0.1; done';

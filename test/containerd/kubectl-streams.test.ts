@@ -1,5 +1,5 @@
-// kubectl against a node of a cluster on a real containerd: logs, commands, terminals, copies and ports, through the mock apiserver and the
-// kubelet's own port, which lets in whom the apiserver vouches for.
+// kubectl against a node of a cluster on a real containerd: logs, exec, terminals, cp and port-forward, through the mock apiserver and the
+// kubelet's own port, which admits users that the apiserver authenticates.
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -59,7 +59,7 @@ async function attach(t: Test, cluster: Cluster): Promise<void> {
   t.pass('what is typed arrives, what it says comes back');
 }
 
-/** The body of what is at a path of a forwarded port; why there is none. */
+/** The body at a path of a forwarded port, or the error. */
 function fetched(port: number, path: string): Promise<string> {
   return new Promise((resolve) => {
     const asked = get({ host: '127.0.0.1', port, path, agent: false }, (response) => {

@@ -1,4 +1,4 @@
-// What a container uses, as it sees it itself, as the kubelet's port tells it in three forms, and as kubectl top shows it.
+// A container's usage, as it sees it itself, in three forms of the kubelet's port, and in kubectl top.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -54,7 +54,7 @@ const ofMain = 'container="main"[^}]*pod="burns"';
 
 const near = (value: number, expected: number, share = 0.05): boolean => Math.abs(value - expected) <= expected * share;
 
-/** The kubelet reads anew when what it shows is ten seconds old. @param sinceMillis by the kubelet's clock, which the host's may be away from by a second */
+/** The kubelet takes a new reading when the last one is ten seconds old. @param sinceMillis by the kubelet's clock, which may differ from the host's by a second */
 async function untilReadAnew(cluster: Cluster, sinceMillis: number): Promise<string> {
   let text = '';
   await cluster.kubelet.until('it is read anew', async () => {

@@ -1,4 +1,4 @@
-// kubectl as a test's client: the one that nobody here wrote.
+// kubectl as a test's client, independent of this project.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 

@@ -1,5 +1,5 @@
 // A kubelet of a test's own: the bundled program as a process of its own, standalone, on a private containerd and in directories and
-// cgroups below it. Invariant: what it and its containers leave on the machine goes with the private containerd, however the test ends.
+// cgroups below it. Invariant: everything that it and its containers leave is removed with the private containerd, however the test ends.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -143,7 +143,7 @@ export class KubeletProcess {
     await this.ended();
   }
 
-  /** Asks it to end; its containers go on. */
+  /** Sends SIGTERM; its containers keep running. */
   async stop(): Promise<Exit> {
     this.child?.kill('SIGTERM');
     return await this.ended();
@@ -167,7 +167,7 @@ export class KubeletProcess {
     rmSync(join(this.manifests, file), { recursive: true });
   }
 
-  /** The HTTP status of /healthz; null when nobody answers. */
+  /** The HTTP status of /healthz; null: no answer. */
   async health(): Promise<number | null> {
     return (await this.get('/healthz'))?.status ?? null;
   }

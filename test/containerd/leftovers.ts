@@ -1,5 +1,5 @@
-// Removes whatever a private containerd and its containers left on the machine, found by the run's own directory and network name.
-// Invariant: only what bears that directory or name is touched; every step runs, and running it again is harmless.
+// Removes everything that a private containerd and its containers left on the machine, found by the run's own directory and network name.
+// Invariant: touches only objects with that directory or name; every step runs, and running it again is harmless.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -25,7 +25,7 @@ export interface RunNames {
   readonly cgroupRoot: string;
 }
 
-/** What is there of a run. */
+/** The leftovers of a run. */
 export function leftoversOf(run: RunNames): Leftovers {
   return {
     processes: processesOf(run.path),
@@ -112,7 +112,7 @@ function cniResultsOf(network: string, bundles: readonly string[]): string[] {
   return namesIn(cniResults).filter((name) => name.startsWith(`${network}-`) || bundles.some((bundle) => name.includes(`-${basename(bundle)}-`)));
 }
 
-/** The run's own cgroup, and what containers outside of it asked for in their bundles; in every hierarchy that has them. */
+/** The run's own cgroup, and cgroups outside of it that containers requested in their bundles; in every hierarchy that has them. */
 function cgroupsOf(run: RunNames): string[] {
   const hierarchies = linesOf(read('/proc/self/mounts'))
     .map((line) => line.split(' '))

@@ -1,4 +1,4 @@
-// Fifty pods at once on a real containerd, bad manifests among good ones, and a runtime that is somebody else's.
+// Fifty pods at once on a real containerd, bad manifests among good ones, and a runtime with another owner.
 import { mkdirSync, readdirSync, renameSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -16,7 +16,7 @@ async function fifty(t: Test, { apply, containerd, kubelet, runtime }: TestNode)
   const before = kubelet.cpuSeconds;
   const start = Date.now();
   for (let i = 0; i < many; i++) apply(`pod-${i}`, { containers: [pausing(containerd)] });
-  // Looked at where it costs neither the kubelet nor the runtime anything.
+  // Checked in the log, at no cost for the kubelet and the runtime.
   await kubelet.until('all of them have started', () => kubelet.logLines().filter(({ reason }) => reason === 'Started').length === many, 120_000);
   const upMs = Date.now() - start;
   await kubelet.until('all of them run', async () => (await kubelet.pods()).filter(isRunning).length === many);
@@ -47,7 +47,7 @@ spec:
     image: registry.k8s.io/pause:3.10
 ${more}`;
 
-/** What is put beside good manifests, whole at once, and what the log says of it, which names the file and, where there is one, the field. */
+/** Bad files beside good manifests, written atomically, and the log line of each, which names the file and, if known, the field. */
 const bad: readonly (readonly [file: string, make: (path: string) => void, line: RegExp])[] = [
   ['broken.yaml', (path) => writeFileSync(path, 'kind: [Pod\n  x: }'), /broken\.yaml.*couldn't parse as pod/],
   ['tabs.yaml', (path) => writeFileSync(path, podText('tabs').replace('  name', '\tname')), /tabs\.yaml.*(tab|line 4)/i],
@@ -91,7 +91,7 @@ async function badManifests(t: Test, { apply, containerd, kubelet }: TestNode): 
     [],
     'a line is a line',
   );
-  // Repeated and unknown fields and further documents are told of, and the pod runs all the same.
+  // Repeated and unknown fields and further documents are reported, and the pod runs anyway.
   const wanted = ['documents', 'good-one', 'good-zero', 'twice', 'unknown'];
   for (const name of wanted) await kubelet.untilRunning(name);
   const names = (await kubelet.pods()).map(({ metadata }) => metadata.name.replace(`-${nodeName}`, '')).sort();

@@ -1,5 +1,5 @@
-// Static pods from the manifest to the end on a real containerd: they come, are changed, are replaced and go, in the order and with the
-// statuses that people know. Pods that need time wait for it side by side, so the file takes little longer than its slowest pod.
+// Static pods from the manifest to the end on a real containerd: they are added, changed, replaced and removed, in the Go kubelet's order and with
+// its statuses. Pods that need time wait concurrently, so the file takes little longer than its slowest pod.
 import t, { type Test } from 'tap';
 import type { Pod } from '../../src/ports/model/pod.js';
 import { idOf, isRunning, manifest, nodeName, pausing, scripted, statusOf } from './kubelet-process.js';
@@ -18,7 +18,7 @@ const uidOf = (pod: Pod): string => pod.metadata.uid ?? '';
 const seconds = (time: string | null | undefined): number => Date.parse(time ?? '') / 1000;
 const terminated = (pod: Pod, name: string) => statusOf(pod, name).state?.terminated;
 
-/** Starts and ends (seconds) of a container's instances by attempt, as the runtime tells them for as long as it has them. */
+/** Starts and ends (seconds) of a container's instances by attempt, from the runtime while it has them. */
 async function observeAttempts({ kubelet, runtime }: TestNode, name: string, until: number): Promise<ReadonlyMap<number, Times>> {
   const seen = new Map<number, Times>();
   await kubelet.until(`attempt ${until} of the container has ended`, async () => {
@@ -189,7 +189,7 @@ t.test('the life of static pods', { skip, timeout: 240_000 }, async (t) => {
   const node = await testNode(t);
   const { apply, containerd } = node;
   containerd.ctr('images', 'tag', containerd.images.busybox, otherImage);
-  // These go on while the others are looked at.
+  // These keep running while the others are checked.
   apply('crashing', { containers: [scripted(containerd, 'main', 'exit 3')] });
   apply('missing-image', { containers: [{ name: 'main', image: 'no.invalid/image:1' }] });
   apply('neighbour', { containers: [pausing(containerd)] });

@@ -1,5 +1,5 @@
-// Limits of pods, classes and the node on a real containerd and the kernel's cgroups: what the files hold, what containers see of it from inside, what
-// a killed agent finds again, and a node whose own cgroups aren't as they were said to be. On cgroup v1, in a tree of the test's own.
+// Limits of pods, classes and the node on a real containerd and the kernel's cgroups: the files' values, the containers' own view of them, the
+// state after a kill of the agent, and a node whose own cgroups differ from its settings. On cgroup v1, in a tree of the test's own.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// What a pod leaves on the node while it runs and afterwards: labels and annotations by which kubelets know their containers, logs,
-// cgroups, and how long its containers are given to end. The spellings are those of the Go kubelet: either of the two must be able to
+// Traces of a pod on the node while it runs and afterwards: labels and annotations by which kubelets recognize their containers, logs,
+// cgroups, and grace periods of its containers. The spellings are those of the Go kubelet: either of the two must be able to
 // take a node over from the other without touching a container.
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ t.setTimeout(240_000);
 const skip = skipWithoutContainerd();
 
 interface End {
-  /** Seconds from the event that tells of the kill to the container's end. */
+  /** Seconds from the event of the kill to the container's end. */
   readonly seconds: number;
   readonly exitCode: number;
 }

@@ -1,4 +1,4 @@
-// A containerd of a test's own: own root, state, socket, CNI network and images, beside whatever else runs on the machine.
+// A containerd of a test's own: own root, state, socket, CNI network and images, beside all other programs of the machine.
 // Invariant: after `stop`, after the process's exit, and at the latest at the next start (when the process was killed) nothing of it is left.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { accessSync, constants, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** The loader's name stands in the head of a dynamically linked ELF file. */
+/** The header of a dynamically linked ELF file contains the loader's name. */
 function isStatic(path: string): boolean {
   return !readFileSync(path).subarray(0, 4096).includes('/ld-linux');
 }

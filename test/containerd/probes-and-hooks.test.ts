@@ -1,4 +1,4 @@
-// Probes and lifecycle hooks on a real containerd: commands run inside containers, requests reach servers, and grace is kept.
+// Probes and lifecycle hooks on a real containerd: commands run inside containers, requests reach servers, and grace periods are respected.
 import t, { type Test } from 'tap';
 import type { Pod } from '../../src/ports/model/pod.js';
 import { freePort, idOf, scripted, statusOf } from './kubelet-process.js';
@@ -11,7 +11,7 @@ const skip = skipWithoutContainerd();
 const shell = (script: string): object => ({ exec: { command: ['sh', '-c', script] } });
 const nowSeconds = (): number => Date.now() / 1_000;
 
-/** Waits until a container has ended, and tells how: the runtime's word, since the pod is gone soon after. */
+/** Waits until a container has ended, and returns the runtime's status of it, since the pod is removed soon after. */
 async function endOf({ kubelet, runtime }: TestNode, id: string): Promise<{ readonly exitCode: number; readonly at: number }> {
   let end = { exitCode: -1, at: 0 };
   await kubelet.until('the container has ended', async () => {

@@ -51,7 +51,7 @@ function isStale(path: string): boolean {
   }
 }
 
-/** When the process began, in clock ticks since boot: with the pid, its identity. Null when there is none. */
+/** The process's start in clock ticks since boot: with the pid, its identity. Null if absent. */
 function startOf(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');

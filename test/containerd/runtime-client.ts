@@ -1,4 +1,4 @@
-// A client of a runtime that is not ours: @grpc/grpc-js itself, so that tests see a runtime past the code that they test.
+// An independent client of a runtime: @grpc/grpc-js itself, so that tests don't see a runtime through the code under test.
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import type { UnaryMethod } from '../../src/adapters/cri/connection.js';
 

@@ -1,5 +1,5 @@
-// Under which identity and restrictions containers really run on a containerd: users, groups, capabilities, seccomp, namespaces, kernel
-// parameters and cgroups, read from the kernel. All pods come at once and are then looked at one by one.
+// The real identity and restrictions of containers on a containerd: users, groups, capabilities, seccomp, namespaces, kernel
+// parameters and cgroups, read from the kernel. All pods are created at once and then checked one by one.
 import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

@@ -1,4 +1,4 @@
-// A node of a cluster on a real containerd, with its own port open to the mock apiserver, and kubectl on it: what tests of streams stand on.
+// A node of a cluster on a real containerd, with its own port open to the mock apiserver, and kubectl on it: the base of tests of streams.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';

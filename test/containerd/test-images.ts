@@ -1,4 +1,4 @@
-// The images that containers in tests run from, made on this machine: no registry is asked.
+// The images of containers in tests, made on this machine without a registry.
 // Invariant: an archive is complete or absent; two processes that make it at once end with one of the two, equal, archives.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 export const busyboxImage = 'docker.io/library/busybox:1.35';
 export const pauseImage = 'registry.k8s.io/pause:3.10';
 
-/** Found under dist/, so that `rm -r dist` makes them anew; the number changes when a recipe does. */
+/** Below dist/, so that `rm -r dist` recreates them; the number changes with a recipe. */
 const cacheDirectory = fileURLToPath(new URL('../../test-images/1/', import.meta.url));
 const busyboxBinary = '/bin/busybox';
 

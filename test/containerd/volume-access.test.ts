@@ -1,5 +1,5 @@
-// Who may do what in a volume, on a real containerd: when a tree is given to the pod's group, and when it is left as it is; and mounts and claims that are
-// read-only, whole and in parts, as root and as another user.
+// Access to a volume on a real containerd: when a tree is given to the pod's group, and when it is left as it is; and read-only mounts and
+// claims, whole and in parts, as root and as another user.
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -17,7 +17,7 @@ const stay = 'trap "exit 0" TERM; while :; do sleep 0.1; done';
 const out: Volume = { name: 'out', emptyDir: {} };
 const outMount = { name: 'out', mountPath: '/out' };
 
-/** A pod that runs, until `work` is over; then it goes. @returns what is in its volume `out` */
+/** A pod that runs until `work` is done, and is then removed. @returns the content of its volume `out` */
 async function lived({ admin, kubelet, pod }: VolumeStand, name: string, spec: object, files: readonly string[]): Promise<Readonly<Record<string, string>>> {
   await admin.create('pods', 'default', manifest(name, { nodeName, automountServiceAccountToken: false, ...spec }) as Pod);
   await kubelet.until(`${name} runs`, async () => isRunning((await pod(name)) as Pod));
@@ -72,7 +72,7 @@ async function groupOf(t: Test, stand: VolumeStand, kind: 'local' | 'csi'): Prom
   t.strictSame(gids(), all);
 }
 
-/** Reads and tries to write at each place, and says what came of it. */
+/** Reads and tries to write at each path, and records the results. */
 function tries(name: string, places: readonly string[]): string {
   const one = (file: string): string =>
     `r=$(cat ${file} 2>/dev/null) || r=unread; { echo ${name} >> ${file}; } 2>/dev/null && w=written || w=refused; echo "${file} $r $w" >> /out/${name}`;

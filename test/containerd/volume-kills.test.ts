@@ -1,5 +1,5 @@
-// kill -9 of the agent at each step that it makes on disk while it sets the volumes of a pod up, and while it takes them down, with the whole agent, a
-// CSI driver and containers: the next agent has each volume mounted once and whole, or, when the pod went meanwhile, leaves nothing.
+// kill -9 of the agent at each of its steps on disk during the setup and the teardown of a pod's volumes, with the whole agent, a
+// CSI driver and containers: the next agent has each volume mounted once and completely, or, if the pod was removed meanwhile, leaves nothing.
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -88,7 +88,7 @@ function firstLine(device: string): string {
   return bytes.toString('utf8').split('\n')[0] ?? '';
 }
 
-/** A life of the agent that is killed at a step, counted from when it is armed. True: it was; false: what it was to do came about first. */
+/** A life of the agent that is killed at a step, counted from when it is armed. True: it was killed; false: its operation completed first. */
 async function lifeUntil({ kubelet }: Stand, step: number, what: string, comesAbout: () => Promise<boolean>, begin: () => Promise<void>): Promise<boolean> {
   kubelet.environment.KILL_AT_STEP = String(step);
   kubelet.spawn();

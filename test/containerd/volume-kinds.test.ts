@@ -1,5 +1,5 @@
-// Every kind of volume that a host of tests can run, each in a pod of its own on a real containerd: read and written from inside; known again by the next
-// agent after a kill -9, where it goes on to be used and to follow the API; and unmounted and cleaned by it when the pod went while no agent ran.
+// Every kind of volume that a test host can run, each in a pod of its own on a real containerd: read and written from inside; recognized by the next
+// agent after a kill -9, where it stays in use and follows the API; and unmounted and cleaned by it if the pod was removed while no agent ran.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -66,7 +66,7 @@ async function kindsOf(stand: VolumeStand): Promise<Readonly<Record<string, Kind
   };
 }
 
-/** Writes, reads, and does both once more when it is told to. */
+/** Writes, reads, and does both once more on request. */
 function scriptOf({ read: [file], isDevice }: Kind): string {
   const read = isDevice === true ? 'read line < /dev/v; echo "$line"' : `cat /v/${file}`;
   const write = (name: string): string =>

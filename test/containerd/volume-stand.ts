@@ -1,5 +1,5 @@
-// A node of a cluster with what volumes of every kind need around it: directories of the host, loop devices, a CSI driver as a process of its own, and claims
-// bound as a controller would. All of it goes when the test ends.
+// A node of a cluster with the environment of every kind of volume: directories of the host, loop devices, a CSI driver as a process of its own, and claims
+// bound as by a controller. All of it is removed when the test ends.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The atomic writer's plans on a model file system: whatever step they stop at, readers see one whole payload, and the next plan clears up.
+// The atomic writer's plans on a model file system: after a stop at any step, readers see one complete payload, and the next plan cleans up.
 
 import fc from 'fast-check';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// One text for one value, and the value back: what flight records and hashes of worlds stand on.
+// The canonical text of a value, and the value back: the base of flight records and hashes of worlds.
 import fc from 'fast-check';
 import t from 'tap';
 import { canonicalJson, parseCanonicalJson } from '../../src/domain/kernel/canonical.js';

@@ -1,4 +1,4 @@
-// When certificates are renewed and for whom they are; what a start makes of its kubeconfigs.
+// Renewal times and subjects of certificates; the decision of a start about its kubeconfigs.
 
 import t from 'tap';
 import { bootstrapDecision, type KubeconfigState } from '../../src/domain/certificates/bootstrap-decision.js';

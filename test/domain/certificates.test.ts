@@ -1,4 +1,4 @@
-// Certificates as a node keeps them: when they are renewed, what is asked for, and what an apiserver that denies, forgets or is away makes of it.
+// A node's certificates: renewal times, requests, and an apiserver that denies, forgets or is unreachable.
 import t from 'tap';
 import { certificateKeeperMachine, issueTimeout } from '../../src/domain/certificates/certificate-keeper.js';
 import {
@@ -35,7 +35,7 @@ class Outside {
   readonly created: ApiObject[] = [];
   ended: string | null = null;
   inUse: CertificateFacts | null = null;
-  /** What the approver makes of a request once it looks. */
+  /** The approver's status of a request once it is read. */
   status: object | null = { conditions: [{ type: 'Approved' }], certificate: base64Encode(utf8Encode('PEM')) };
   isGone = false;
   refusal: ((op: string) => Outcome<never> | null) | null = null;

@@ -1,4 +1,4 @@
-// KubeletConfiguration beyond the golden vectors: what wins over what, how documents are read, the rules of validation, start-up.
+// KubeletConfiguration beyond the golden vectors: precedence, decoding of documents, validation rules, startup.
 import root from 'tap';
 import { actedOn, unusedSettings } from '../../src/domain/configuration/acted-on.js';
 import { readDraft, showConfiguration } from '../../src/domain/configuration/draft.js';
@@ -9,7 +9,7 @@ import { header, load, type Situation, sourceOf } from './configuration-situatio
 
 type Expectation = { readonly shows: Record<string, unknown> } | { readonly fails: string };
 
-/** What the rows below need of a test. */
+/** The assertions that the rows below use. */
 type Assertions = Pick<typeof root, 'equal' | 'strictSame'>;
 
 function check(t: Assertions, name: string, situation: Situation, wanted: Expectation): void {

@@ -1,5 +1,5 @@
-// Statuses one after the other, as a container is made, started, ended, lost and made again, looked at or not in between: whatever becomes of its
-// instances, a pod whose containers have run is never said to be about to begin.
+// Successive statuses, as a container is created, started, ended, lost and created again, with and without a relist in between: for all states of
+// its instances, a pod whose containers have run never appears as about to begin.
 
 import fc from 'fast-check';
 import t, { type Test } from 'tap';

@@ -1,4 +1,4 @@
-// Good arguments for each function of the package entry `kubelet-ts/domain`: what the tests of bad input begin with.
+// Good arguments for each function of the package entry `kubelet-ts/domain`: the base of the tests of bad input.
 import * as domain from '../../src/domain/index.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 
@@ -175,7 +175,7 @@ const kubeletSettings = {
   urlSource: { nodeName: 'node-1', preventApiReferences: true, checkPeriod: 20_000_000, url: 'http://a/', headers: { a: ['b'] } },
 };
 
-/** Made anew for each use: these are changed in place. */
+/** Created for each use: these are changed in place. */
 export const entrySamples: Readonly<Record<string, () => unknown[]>> = {
   addQuantities: () => [quantity('1'), quantity('2Ki')],
   admitPod: () => [{ pod: samplePod, otherPods: [samplePod], node, freshNode: null, allocatedDevices: new Map([['example.com/gpu', 1]]) }],
@@ -282,5 +282,5 @@ export const entrySamples: Readonly<Record<string, () => unknown[]>> = {
   ],
 };
 
-/** Driven by types: what goes into a kernel is looked at by nobody, millions of times. */
+/** Checked by types only: inputs of a kernel are not validated, since there are millions. */
 export const machineParts: readonly string[] = ['Kernel', 'replay', 'outputText', 'AssertionFailed'];

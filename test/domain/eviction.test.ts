@@ -1,4 +1,4 @@
-// Eviction beyond the vectors: the life of a threshold over its whole grid, the order of pods as an order, and who is never picked.
+// Eviction beyond the vectors: the states of a threshold over its whole grid, the order of pods as an order, and pods that are never chosen.
 
 import fc from 'fast-check';
 import t from 'tap';
@@ -188,7 +188,7 @@ t.test('the ranking is a total order, and stable', async (t) => {
     const ranked = rankPods(pods, byUid, signal, layout);
     const names = ranked.map((item) => item.pod.metadata.name);
     if (new Set(names).size !== pods.length || ranked.some((item, i) => i > 0 && item.rank < (ranked[i - 1]?.rank ?? 0))) return false;
-    // Any two pods alone stand as they stand among all: pairwise comparison is consistent, so the order is transitive and total.
+    // Any two pods alone keep their order among all: pairwise comparison is consistent, so the order is transitive and total.
     for (let i = 0; i + 1 < ranked.length; i++) {
       for (let j = i + 1; j < ranked.length; j++) {
         const [a, b] = [ranked[i], ranked[j]] as [(typeof ranked)[number], (typeof ranked)[number]];

@@ -1,4 +1,4 @@
-// What people reported of the kernel's units: shares beyond its bounds, and huge pages by a name that it doesn't know.
+// Field reports about the kernel's units: shares beyond its bounds, and huge pages by an unknown name.
 import t from 'tap';
 import { milliCpuToQuota, milliCpuToShares, podWeightToShares, sharesToMilliCpu, sharesToPodWeight } from '../../src/domain/cgroups/cpu-conversions.js';
 import { machineCapacity } from '../../src/domain/cgroups/node-allocatable.js';
@@ -25,7 +25,7 @@ t.test('KB056: requests on very large machines stay within what the kernel takes
     [1_000, 1_000, 1_000, 41_700],
     'a quota is never below a millisecond',
   );
-  // A runtime with another formula writes another weight: the nearest of ours says no less than was asked for.
+  // A runtime with another formula writes another weight: this agent's nearest one represents no less than the request.
   for (const milliCpu of [100, 250, 1_000, 4_000, 64_000]) {
     const weight = sharesToPodWeight(milliCpuToShares(milliCpu));
     t.ok(sharesToMilliCpu(podWeightToShares(weight + 1)) >= milliCpu, `${milliCpu} of a weight above`);
@@ -53,7 +53,7 @@ t.test('KB059: huge pages by the sizes that the kernel knows', async (t) => {
     const made = emptyDirSetUp(of, { name: 'v', emptyDir: { medium } }, {});
     if (typeof expected === 'string') t.match(made, { ok: true, setUp: { tmpfs: null, hugePages: { pageSize: expected } } }, sentence);
     else t.match(made, { ok: false, message: expected }, sentence);
-    // What memparse() of the kernel reads: digits and one of its letters.
+    // The form that the kernel's memparse() reads: digits and one of its letters.
     if (typeof expected === 'string') t.match(expected, /^\d+[KMG]i$/, `${sentence}: in a form that the kernel reads`);
   }
   const machine = { cpus: 1, memoryBytes: 2n ** 34n, ephemeralStorageBytes: null, maxPids: 1 };

@@ -1,4 +1,4 @@
-// Entries of the list of images that need no verification: what is a pattern, and what is said of the others.
+// Entries of the list of images that need no verification: the patterns, and the errors of others.
 import t from 'tap';
 import { allowlistPatternProblem } from '../../src/domain/configuration/image-pattern.js';
 

@@ -1,4 +1,4 @@
-// What becomes of a log's rotated files, as a table.
+// The actions on a log's rotated files, as a table.
 
 import t from 'tap';
 import { planRotatedFiles, rotatedLogName } from '../../src/domain/logs/log-rotation.js';

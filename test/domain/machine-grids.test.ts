@@ -1,5 +1,5 @@
-// The grids of the machines that the agent's own grid doesn't reach: each state x each event. What is told apart is what their tables tell
-// apart; what has to hold is what their headers promise.
+// The grids of the machines that the agent's own grid doesn't reach: each state x each event. States are distinguished as in
+// their tables; the invariants are those of their headers.
 
 import t from 'tap';
 import { type ImagePullBackoff, newImagePullBackoff } from '../../src/domain/backoff/image-pull-backoff.js';

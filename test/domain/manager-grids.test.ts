@@ -1,5 +1,5 @@
-// The grids of the resource managers and of the status manager: every state that a small node comes by x everything that can come. What the
-// headers promise has to hold in each cell: nobody shares what is exclusive, what is booked is what is recorded, and statuses only move on.
+// The grids of the resource managers and of the status manager: every reachable state of a small node x every event. The
+// invariants of the headers must hold in each cell: exclusive resources are not shared, reservations equal the records, and statuses only advance.
 
 import t from 'tap';
 import type { ContainerAllocateResponse } from '../../src/domain/checkpoints/allocate-response.js';
@@ -124,7 +124,7 @@ function deviceProblems({ manager }: Node<DeviceManager>): string[] {
     for (const name of manager.podDevices.get(uid)?.keys() ?? []) {
       for (const id of containerDevices(manager, uid, name, gpu) ?? []) {
         const owner = owners.get(id);
-        // Within a pod an init container that is over leaves its devices to the others.
+        // Within a pod an ended init container leaves its devices to the others.
         if (owner !== undefined && owner !== uid) found.push(`${id} belongs to ${owner} and ${uid}`);
         owners.set(id, uid);
         if (manager.allocated.get(gpu)?.has(id) !== true) found.push(`${id} of ${uid} counts as free`);

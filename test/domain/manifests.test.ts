@@ -1,4 +1,4 @@
-// Manifests to pods: what is refused and how it is told, validation and defaults beyond the vectors, generated uids.
+// Manifests to pods: refusals and their messages, validation and defaults beyond the vectors, generated uids.
 import t from 'tap';
 import { decodeManifest } from '../../src/domain/pod-sources/decode-manifest.js';
 import { podsOfManifest } from '../../src/domain/pod-sources/manifest-pods.js';

@@ -1,4 +1,4 @@
-// Sets of NUMA nodes as masks, held against BigInt and against looking at every pair.
+// Sets of NUMA nodes as masks, compared with BigInt and with enumerating all pairs.
 import fc from 'fast-check';
 import t from 'tap';
 import { forEachSubset, intersectMasks, maskOfPositions, maskPositions, maskSize, maxMaskNodes, pairwiseIntersections } from '../../src/domain/topology-manager/numa-mask.js';
@@ -35,7 +35,7 @@ t.test('all pairs of two sets, few or many: each intersection once, never the em
       { numRuns: 300 },
     ),
   );
-  // So many that pairs are counted instead of looked at, in sets that lack a node, or where nothing is shared.
+  // So many that pairs are counted instead of enumerated, in sets that lack a node, or where nothing is shared.
   const all = Array.from({ length: 31 }, (_, i) => i + 1);
   for (const without of [0, 1, 2, 4, 8, 16]) {
     const some = all.filter((mask) => (mask & without) === 0);

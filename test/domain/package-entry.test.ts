@@ -1,5 +1,5 @@
-// The package entry `kubelet-ts/domain`: it runs where there is nothing but the language, its examples do what they say, and bad input to
-// any of its functions is answered by a value or by an assertion that names the argument.
+// The package entry `kubelet-ts/domain`: it runs in a bare language environment, its examples work as documented, and bad input to
+// any of its functions gives a value or an assertion that names the argument.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +19,7 @@ const examples = readdirSync(`${root}examples/embed`).filter(
 );
 const call = domain as unknown as Readonly<Record<string, (...values: unknown[]) => unknown>>;
 
-/** What an example has to say, whatever else it says. */
+/** Required lines of an example's output. */
 const sayings: Readonly<Record<string, readonly RegExp[]>> = {
   'admission.mjs': [/^large .*OutOfcpu: .*requested: 1000, used: 3500, capacity: 4000$/m, /^critical .*admitted, preempts \[batch\]$/m],
   'eviction.mjs': [/^120 s, .*acts \[memory.available soft\]$/m, /^evicted in this order: greedy, careless, important, modest$/m],

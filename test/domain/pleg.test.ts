@@ -1,4 +1,4 @@
-// Relist and the status cache: what holds for any sequence of listings, and the steps in between listing and inspection.
+// Relist and the status cache: invariants for any sequence of listings, and the steps between listing and inspection.
 import fc from 'fast-check';
 import t from 'tap';
 import { comparePods, type PodLifecycleEvent, type RelistedPod } from '../../src/domain/pleg/lifecycle-events.js';
@@ -200,7 +200,7 @@ const anyPod = (uid: string): fc.Arbitrary<RelistedPod> =>
 const anyListing = fc.tuple(fc.option(anyPod('a'), { nil: null }), fc.option(anyPod('b'), { nil: null })).map((pods) => pods.filter((item) => item !== null));
 const anyRound = fc.record({ pods: anyListing, failing: fc.subarray(['a', 'b']), backwards: fc.boolean() });
 
-/** What a reader of the events believes of each container; `applied` is false when an event can't follow those before it. */
+/** A reader's view of each container from the events; `applied` is false if an event can't follow those before it. */
 function applied(believed: Map<string, 'running' | 'ended'>, event: PodLifecycleEvent): boolean {
   if (event.type === 'PodSync') return true;
   const before = believed.get(event.containerId);

@@ -1,4 +1,4 @@
-// Pod actions beyond the vectors: situations told as sentences, and what must hold for any pod and any runtime.
+// Pod actions beyond the vectors: situations as sentences, and invariants for any pod and any runtime.
 
 import fc from 'fast-check';
 import t from 'tap';

@@ -124,7 +124,7 @@ t.test('a terminal phase of the API never changes, a cached one never turns back
 });
 
 t.test('conditions stand in one order, each type once', (t) => {
-  // DisruptionTarget stands where the API has it, or after the resize conditions.
+  // DisruptionTarget keeps the API's position, or follows the resize conditions.
   const order = ['example.com/gate', 'PodResizePending', 'PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled', 'AllContainersRestarting'];
   holds(
     t,

@@ -1,5 +1,5 @@
-// The whole grid of the pod workers: every state of a record x everything that can come to it. Each cell is closed (no assertion fails, the
-// record is one that can be, whoever waits is told or kept), and from each cell successes lead to rest.
+// The whole grid of the pod workers: every state of a record x every event. Each cell is closed (no assertion fails, the
+// record is valid, waiting callers are notified or kept), and from each cell successes lead to rest.
 import t from 'tap';
 import { clonePlain } from '../../src/domain/kernel/plain-clone.js';
 import type { PodWorkerEffect } from '../../src/domain/pod-workers/effects.js';
@@ -102,7 +102,7 @@ const states: Readonly<Record<string, readonly Change[]>> = {
   'ended before the start': [update('create', pod({ static: false, phase: 'Succeeded' }))],
 };
 
-/** Everything that can come from outside, whatever the state. */
+/** All external events, for every state. */
 const updates: Readonly<Record<string, Change>> = {
   ...Object.fromEntries(
     (['create', 'update', 'sync', 'kill'] as const).flatMap((type) =>

@@ -1,4 +1,4 @@
-// The reflector alone: the server's answers are given by hand, time passes when a row says so.
+// The reflector alone: the test gives the server's answers, and rows advance the time.
 import t from 'tap';
 import {
   newReflector,
@@ -41,7 +41,7 @@ function unusable(text: string): UnusableObject {
 
 class Run {
   readonly reflector: ReflectorState;
-  /** What the owner was told: `+a@1`, `~a@2`, `-a@2`; `=` stands before what follows from a list. */
+  /** The owner's notifications: `+a@1`, `~a@2`, `-a@2`; `=` precedes those that follow from a list. */
   told: string[] = [];
   now = 1_000_000_000;
   private readonly kernel: Kernel<null, Event, ReflectorOperations>;
@@ -102,7 +102,7 @@ class Run {
     return this.give({ type: 'saw', watch: this.watch.watch, events: events.map(watchEvent) });
   }
 
-  /** Seconds until the next wake-up, which comes about. */
+  /** Seconds until the next wake-up, which it delivers. */
   wakes(): number {
     const at = this.kernel.nextWakeAt();
     if (at === null) throw new Error('nothing is due');

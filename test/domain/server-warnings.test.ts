@@ -1,4 +1,4 @@
-// What an operator is told of a server that is open or weak, and that without a configuration file it is as open as it always was.
+// Warnings about an open or weak server, and that without a configuration file it is as open as the Go kubelet's.
 import t from 'tap';
 import { opennessWarning, tlsWarnings } from '../../src/domain/configuration/server-warnings.js';
 import { load, type Situation } from './configuration-situations.js';

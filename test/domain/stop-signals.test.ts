@@ -1,4 +1,4 @@
-// Which signal ends a container, as its status tells: what the runtime says, where the gate ContainerStopSignals lets it be told.
+// The stop signal of a container in its status: the runtime's, if the gate ContainerStopSignals is enabled.
 
 import t from 'tap';
 import { type ContainerKind, type ContainerStatusesInput, containerStatuses } from '../../src/domain/status/container-statuses.js';

@@ -1,4 +1,4 @@
-// The volume manager on its own, run as a machine: what it asks for is answered here, what it tells is kept.
+// The volume manager alone, run as a machine: the test answers its commands and records its reports.
 import type { ApiData } from '../../src/domain/api-data/api-data.js';
 import { nodeFacts } from '../../src/domain/containers/default-node-facts.js';
 import type { NodeFacts } from '../../src/domain/containers/node-facts.js';

@@ -1,4 +1,4 @@
-// The volume manager on its own: what it asks for, in which order, when it tries again, and what each end of an operation means.
+// The volume manager alone: its commands, their order, retries, and the effect of each end of an operation.
 import t from 'tap';
 import type { ObjectAnswer } from '../../src/domain/api-data/object-manager.js';
 import type { TokenAnswer } from '../../src/domain/api-data/token-cache.js';

@@ -1,4 +1,4 @@
-// Volumes: ownership, sub paths that can't leave their volume, CSI names and calls, and what old sources stand for.
+// Volumes: ownership, sub paths that can't leave their volume, CSI names and calls, and the translation of in-tree sources.
 import fc from 'fast-check';
 import t from 'tap';
 import { type ApiDataFacts, apiDataPayload, objectsOfVolume, podFsUser, tokenRequests } from '../../src/domain/volumes/api-data-volume.js';

@@ -1,6 +1,6 @@
-// Walks a machine's whole grid: every state that can be come by x every event. States are found by applying the events themselves, breadth
-// first, told apart by what the machine's table tells them apart by; each cell starts from a copy of its state.
-// A cell is closed when no assertion fails but where the caller is at fault (`refuses`), and what comes of it is a state that may be.
+// Walks a machine's whole grid: every reachable state x every event. States are found by applying the events themselves, breadth
+// first, distinguished as in the machine's table; each cell starts from a copy of its state.
+// A cell is closed when no assertion fails except for the caller's errors (`refuses`), and its result is a valid state.
 import { AssertionFailed } from '../../src/domain/kernel/assert.js';
 import { clonePlain } from '../../src/domain/kernel/plain-clone.js';
 
@@ -8,7 +8,7 @@ export interface Grid<State> {
   readonly starts: Readonly<Record<string, () => State>>;
   /** What can come; each answers with the state that follows, which may be the one that it was given. */
   readonly events: Readonly<Record<string, (state: State) => State>>;
-  /** Equal for states that the table does not tell apart. */
+  /** Equal for states that the table does not distinguish. */
   readonly nameOf: (state: State) => string;
   /** Where an event is a mistake of the caller, and only there, it has to fail as one. */
   readonly refuses?: (state: State, event: string) => boolean;
@@ -37,7 +37,7 @@ export function walkGrid<State>(grid: Grid<State>): Walked {
   const problems: string[] = [];
   let cells = 0;
   let walked = 0;
-  // A Map's iteration goes on to what is added meanwhile.
+  // A Map's iteration includes entries added meanwhile.
   for (const [name, state] of found) {
     if (grid.enough !== undefined && ++walked > grid.enough) break;
     for (const event of Object.keys(grid.events)) {

@@ -1,4 +1,4 @@
-// Whole lines of a log: where the last ones begin against plain counting, and KB047, parts of lines of two streams between each other.
+// Whole lines of a log: the beginning of the last ones against plain counting, and KB047, interleaved parts of lines of two streams.
 import fc from 'fast-check';
 import t from 'tap';
 import { containerOfLogs } from '../../src/domain/logs/log-container.js';
@@ -9,7 +9,7 @@ import type { ContainerStatus } from '../../src/ports/model/pod-status.js';
 
 const everything: LogReadOptions = { tailLines: null, limitBytes: null, since: null, timestamps: false, streams: ['stdout', 'stderr'], follow: false };
 
-/** What is read of a file, with its tail sought from the end, as pieces of one stream each. */
+/** The content of a file, with its tail searched from the end, as pieces of one stream each. */
 function read(file: Buffer, over: Partial<LogReadOptions> = {}): { readonly stream: LogStream; readonly text: string }[] {
   const options = { ...everything, ...over };
   let from = 0;

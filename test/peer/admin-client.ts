@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 
-/** Whatever a server answered. Tests look at parts of objects of many kinds. */
+/** Any answer of a server. Tests read parts of objects of many kinds. */
 // biome-ignore lint/suspicious/noExplicitAny: the shapes are the servers', and each test asserts on what it reads.
 export type Json = any;
 

@@ -1,10 +1,10 @@
-// What all flows share: a name, what is done, and short ways to write objects.
+// Common parts of all flows: a name, the actions, and short ways to write objects.
 import type { Test } from 'tap';
 import { busybox, type PeerStand } from './peer-stand.js';
 
 export interface Flow {
   readonly name: string;
-  /** @param t its assertions; @param stand with a node that is ready and that others may use, too */
+  /** @param t its assertions; @param stand a stand with a ready node, shared with other flows */
   run(t: Test, stand: PeerStand): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-// What people ask of running containers with kubectl: through a real apiserver and the kubelet's own port.
+// kubectl on running containers: through a real apiserver and the kubelet's own port.
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';

@@ -1,4 +1,4 @@
-// What every way to an apiserver must do: the simulated one, and the real client against a server over HTTP. The user may do everything.
+// The contract of apiservers: the simulated one, and the real client against a server over HTTP. The user may do everything.
 import type { Test } from 'tap';
 import type { ApiObject, ApiResource } from '../../src/ports/model/api-object.js';
 import type { Call, PortOf } from '../../src/ports/operation.js';
@@ -8,7 +8,7 @@ import { PortError } from '../../src/ports/port-error.js';
 export interface ApiserverUnderTest {
   readonly reader: PortOf<ApiReaderOperations>;
   readonly writer: PortOf<ApiWriterOperations>;
-  /** What the watch of that name has delivered so far. */
+  /** The events of the watch of that name so far. */
   seen(watch: string): readonly ApiWatchEvent[];
   until(holds: () => boolean): Promise<void>;
   /** Breaks every watch. */

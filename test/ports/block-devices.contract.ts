@@ -1,4 +1,4 @@
-// What every implementation of the port for raw block devices does.
+// The contract of the raw block device port.
 import type { Test } from 'tap';
 import type { PortOf } from '../../src/ports/operation.js';
 import type { BlockDeviceOperations, BlockMap } from '../../src/ports/outbound/block-devices.js';

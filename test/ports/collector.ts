@@ -1,5 +1,5 @@
-// What a listener was given, and a way to wait for it without sleeping.
-// Invariant: `until` looks at everything collected so far each time something comes, and fails loudly when it never comes true.
+// Collects a listener's events, with a way to wait for them without sleeping.
+// Invariant: `until` checks everything collected so far at each event, and fails loudly if it never comes true.
 
 const waitMsMax = 30_000;
 

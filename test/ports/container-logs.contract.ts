@@ -1,4 +1,4 @@
-// What every implementation of the rotation of logs must do: the model, and the real files.
+// The contract of log rotation: the model, and the real files.
 import type { Test } from 'tap';
 import type { Call, PortOf } from '../../src/ports/operation.js';
 import type { ContainerLogOperations } from '../../src/ports/outbound/container-logs.js';

@@ -1,4 +1,4 @@
-// What every implementation of the ports for plugins does: registration sockets, a CSI driver's node service, and the files of its volumes.
+// The contract of the plugin ports: registration sockets, a CSI driver's node service, and the files of its volumes.
 import type { Test } from 'tap';
 import type { PortOf } from '../../src/ports/operation.js';
 import type { CsiFileOperations } from '../../src/ports/outbound/csi-files.js';
@@ -16,7 +16,7 @@ export interface PluginsUnderTest {
   readonly rootDirectory: string;
   readonly sockets: PortOf<PluginSocketOperations>;
   readonly node: PortOf<CsiNodeOperations>;
-  /** A driver of this name, with STAGE_UNSTAGE_VOLUME; started again it has a socket made anew. */
+  /** A driver of this name, with STAGE_UNSTAGE_VOLUME; a restart recreates its socket. */
   start(name: string): Promise<void>;
   stop(name: string): Promise<void>;
   told(name: string): { readonly registered: boolean; readonly error: string } | null;

@@ -1,4 +1,4 @@
-// What every implementation of the port for DRA drivers does.
+// The contract of the DRA driver port.
 import type { Test } from 'tap';
 import type { PortOf } from '../../src/ports/operation.js';
 import type { DraPluginOperations } from '../../src/ports/outbound/dra-plugin.js';

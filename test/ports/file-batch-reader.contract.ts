@@ -1,4 +1,4 @@
-// The contract of FileBatchReader: ordinary files, files of the kernel, and what becomes of both.
+// The contract of FileBatchReader: ordinary files, files of the kernel, and changes of both.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, renameSync, statSync, unlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// What every source of facts about the machine has to do: run on the simulated machine, and on the Linux adapter with the host and with a
+// The contract of machine facts: runs on the simulated machine, and on the Linux adapter with the host and with a
 // recorded tree.
 import { isIP } from 'node:net';
 import t from 'tap';

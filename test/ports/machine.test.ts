@@ -1,4 +1,4 @@
-// The contract of machine facts, and what the Linux adapter makes of a recorded tree.
+// The contract of machine facts, and the Linux adapter's reading of a recorded tree.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { NetworkInterfaceInfo } from 'node:os';
 import { tmpdir } from 'node:os';

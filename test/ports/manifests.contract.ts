@@ -1,4 +1,4 @@
-// What every implementation of the manifest directory's port must do: the model, and the real one on a file system.
+// The contract of the manifest directory port: the model, and the real one on a file system.
 import type { Test } from 'tap';
 import type { Call, PortOf } from '../../src/ports/operation.js';
 import type { ManifestDirectoryOperations, ManifestListing } from '../../src/ports/outbound/manifests.js';

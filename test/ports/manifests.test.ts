@@ -1,4 +1,4 @@
-// The manifest directory's port: one contract on the model and on the real adapter, and what the model alone promises.
+// The manifest directory port: one contract on the model and on the real adapter, and the model's own guarantees.
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ function simulated(): ManifestsUnderTest {
   };
 }
 
-/** Stands in for inotify, which has a contract of its own: it only knows whether a path is there. */
+/** Replaces inotify, which has a contract of its own: it only checks whether a path exists. */
 function pathWatch(path: string): FileWatch {
   return {
     add: () => {

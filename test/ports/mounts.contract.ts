@@ -1,5 +1,5 @@
-// The contract of Mounts and the use of file systems. Needs the right to mount; the mounts are made below the test's own directory
-// and taken down again by it.
+// The contract of Mounts and of file system usage. Needs permission to mount; the mounts are made below the test's own directory
+// and unmounted by it.
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ function portsOf(port: PortOf<MountOperations>, usagePort: PortOf<FilesystemUsag
   };
 }
 
-/** A directory of its own, unmounted before it is removed whatever happened: removing must never walk into a mount. */
+/** A directory of its own, always unmounted before it is removed: the removal must never walk into a mount. */
 const mountTest = async (t: Test, title: string, body: (t: Test, places: { readonly source: string; readonly target: string }) => Promise<void>): Promise<void> => {
   await t.test(title, async (t) => {
     const directory = realpathSync(mkdtempSync(join(tmpdir(), 'kubelet-mounts-')));

@@ -1,4 +1,4 @@
-// What every implementation of the port of the node's shutdown must do: the model, and logind's on a fake one.
+// The contract of the node shutdown port: the model, and logind's on a fake one.
 import type { Test } from 'tap';
 import type { PortOf } from '../../src/ports/operation.js';
 import type { NodeShutdownOperations } from '../../src/ports/outbound/node-shutdown.js';

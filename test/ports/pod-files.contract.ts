@@ -1,4 +1,4 @@
-// What every implementation of the pod files' ports must do: the model, and the real ones on a file system and on the kernel's cgroups.
+// The contract of the pod files' ports: the model, and the real ones on a file system and on the kernel's cgroups.
 import type { Test } from 'tap';
 import { emptyCgroupConfig } from '../../src/domain/cgroups/cgroup-config.js';
 import type { Call, PortOf } from '../../src/ports/operation.js';

@@ -1,4 +1,4 @@
-// The ports of pod files: one contract on the model and on the real adapters, and what only real file systems and kernels can do.
+// The ports of pod files: one contract on the model and on the real adapters, and cases of real file systems and kernels.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -301,7 +301,7 @@ for (const [[what, layout, skip], [who, steps]] of kernels.flatMap((kernel) => r
     await cgroups.ensure({ name: [...name, 'sandbox'], values: null, rewrite: false }, quietCall);
     const trees = [...layout.hierarchies.map(({ mountPoint }) => mountPoint), ...(layout.hybrid === null ? [] : [layout.hybrid])];
     const directories = trees.map((mountPoint) => join(mountPoint, ...name, 'sandbox'));
-    // As runc does it on a hybrid host, whoever set the pod up.
+    // As runc does on a hybrid host, independent of the agent.
     if (layout.hybrid !== null) mkdirSync(join(layout.hybrid, ...name, 'sandbox'), { recursive: true });
     const child = spawn('sh', ['-c', 'trap "" TERM; read line; sleep 60 & echo up; wait'], { stdio: ['pipe', 'pipe', 'ignore'] });
     const exited = once(child, 'exit');

@@ -1,4 +1,4 @@
-// What every implementation of the volumes' ports must do: the model, and the real one on a file system.
+// The contract of the volume ports: the model, and the real one on a file system.
 import type { Test } from 'tap';
 import { utf8Encode } from '../../src/domain/values/utf8.js';
 import type { Call, PortOf } from '../../src/ports/operation.js';

@@ -1,4 +1,4 @@
-// The ports of volumes: one contract on the model and on real files, and what only real file systems and kernels can do.
+// The ports of volumes: one contract on the model and on real files, and cases of real file systems and kernels.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -45,7 +45,7 @@ function real(t: Test): RealVolumes {
   mkdirSync(join(base, 'srv'));
   const pathOf = (volume: string): string => join(rootDirectory, 'pods/u1/volumes/kubernetes.io~empty-dir', volume);
   t.teardown(async () => {
-    // Whatever a failed test left mounted.
+    // Unmounts what a failed test left.
     for (const name of ['work', 'work/inner', 'work']) await native.mounts.unmount({ target: pathOf(name), force: false }, quietCall).catch(() => null);
     directories.close();
     volumes.close();

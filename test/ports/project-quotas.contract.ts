@@ -1,4 +1,4 @@
-// The contract of ProjectQuotas, where the file system counts and where it doesn't.
+// The contract of ProjectQuotas, with and without accounting in the file system.
 import type { Test } from 'tap';
 import type { PortOf } from '../../src/ports/operation.js';
 import { firstProjectId, type ProjectQuotaOperations, type QuotaPlace } from '../../src/ports/outbound/project-quotas.js';
@@ -62,7 +62,7 @@ export async function projectQuotasContract(t: Test, { quotas, prepare, write, r
   await refusals(t, quotas);
 }
 
-/** Where nobody counts. */
+/** Without accounting. */
 export async function noProjectQuotasContract(t: Test, { quotas, prepare, write }: ProjectQuotasUnderTest): Promise<void> {
   const place = quotaPlace('u1', 'a');
   await prepare(place);

@@ -1,5 +1,5 @@
-// Project quotas: the contract on the model, on files with a model of the kernel, without the addon, on whatever this host's temporary directory is, and
-// with the projects of a real XFS, where a walk stands in for the kernel's counting if this kernel can't.
+// Project quotas: the contract on the model, on files with a model of the kernel, without the addon, on this host's temporary directory, and
+// with the projects of a real XFS, where a walk replaces the kernel's accounting if this kernel lacks it.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

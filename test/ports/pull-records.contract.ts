@@ -1,4 +1,4 @@
-// What every implementation of the pull records' port must do: the model, and the files of a node.
+// The contract of the pull record port: the model, and the files of a node.
 import type { Test } from 'tap';
 import type { Call, PortOf } from '../../src/ports/operation.js';
 import type { PullRecordOperations } from '../../src/ports/outbound/pull-records.js';

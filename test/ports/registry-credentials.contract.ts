@@ -1,4 +1,4 @@
-// What every implementation of the registry credentials' port must do: the model, and the node's files and programs.
+// The contract of the registry credential port: the model, and the node's files and programs.
 import type { Test } from 'tap';
 import type { Call, PortOf } from '../../src/ports/operation.js';
 import type { NodeDockerConfig, PluginRun, RegistryCredentialOperations } from '../../src/ports/outbound/registry-credentials.js';

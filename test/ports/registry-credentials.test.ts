@@ -1,4 +1,4 @@
-// Where the node itself has registry credentials: one contract on the model and on the real adapter, and what real plugins may do wrong.
+// Registry credentials of the node itself: one contract on the model and on the real adapter, and faults of real plugins.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -123,7 +123,7 @@ t.test('what a plugin may do wrong, each with its error, none with what it wrote
   }
 });
 
-/** What became of the process whose id a file holds: one that was sent SIGKILL ends when the kernel next gives it a turn. */
+/** The state of the process whose id a file holds: after SIGKILL a process ends when the kernel next schedules it. */
 async function endOf(path: string): Promise<string> {
   const stat = `/proc/${readFileSync(path, 'utf8').trim()}/stat`;
   const until = performance.now() + 60_000;

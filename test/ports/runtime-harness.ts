@@ -1,4 +1,4 @@
-// What the contract of container runtimes needs of the runtime that it runs on.
+// The runtime under test, for the contract of container runtimes.
 import type { PortOf } from '../../src/ports/operation.js';
 import type { ContainerOperations, ImageOperations, RuntimeStateOperations, SandboxOperations } from '../../src/ports/outbound/container-runtime.js';
 

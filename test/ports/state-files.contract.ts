@@ -1,4 +1,4 @@
-// What every implementation of the state files' port must do: the model, and the files of a node.
+// The contract of the state file port: the model, and the files of a node.
 import type { Test } from 'tap';
 import type { PortOf } from '../../src/ports/operation.js';
 import type { StateFileOperations } from '../../src/ports/outbound/state-files.js';

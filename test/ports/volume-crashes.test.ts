@@ -1,5 +1,5 @@
-// kill -9 of the process that works on volumes, before each change that it makes of the file system and around each mount: the next one sets up
-// and shows whole volumes, or takes everything down; no mount and no directory is left, and nothing of the host's own is touched.
+// kill -9 of the process that works on volumes, before each of its changes of the file system and around each mount: the next one sets up
+// and shows complete volumes, or tears everything down; no mount and no directory is left, and the host's own files are untouched.
 import { spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ const native = openNativeLinux({ kernelLogPath: '/dev/null', service: serviceEnv
 const mountsBelow = (path: string): string[] =>
   parseMountinfo(readFileSync('/proc/self/mountinfo', 'utf8')).flatMap(({ mountPoint }) => (mountPoint.startsWith(`${path}/`) ? [mountPoint] : []));
 
-/** A place to work in, of which nothing is left whatever a test does. */
+/** A work directory that is always removed completely. */
 function place(t: Test): string {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'volume-crashes-')));
   mkdirSync(join(base, 'data/inner'), { recursive: true });

@@ -1,4 +1,4 @@
-// What every implementation of the mounts of volumes must do: the model, and the real one on a file system.
+// The contract of volume mounts: the model, and the real one on a file system.
 import type { Test } from 'tap';
 import type { PortOf } from '../../src/ports/operation.js';
 import type { VolumeMountOperations, VolumeMountSource, VolumePlace } from '../../src/ports/outbound/volume-mounts.js';

@@ -1,4 +1,4 @@
-// Mounts of volumes: the contract, on the model and on a file system with the addon and without; programs that mount; servers that don't answer.
+// Mounts of volumes: the contract, on the model and on a file system with the addon and without; mount helpers; servers that don't answer.
 import { chmodSync, closeSync, existsSync, linkSync, mkdirSync, mkdtempSync, openSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -147,7 +147,7 @@ t.test('how far a walk is can be asked while it goes on, and only then', { skip:
     await mounts.mount({ place: placeOf('u1'), source: { kind: 'bind', path: hostDirectory, options: [] } }, quietCall);
     const place = placeOf('u1');
     const halfway: number[] = [];
-    // A walk may be over before anybody asks: then there is another one, and one of a hundred is met.
+    // A walk may end before it is observed: then another one is tried, and one of a hundred is observed.
     for (let walk = 0; walk < 100 && halfway.length === 0; walk++) {
       let isOver = false;
       const walked = mounts.setOwnership({ place, ownership: { gid: 5000 + walk, fileBits: 0o660, directoryBits: 0o2770, onRootMismatch: false } }, quietCall);

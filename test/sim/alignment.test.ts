@@ -1,5 +1,5 @@
-// CPUs and memory that containers have for themselves: who gets which, what the others are told, what is on disk when, and that restarts,
-// kills and faults give nothing twice.
+// Exclusive CPUs and memory of containers: their allocation, the updates of other containers, the state on disk, and that restarts,
+// kills and faults allocate nothing twice.
 import t from 'tap';
 import { podResourceQueries } from '../../src/domain/agent/pod-holdings.js';
 import { readCpuCheckpoint } from '../../src/domain/checkpoints/cpu-checkpoint.js';
@@ -23,7 +23,7 @@ const container = (name: string, list: ResourceList | null, more: Partial<Contai
 const cpus = (cpu: string, memory = '64Mi'): ResourceList => ({ cpu, memory });
 const pod = (uid: string, ...containers: Container[]) => podOf(uid, { uid, spec: { containers } });
 
-/** What the runtime was last told of a running container. */
+/** The last CPU set that the runtime got for a running container. */
 function told(node: SimClusterNode, uid: string, name = 'c'): string {
   const found = node.containers(uid).find(({ config, state }) => config.metadata.name === name && state === 'running');
   return found?.resources?.cpusetCpus ?? '';

@@ -1,4 +1,4 @@
-// Secrets, config maps and tokens of pods: in variables and in volumes, missing, late, changed, and with an apiserver that is away.
+// Secrets, config maps and tokens of pods: in variables and in volumes, missing, late, changed, and with an unreachable apiserver.
 import t from 'tap';
 import { utf8Decode } from '../../src/domain/values/utf8.js';
 import type { PodSpec } from '../../src/ports/model/pod.js';
@@ -60,7 +60,7 @@ class DataRun {
     return status?.containerStatuses?.[0]?.state?.waiting ?? {};
   }
 
-  /** A file of a volume as containers see it; null: there is none. */
+  /** A file of a volume as containers see it; null if absent. */
   file(uid: string, plugin: string, volume: string, path: string): string | null {
     const found = this.cluster.node().host.state.podDirectories.get(uid)?.volumes.get(`kubernetes.io~${plugin}/${volume}`);
     const data = found?.nodes.get('..data');

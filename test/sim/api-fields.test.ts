@@ -1,6 +1,6 @@
-// An agent whose apiserver gives answers that no real one gives: each field of a pod, of its status, of the Node and of other objects is in turn null,
-// absent, empty, of another type, or far too long, in the watch, in a list and in the answer of a PATCH. The agent lives, what runs goes on running, and
-// once the answers are right again everything is as it should be.
+// An agent whose apiserver gives invalid answers: each field of a pod, of its status, of the Node and of other objects is in turn null,
+// absent, empty, of another type, or far too long, in the watch, in a list and in the answer of a PATCH. The agent and its containers keep running, and
+// with correct answers again the desired state is reached.
 import t from 'tap';
 import type { Pod } from '../../src/ports/model/pod.js';
 import { type ApiResponse, SimCluster } from '../../src/sim/index.js';

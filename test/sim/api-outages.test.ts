@@ -1,5 +1,5 @@
-// Pods while the apiserver is away, forgetful, overloaded, or its watches break; and agents that are killed meanwhile. Nothing restarts,
-// nothing is lost, and when all is well again the API shows what is.
+// Pods while the apiserver is unreachable, forgetful, overloaded, or its watches break; and agents that are killed meanwhile. Nothing restarts,
+// nothing is lost, and after recovery the API shows the current state.
 
 import t from 'tap';
 import { epochMicros, instantOf } from '../../src/domain/values/instant.js';
@@ -86,7 +86,7 @@ function requests(world: ApiWorld): number {
 scene('watches break each second for ten minutes', (world, t) => {
   lives(world);
   const ids = idsOf(world, 'runs');
-  // Each second each of its watches is begun anew.
+  // Each of its watches restarts each second.
   isModest(t, world, 10 * minute, 2 * modest, (i) => {
     world.cutWatches();
     if (i === 200) world.create('meanwhile');

@@ -1,4 +1,4 @@
-// Plays a scene on one node of a cluster, with a runtime that tells of changes and with one that has to be looked at.
+// Plays a scene on one node of a cluster, with and without events of the runtime.
 import t from 'tap';
 import { SimCluster, type SimClusterOptions } from '../../src/sim/index.js';
 import { ApiWorld } from './api-world.js';

@@ -1,5 +1,5 @@
-// A world with an apiserver as a person and a watcher see it: pods are created and deleted as kubectl does, and what a watch of all pods
-// shows is kept, one line a change.
+// A world with an apiserver for users and watchers: creates and deletes pods as kubectl does, and records a watch of all pods,
+// one line a change.
 import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import { isMirrorPod } from '../../src/domain/values/pod-kind.js';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -10,7 +10,7 @@ import { minute, type PodShape, podOf } from './sim-pods.js';
 const admin = { name: 'admin', groups: ['system:masters'] };
 export const podResource = { group: '', version: 'v1', plural: 'pods' };
 
-/** What a watcher saw of a pod, oldest first. */
+/** A watcher's events of a pod, oldest first. */
 export interface Seen {
   readonly at: number;
   readonly type: string;
@@ -62,7 +62,7 @@ export class ApiWorld {
     this.cluster.run(micros);
   }
 
-  /** Fails the test when it does not come about. */
+  /** Fails the test if the condition never holds. */
   until(what: string, holds: () => boolean, atMost = 2 * minute): void {
     this.t.ok(this.cluster.runUntil(holds, atMost), what);
   }
@@ -178,7 +178,7 @@ function stepBack(before: Pod | undefined, after: Pod): string[] {
   const found: string[] = [];
   const [old, now] = [before?.status ?? {}, after.status ?? {}];
   if (before !== undefined && isSameButVersion(before, after)) found.push(`${name} was told twice without a difference`);
-  // A static pod begins anew with its agent.
+  // A static pod starts over with its agent.
   if (isMirrorPod(after)) return found;
   if (isTerminalPhase(old.phase) && now.phase !== old.phase) found.push(`${name} was ${old.phase} and is ${now.phase}`);
   // And the init containers of any pod with its sandbox.

@@ -1,5 +1,5 @@
-// Whatever a client sends to a simulated apiserver is answered: with an object, or with a Status that says what is wrong. Never with a crash,
-// and what is stored can be read as what it is.
+// Every request to a simulated apiserver gets an answer: an object, or a Status with the problem. It never crashes,
+// and stored objects can always be decoded.
 import fc from 'fast-check';
 import t from 'tap';
 import { structOf } from '../../src/domain/values/api-schema/api-schema.js';

@@ -1,5 +1,5 @@
-// The fullest objects of each kind, written by hand from the API's types and not from the server's tables: they are taken whole, every field of
-// the tables is in one of them, one more field anywhere is refused with its path, and so is one that must be there and isn't.
+// The fullest objects of each kind, written by hand from the API's types and not from the server's tables: they are accepted completely, every field of
+// the tables is in one of them, one more field anywhere is refused with its path, and so is a missing required one.
 import t from 'tap';
 import { structOf } from '../../src/domain/values/api-schema/api-schema.js';
 import type { ApiFieldType } from '../../src/domain/values/api-schema/field-types.js';
@@ -36,7 +36,7 @@ function noteUsed(struct: string, value: Json, used: Map<string, Set<string>>): 
 /** Fields of the tables that none of the values has. */
 function unused(used: ReadonlyMap<string, ReadonlySet<string>>, not: readonly string[]): string[] {
   return [...used].flatMap(([struct, fields]) =>
-    // What the metadata of every object has is a matter of its own.
+    // The metadata of every object is tested separately.
     struct === 'ObjectMeta'
       ? []
       : [...structOf(struct).keys()].filter((name) => !fields.has(name)).flatMap((name) => (not.includes(`${struct}.${name}`) ? [] : [`${struct}.${name}`])),
@@ -66,7 +66,7 @@ function prepared(plural: string): ApiCaller {
   return caller;
 }
 
-/** Creates it, and tells its status where that is another's to tell. */
+/** Creates it, and writes its status if another client owns that. */
 function stored(t: { ok(holds: boolean, message: string): unknown }, caller: ApiCaller, type: ResourceType, object: Json, namespace: string | null): Json {
   const { name } = object.metadata as { readonly name: string };
   const made = caller.create(type.plural, structuredClone(object), namespace);

@@ -1,4 +1,4 @@
-// Patches as tables: what each kind of them makes of an object, and what it refuses.
+// Patches as tables: the result of each kind on an object, and its refusals.
 import t, { type Test } from 'tap';
 import { ApiRefusal } from '../../src/sim/apiserver/api-status.js';
 import { afterUpdate, applied } from '../../src/sim/apiserver/apply/managed-fields.js';
@@ -9,7 +9,7 @@ import { decodeStruct } from '../../src/sim/apiserver/schema/decode.js';
 
 type Row = readonly [sentence: string, document: unknown, patch: unknown, want: unknown];
 
-/** What is made of it, or the message that it is refused with. */
+/** The result, or the message of the refusal. */
 function outcome(work: () => unknown): unknown {
   try {
     return work();

@@ -1,5 +1,5 @@
-// Whatever is done to a simulated apiserver: a watch that is replayed ends at what a list shows, pages put together are the list, a copy of
-// its state goes on as it does, and nothing that it answers breaks its own rules.
+// Properties of a simulated apiserver under any requests: a replayed watch ends at the list's state, joined pages are the list, a copy of
+// its state behaves the same, and none of its answers breaks its own rules.
 import fc from 'fast-check';
 import t from 'tap';
 import { canonicalJson } from '../../src/domain/kernel/canonical.js';

@@ -1,5 +1,5 @@
-// What is asked of the server and not kept: reviews, bindings, tokens, evictions. The fullest of each is taken and comes back with its answer;
-// one more field anywhere is refused with its path, and so is a request without what it needs.
+// Requests that the server doesn't store: reviews, bindings, tokens, evictions. The fullest of each is accepted and returned with its answer;
+// one more field anywhere is refused with its path, and so is a request without a required one.
 import t from 'tap';
 import { structOf } from '../../src/domain/values/api-schema/api-schema.js';
 import { ApiCaller } from './api-caller.js';

@@ -1,5 +1,5 @@
 // The server's tables against the models of another client, that were generated from the API's own description (of 1.34): each field that one of
-// them has the other has, of the same type, but for the fields named here, which came later.
+// them has the other has, of the same type, except for the fields listed here, which are newer.
 import * as models from '@kubernetes/client-node';
 import t from 'tap';
 import { structOf } from '../../src/domain/values/api-schema/api-schema.js';
@@ -32,7 +32,7 @@ const later: readonly string[] = [
   'VolumeMountStatus.volumeStatus',
 ];
 
-/** Of an earlier version of the kind than ours, and gone since: `stubPKCS10Request` says both. */
+/** Of an earlier version of the kind, and removed since: `stubPKCS10Request` replaces both. */
 const earlier: readonly string[] = ['PodCertificateRequestSpec.pkixPublicKey is missing: string', 'PodCertificateRequestSpec.proofOfPossession is missing: string'];
 
 /** Taken as they come: documents of others, and what the server writes itself. */

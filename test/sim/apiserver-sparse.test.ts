@@ -1,5 +1,5 @@
-// The mock's answers to requests that leave out whatever may be left out, against those that kube-apiserver v1.36.2 gave to the same requests
-// (test/reference/sparse-answers.json): defaults, zero times, nulls and empty structs are where the real server has them.
+// The mock's answers to requests without optional fields, against those that kube-apiserver v1.36.2 gave to the same requests
+// (test/reference/sparse-answers.json): defaults, zero times, nulls and empty structs are as in the real server.
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';

@@ -14,7 +14,7 @@ import { SwarmStorage, withStorage } from './swarm-storage.js';
 
 const rich = 6;
 const logRotation = { maxSizeBytes: 64 * 1024, maxFiles: 3, maxWorkers: 2, monitorInterval: 10 * second };
-/** There is no such program: pulls go on without it. */
+/** There is no such program: pulls continue without it. */
 const plugin = {
   ...{ name: 'plugin', matchImages: ['docker.io'], defaultCacheDuration: 0, apiVersion: 'credentialprovider.kubelet.k8s.io/v1' },
   ...{ args: [], env: [], tokenAttributes: null },
@@ -63,7 +63,7 @@ export function busyNode(plain: number, options: Partial<SimClusterOptions> = {}
   return cluster;
 }
 
-/** A pod with what the number says of all that a pod may have. */
+/** A pod with a combination of features that the number selects. */
 export function createRich(cluster: SimCluster, name: string, i: number): void {
   const dice = new Dice(i, 'rich');
   const base = withProbesAndHooks({ pod: podOf(name, { image: `${name}:1`, ...(i % 2 === 0 ? { init: { i: 'run=1s' } } : {}) }), expected: 'runs' }, i).pod;
@@ -92,7 +92,7 @@ function reserveClaims(cluster: SimCluster): void {
   }
 }
 
-/** A pod with files of its own, whose image nobody else has. */
+/** A pod with files of its own, whose image no other pod has. */
 export function plainPod(name: string): Pod {
   const volumes = [
     { name: 'disk', emptyDir: {} },

@@ -1,4 +1,4 @@
-// Claims and what they are bound to, volumes of servers, and of other pods: what is looked up, mounted, refused, told, and taken down.
+// Claims and their volumes, volumes of servers, and of other pods: look-ups, mounts, refusals, events, and teardown.
 import t from 'tap';
 import { measuredVolumes } from '../../src/domain/volume-manager/measured-volumes.js';
 import type { FaultRule } from '../../src/sim/index.js';

@@ -1,4 +1,4 @@
-// The world's public face: runs that repeat, forks that go on alike, agents that die, faults that strike, records that replay.
+// The world's public API: runs that repeat, forks that stay equal, agents that die, faults that occur, records that replay.
 import t from 'tap';
 import { replay } from '../../src/domain/kernel/flight-recorder.js';
 import { clonePlain } from '../../src/domain/kernel/plain-clone.js';

@@ -1,4 +1,4 @@
-// How many volumes of a driver a node takes: counted anew from time to time and when it is full, and pods that can't have theirs are refused.
+// The volume limit of a driver on a node: updated periodically and when the node is full, and pods beyond it are refused.
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { CsiRun, claimed, driver } from './csi-run.js';

@@ -1,4 +1,4 @@
-// The node and its CSINode: not ready before there is one, told why, made again where it is another Node's.
+// The node and its CSINode: not ready before it exists, with the reason, and recreated if it is another Node's.
 import t from 'tap';
 import { type KubeletEvent, type KubeletOperations, type KubeletState, kubeletMachine } from '../../src/domain/agent/kubelet.js';
 import type { Machine } from '../../src/domain/kernel/machine.js';
@@ -16,7 +16,7 @@ interface Refusals {
   readonly asked: number[];
 }
 
-/** An agent whose calls about its CSINode are refused as told. */
+/** An agent whose calls about its CSINode get the given refusals. */
 function refusing({ answers, asked }: Refusals): (state: KubeletState) => Machine<KubeletState, KubeletEvent, KubeletOperations> {
   return (state) => {
     const machine = kubeletMachine(state);

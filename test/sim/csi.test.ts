@@ -1,4 +1,4 @@
-// CSI drivers and their volumes on a simulated node of a cluster: registration, what the API is told, staging and publishing, failures, restarts.
+// CSI drivers and their volumes on a simulated node of a cluster: registration, API objects, staging and publishing, failures, restarts.
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import type { SimPlugin } from '../../src/sim/host/host-state.js';

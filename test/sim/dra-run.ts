@@ -1,4 +1,4 @@
-// A node of a cluster with DRA drivers beside it, and a scheduler who gives claims their devices.
+// A node of a cluster with DRA drivers beside it, and a scheduler that allocates devices to claims.
 import type { Container } from '../../src/ports/model/container.js';
 import type { PodSpec } from '../../src/ports/model/pod.js';
 import { allCheckers } from '../../src/sim/checkers/all-checkers.js';
@@ -85,7 +85,7 @@ export class DraRun extends VolumeRun {
     return this.said(name, reason);
   }
 
-  /** What the state file says of claims: `<name>: <pod>, <pod>; <driver>=<cdi>,<cdi>`. */
+  /** The claims in the state file: `<name>: <pod>, <pod>; <driver>=<cdi>,<cdi>`. */
   saved(): string[] {
     const text = this.host.state.stateFiles.get('dra_manager_state');
     if (text === undefined) return ['no file'];

@@ -1,5 +1,5 @@
-// A pod that ended as it should goes by itself: nothing of the others is listed or looked at for it. A pass over everything is for what
-// nobody knows, and comes some minutes later all the same.
+// A pod that terminated normally is removed by itself: no other pod is listed or inspected for it. A complete pass is for
+// unknown pods, and follows some minutes later anyway.
 import t from 'tap';
 import type { KubeletState } from '../../src/domain/agent/kubelet.js';
 import { kubeletMachine, SimCluster } from '../../src/sim/index.js';

@@ -1,5 +1,5 @@
-// Evictions in a world with an apiserver: what a person and the Node say when the disk, the memory or a pod's own limit is used up, who goes and
-// in which order, what is tried before, and that nobody else is touched.
+// Evictions in a world with an apiserver: events and the Node's conditions when the disk, the memory or a pod's own limit is exhausted, the order of
+// evictions, the reclaims before, and that no other pod is affected.
 import type { AgentSettings } from '../../src/domain/agent/settings.js';
 import { parseEvictionThresholds } from '../../src/domain/eviction/thresholds.js';
 import type { Node } from '../../src/ports/model/node.js';

@@ -1,4 +1,4 @@
-// What is told of each step of a pod's life that fails once, and that the next try makes up for it: the reference's events, word for word.
+// Each step of a pod's life fails once: the Go kubelet's events, word for word, and the success of the next try.
 import { scenario } from './scenario.js';
 import { minute, podOf, second } from './sim-pods.js';
 

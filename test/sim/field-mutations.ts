@@ -1,4 +1,4 @@
-// Every place of a value, and what may stand there in an answer that no real server gives.
+// Every place of a value, and its substitutes in an invalid answer.
 import type { Json } from './full-objects.js';
 
 export type Path = readonly (string | number)[];

@@ -1,5 +1,5 @@
-// Field reports about nodes of a cluster: KB077 (finalizers), KB078 (the last status of a pod while the API is away), and a first list that
-// comes from a cache behind the server's newest state.
+// Field reports about nodes of a cluster: KB077 (finalizers), KB078 (the last status of a pod while the API is unreachable), and a first list
+// from a cache behind the server's newest state.
 import t from 'tap';
 import { scene } from './api-scene.js';
 import type { ApiWorld } from './api-world.js';
@@ -64,7 +64,7 @@ scene('a new agent is given a list from before its pods: none of them ends', (wo
   world.node.kill();
   const late = [
     { operation: 'list.pods', trigger: {}, action: { kind: 'stale', versions: 10_000 } },
-    // A cache that is behind tells what it lacks only once it has caught up.
+    // A stale cache reports what it lacks only once it has caught up.
     { operation: 'watch.pods', trigger: {}, action: { kind: 'silent' } },
   ] as const;
   world.cluster.apiserver.setFaults(late, world.cluster.now);

@@ -1,4 +1,4 @@
-// What the fullest objects of every kind have in common. They are written by hand from the API's types and not from the server's tables.
+// Common parts of the fullest objects of every kind. They are written by hand from the API's types and not from the server's tables.
 export type Json = Record<string, unknown>;
 
 export interface FullObjects {
@@ -8,7 +8,7 @@ export interface FullObjects {
   readonly objects: readonly Json[];
   /** Fields of the tables that no client writes, as `Struct.field`. */
   readonly not?: readonly string[];
-  /** What the server says in place of the client, as paths. */
+  /** Fields that the server sets, as paths. */
   readonly serverSays?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// The fullest pods: every field of a Pod is in one of them, each as a server takes it.
+// The fullest pods: every field of a Pod is in one of them, each as a server accepts it.
 import { condition, type FullObjects, type Json, labelSelector, metadata, nodeSelector, time, toleration } from './full-objects.js';
 
 const localRef = { name: 's' };
@@ -280,7 +280,7 @@ const first: Json = {
   status,
 };
 
-/** What excludes something of the first. */
+/** Fields that exclude some of the first. */
 const second: Json = {
   metadata: metadata('host'),
   spec: {

@@ -1,4 +1,4 @@
-// Lifecycle hooks on a node in virtual time: preStop takes its time from the grace period, postStart holds up its pod and may end its container.
+// Lifecycle hooks on a node in virtual time: preStop takes its time from the grace period, postStart delays its pod and may end its container.
 import type { Container, Lifecycle } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import { type Stage, scenario } from './scenario.js';
@@ -12,7 +12,7 @@ function hooked(lifecycle: Lifecycle, script: string, shape: PodShape = {}): Pod
 
 const exec = { exec: { command: ['bye', 'now'] } };
 
-/** Removes the pod and tells how long its container took to end, in seconds. */
+/** Removes the pod and returns how long its container took to end, in seconds. */
 function secondsToEnd(stage: Stage): number {
   const { node } = stage;
   const removedAt = stage.cluster.now;

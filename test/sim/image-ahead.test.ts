@@ -1,4 +1,4 @@
-// The image of a pod's first container is asked for while its new sandbox is looked at: neither waits for the other, and what nobody comes to want is left.
+// The image of a pod's first container is requested while its new sandbox is inspected: neither waits for the other, and an unneeded request is cancelled.
 import type { SimClusterOptions } from '../../src/sim/index.js';
 import { type Stage, scenario } from './scenario.js';
 import { minute, podOf, second } from './sim-pods.js';

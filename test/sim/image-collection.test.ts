@@ -1,4 +1,4 @@
-// How unused images leave a simulated node: by space, by age, in which order, what stays, and what is said when it fails.
+// Collection of unused images on a simulated node: by space, by age, their order, the images that stay, and the events of failures.
 
 import { defaultSettings } from '../../src/domain/agent/settings.js';
 import type { ImageGcPolicy } from '../../src/domain/gc/image-gc.js';
@@ -15,7 +15,7 @@ function options(policy: Partial<ImageGcPolicy>, more: Partial<SimClusterOptions
   return { settings: { imageGc: { ...defaultSettings.imageGc, ...policy } }, runtime: { images: [...images, pause] }, ...more };
 }
 
-/** A disk of 1 GB; what isn't images takes the rest of what is used. */
+/** A disk of 1 GB; other data takes the rest of the used space. */
 function disk(stage: Stage, usedMega: number): void {
   const { disk } = stage.node.host.state;
   disk.capacityBytes = 1_000 * mega;

@@ -1,4 +1,4 @@
-// How images come to a simulated node: order and number of pulls, what is said of each, who may use what is there, and where credentials come from.
+// Pulls on a simulated node: order and number, the events of each, access to present images, and the sources of credentials.
 import { defaultSettings } from '../../src/domain/agent/settings.js';
 import { defaultImageSettings, type ImageSettings } from '../../src/domain/images/image-manager-state.js';
 import { pullRecordFileName } from '../../src/domain/images/pull-records.js';

@@ -1,4 +1,4 @@
-// What init containers had that are over: later containers of their pod use it first, the rest is everybody's, also after a restart of the agent.
+// Resources of ended init containers: later containers of their pod use them first, the rest returns to the shared pool, also after a restart of the agent.
 
 import t from 'tap';
 import type { Container, ResourceList } from '../../src/ports/model/container.js';

@@ -1,7 +1,7 @@
-// The grid of the whole agent: every state that a life of pods passes x everything that can come next. A state is what the machines inside
-// are at (workers, runs and their steps, container starts, kills, hooks, sub paths, volumes, housekeeping, collection, both sources) and what
-// they wait for; what can come is each answer going wrong in each way, each wake-up too early, and each event of the outside.
-// Each cell is closed: no assertion fails, no checker finds anything, and some minutes later the pods are as the manifests say.
+// The grid of the whole agent: every state that a life of pods passes x every event that can follow. A state consists of the states of the machines
+// inside (workers, runs and their steps, container starts, kills, hooks, sub paths, volumes, housekeeping, collection, both sources) and of their
+// pending commands; events are each answer failing in each way, each wake-up too early, and each outside event.
+// Each cell is closed: no assertion fails, no checker finds a violation, and some minutes later the pods match the manifests.
 import t from 'tap';
 import type { KubeletEvent, KubeletOperations } from '../../src/domain/agent/kubelet.js';
 import type { Command, Reply } from '../../src/domain/kernel/machine.js';
@@ -132,7 +132,7 @@ function signature(cluster: SimCluster): string {
 interface Life {
   readonly name: string;
   readonly pod: Pod;
-  /** What happens to it in the middle of its life. */
+  /** A disturbance in the middle of its life. */
   readonly disturb?: (node: SimClusterNode, now: number) => void;
   /** Phases in which it may be found at any later time, as long as its manifest is there. */
   readonly rests?: readonly string[];
@@ -195,7 +195,7 @@ function statesOf({ pod, disturb }: Life): Map<string, SimCluster> {
   return states;
 }
 
-/** Where a cell leads in the end is looked at in one of so many, in turn; in all of them at night. */
+/** The final state of a cell is checked in one of so many, in turn; the nightly tier checks all of them. */
 const every = process.env['KUBELET_TS_TIER'] === 'nightly' ? 1 : 8;
 
 /** What is wrong afterwards; null: nothing. */

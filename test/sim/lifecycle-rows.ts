@@ -1,4 +1,4 @@
-// Rows of container lifecycles: a pod, what is done to it, and when each of its containers starts and ends. `name+` starts, `name-N` ends
+// Rows of container lifecycles: a pod, actions on it, and when each of its containers starts and ends. `name+` starts, `name-N` ends
 // with exit code N; the number before is seconds since the manifest was put, to a tenth. Probes that begin when their kubelet has run for
 // a while are up to a tenth of a second later than their whole periods.
 import type { Container, Lifecycle, Probe } from '../../src/ports/model/container.js';
@@ -10,7 +10,7 @@ export interface LifecycleRow {
   readonly pod: Pod;
   /** Seconds after which the manifest is removed; absent: it stays. */
   readonly removeAt?: number;
-  /** How long it is looked at, in seconds. */
+  /** How long it is observed, in seconds. */
   readonly until: number;
   readonly trace: string;
   /** The last phase that was seen. */

@@ -1,5 +1,5 @@
-// What concerns all pods of a node at once is worked on a few pods a step, so that nothing else of the agent waits for it: counted are the
-// pods for which a step asks anything.
+// An event that concerns all pods of a node is processed for a few pods a step, so that it delays no other work of the agent: counts the
+// pods for which a step sends a command.
 import t from 'tap';
 import type { KubeletOperations, KubeletState } from '../../src/domain/agent/kubelet.js';
 import type { Turn } from '../../src/domain/kernel/machine.js';
@@ -12,7 +12,7 @@ t.setTimeout(300_000);
 const count = 60;
 /** Those that wait, and the one that the step was for. */
 const most = 9;
-/** What of them is to be told. */
+/** The limit of status writes a step. */
 const mostStatuses = 16;
 
 /** A turn that notes for which pods and volumes something is asked. */

@@ -1,4 +1,4 @@
-// Static pods as the API shows them: one mirror pod each, made by the node, kept right, and gone when the static pod is.
+// Static pods in the API: one mirror pod each, created by the node, kept correct, and removed with the static pod.
 import t from 'tap';
 import { podFullName } from '../../src/domain/values/pod-references.js';
 import { scene } from './api-scene.js';
@@ -78,7 +78,7 @@ scene('a manifest that goes before the answer to its mirror’s creation has com
   }
 });
 
-// A request of ours is in flight while the watch shows its outcome, or somebody else's: whichever way it then ends, the pod gets its mirror.
+// The agent's request is in flight while the watch shows its outcome, or another client's: after any end of the request, the pod gets its mirror.
 for (const operation of ['delete', 'create'] as const) {
   for (const answer of ['ok', 'not-found', 'aborted', 'already-exists', 'unavailable', 'deadline-exceeded', 'cancelled', 'permission-denied'] as const) {
     for (const latency of [0, 3 * second]) {

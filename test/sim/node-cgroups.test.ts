@@ -1,4 +1,4 @@
-// What the cgroups of pods, of their classes and of all pods are set to as pods come and go; who else writes there, what fails, and what it costs.
+// The values of the cgroups of pods, of their classes and of all pods as pods are added and removed; concurrent writers, failures, and the cost.
 import { scenario } from './scenario.js';
 import { minute, podOf, second } from './sim-pods.js';
 

@@ -1,4 +1,4 @@
-// A node as one of a cluster: registered, reported, alive; with an apiserver that is away, slow, full, or has forgotten it.
+// A node in a cluster: registered, reported, alive; with an apiserver that is unreachable, slow, full, or has lost it.
 import t from 'tap';
 import type { Lease } from '../../src/ports/model/lease.js';
 import type { Node, NodeCondition } from '../../src/ports/model/node.js';
@@ -8,7 +8,7 @@ import { ApiCaller } from './api-caller.js';
 const second = 1_000_000;
 const minute = 60 * second;
 
-/** A world with one node in a cluster, and an administrator who looks at it. */
+/** A world with one node in a cluster, and an administrator that reads it. */
 class NodeRun {
   readonly cluster: SimCluster;
   readonly admin: ApiCaller;

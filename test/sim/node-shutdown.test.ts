@@ -1,5 +1,5 @@
-// A node that goes down, in a world with an apiserver: what a person sees of it, who ends when and with how much time, what is refused meanwhile, when init
-// may go on; a shutdown that is called off; and an agent that is killed, or comes, in the middle of one.
+// Node shutdown in a world with an apiserver: events and conditions, the order and the grace periods of pods, refusals meanwhile, the release of
+// the lock; a cancelled shutdown; and an agent that is killed, or starts, in the middle of one.
 import type { Node } from '../../src/ports/model/node.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { SimClusterOptions } from '../../src/sim/index.js';

@@ -1,5 +1,5 @@
 // A node of a cluster in a storm: an apiserver that fails, loses answers, is late and cuts watches; agents that are killed, a runtime that
-// goes down, a Node and config maps that are deleted. In the end everything is as the API says, and nothing is left behind.
+// fails, a Node and config maps that are deleted. In the end the state matches the API, and nothing is left behind.
 import t from 'tap';
 import { draw } from '../../src/domain/kernel/random.js';
 import { utf8Decode } from '../../src/domain/values/utf8.js';
@@ -120,7 +120,7 @@ class Storm {
     if (made.code !== 201) this.admin.patch('configmaps', name, { data: { x } });
   }
 
-  /** Three kinds of trouble at once, for the node and for whoever else asks. */
+  /** Three kinds of faults at once, for the node and for other clients. */
   private faults(): void {
     const rules = [0, 1, 2].map((): ApiFaultRule => {
       const operation = this.one(['*', '*', 'patch.*', 'list.*', 'watch.*', 'get.*', 'create.*', 'update.*']);

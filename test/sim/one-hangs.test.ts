@@ -1,5 +1,5 @@
-// One call of an operation is never answered until the caller gives up: what it concerns waits, nothing else is later than it would be.
-// Each operation of each port, in a node at work and in one whose agent begins again.
+// One call of an operation is never answered until the caller gives up: its subject waits, nothing else is delayed.
+// Each operation of each port, in a working node and in one with a restarted agent.
 import t from 'tap';
 import { operationNames } from '../../src/ports/outbound/operation-names.js';
 import type { SimCluster } from '../../src/sim/index.js';
@@ -39,7 +39,7 @@ const plays: Readonly<Record<string, Play>> = {
   },
 };
 
-/** What happens to a pod -> how long it takes until that is over; absent: it never was. */
+/** An event of a pod -> how long until it completed; absent: never. */
 function play(from: SimCluster, { begin }: Play, operation: string | null, nth: number, until = watched): { readonly took: Map<string, number>; readonly struck: boolean } {
   const cluster = from.fork();
   const world = new ApiWorld(cluster, { ok: () => true });

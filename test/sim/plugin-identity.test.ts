@@ -1,5 +1,5 @@
-// Credential provider plugins that are asked for a pod's service account: what they are given, whose credentials those are, what is asked of
-// the apiserver for it, and what happens when it can't be had.
+// Credential provider plugins called for a pod's service account: their input, the owner of the credentials, the requests to
+// the apiserver, and failures of these.
 import t from 'tap';
 import type { CredentialProvider, TokenAttributes } from '../../src/domain/images/credential-plugins.js';
 import { defaultImageSettings } from '../../src/domain/images/image-manager-state.js';

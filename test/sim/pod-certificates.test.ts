@@ -1,5 +1,5 @@
-// Projected volumes of pods' certificates: behind their gate, asked for, shown when they are signed, replaced in time; and what is told of those
-// that aren't. The test is the signer.
+// Projected volumes of pods' certificates: behind their gate, requested, mounted when they are issued, replaced in time; and the events of
+// failures. The test is the signer.
 
 import t from 'tap';
 import { podCertificateStates } from '../../src/domain/pod-certificates/pod-certificates.js';

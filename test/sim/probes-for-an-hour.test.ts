@@ -1,4 +1,4 @@
-// Hundreds of probes for an hour of virtual time: each is sent exactly at its time, and what is kept of them does not grow.
+// Hundreds of probes for an hour of virtual time: each is sent exactly at its time, and their state does not grow.
 
 import { serialize } from 'node:v8';
 import t from 'tap';

@@ -1,5 +1,5 @@
-// Resizes of pods that run, as a person sees them: granted, waiting, impossible; brought about without a restart where that can be; what is on
-// disk survives an agent that is killed at any time.
+// Resizes of running pods, as users see them: allocated, deferred, infeasible; actuated without a restart if possible; the state on
+// disk survives a kill of the agent at any time.
 import t from 'tap';
 import { readPodResourcesCheckpoint } from '../../src/domain/checkpoints/pod-resources-checkpoint.js';
 import type { Container, ResourceList } from '../../src/ports/model/container.js';

@@ -1,4 +1,4 @@
-// What a watcher sees of pods in which nothing happens while the agent is killed and comes back: nothing.
+// A watcher's events of unchanged pods while the agent is killed and restarts: none.
 import { scene } from './api-scene.js';
 import type { ApiWorld } from './api-world.js';
 import { minute, second } from './sim-pods.js';
@@ -26,7 +26,7 @@ function writes(world: ApiWorld): string[] {
   return entries.map(({ name }) => name ?? '').filter((name) => name !== 'no-image');
 }
 
-// The host has addresses of both families, of which its Node tells one.
+// The host has addresses of both families, of which its Node reports one.
 const facts = { nodeAddresses: ['10.1.0.10', 'fd00::10'].map((address) => ({ type: 'InternalIP', address })) };
 scene(
   'a restart of the agent writes no status of pods that nothing happens to',

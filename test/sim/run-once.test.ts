@@ -1,4 +1,4 @@
-// Work that has ended and may not run again doesn't, whatever the runtime has forgotten of it; what has to run again does.
+// Terminated work that may not run again doesn't, even if the runtime has lost it; work that must run again does.
 
 import t from 'tap';
 import type { Container } from '../../src/ports/model/container.js';
@@ -43,7 +43,7 @@ function forget(world: ApiWorld, uid: string | undefined, isForgotten: (name: st
   world.cluster.world.refresh(world.node.name);
 }
 
-/** What makes the agent look at the pod again. */
+/** Causes of another sync of the pod. */
 const causes: readonly (readonly [what: string, before: (world: ApiWorld) => void, after: (world: ApiWorld) => void])[] = [
   ['its label changes', () => {}, (world) => world.patch('a', { metadata: { labels: { touched: 'yes' } } })],
   ['the agent starts again', (world) => world.node.kill(), (world) => world.node.start()],

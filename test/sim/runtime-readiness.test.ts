@@ -1,4 +1,4 @@
-// What waits while the runtime or its network isn't ready, and how changes are found that nobody told of. Each with its times.
+// Work that waits while the runtime or its network isn't ready, and detection of changes without events. Each with its times.
 import t from 'tap';
 import { runtimeProblems } from '../../src/domain/agent/runtime-readiness.js';
 import { plegProblem } from '../../src/domain/pleg/pleg.js';

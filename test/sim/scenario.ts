@@ -1,5 +1,5 @@
-// Plays a scenario on one node, with a runtime that tells of changes and with one that has to be looked at, each twice with the same seed:
-// nothing may be found by a checker, and the second run has to be the first one again.
+// Plays a scenario on one node, with and without events of the runtime, each twice with the same seed:
+// no checker may find a violation, and the second run must equal the first.
 import t from 'tap';
 import type { PodStatus } from '../../src/ports/model/pod-status.js';
 import { SimCluster, type SimClusterNode, type SimClusterOptions } from '../../src/sim/index.js';
@@ -33,7 +33,7 @@ export class Stage {
     this.cluster.run(micros);
   }
 
-  /** Fails the test when it does not come about. Returns how long it took. */
+  /** Fails the test if the condition never holds. Returns how long it took. */
   until(what: string, holds: () => boolean, atMost: number): number {
     const { now } = this.cluster;
     const held = this.cluster.runUntil(holds, atMost);

@@ -1,4 +1,4 @@
-// A pod whose input ends the agent doesn't take the node down: after its second end the agent leaves it alone, and everything else goes on.
+// A pod whose input ends the agent doesn't take the node down: after its second end the agent sets it aside, and everything else continues.
 import t from 'tap';
 import { isAside } from '../../src/domain/agent/aside-pods.js';
 import { setAsideFileName } from '../../src/domain/agent/set-aside.js';

@@ -1,4 +1,4 @@
-// Manifests for worlds, in a few words, and times in the units that people think in.
+// Short manifests for worlds, and times in common units.
 import type { Container } from '../../src/ports/model/container.js';
 import type { Pod, PodSpec } from '../../src/ports/model/pod.js';
 
@@ -13,7 +13,7 @@ export interface PodShape {
   /** Container -> its script; the sim's words. */
   readonly containers?: Readonly<Record<string, string>>;
   readonly init?: Readonly<Record<string, string>>;
-  /** Init containers that go on running beside the others. */
+  /** Init containers that keep running beside the others. */
   readonly sidecars?: Readonly<Record<string, string>>;
   readonly image?: string;
   readonly spec?: Partial<PodSpec>;

@@ -1,4 +1,4 @@
-// The simulated runtime behind asynchronous ports, on virtual time: an answer that comes later is waited for by moving the clock.
+// The simulated runtime behind asynchronous ports, on virtual time: waiting for a later answer advances the clock.
 import type { Micros } from '../../src/ports/micros.js';
 import type { Call } from '../../src/ports/operation.js';
 import { PortError } from '../../src/ports/port-error.js';
@@ -38,7 +38,7 @@ export class SimRuntimeShell {
     };
   }
 
-  /** Lets happen by itself whatever comes next, until it holds. */
+  /** Runs the next events until the condition holds. */
   async until(holds: () => Promise<boolean>): Promise<void> {
     while (!(await holds())) {
       const next = this.model.nextAt();

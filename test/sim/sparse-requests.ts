@@ -1,5 +1,5 @@
-// Requests that leave out whatever may be left out, one after the other, for each kind that the agent reads or writes. What a server fills in,
-// writes as null, as `{}` or not at all shows in the answers: they were recorded from kube-apiserver, and the mock's are held against them.
+// Requests without optional fields, one after the other, for each kind that the agent reads or writes. The answers show what a server defaults,
+// writes as null, as `{}` or not at all: they were recorded from kube-apiserver, and the mock's are compared with them.
 export interface SparseRequest {
   readonly name: string;
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'GET';

@@ -1,5 +1,5 @@
-// What a watcher sees of a container that can't be started, and when: each reason shows from the end of the sync that failed with it to the
-// end of the next one that fails, so that none is passed over (spec/pod-lifecycle.md 11.3, 13).
+// A watcher's view of a container that can't be started, with times: each reason shows from the end of the sync that failed with it to the
+// end of the next failed one, so that none is skipped (spec/pod-lifecycle.md 11.3, 13).
 import t from 'tap';
 import type { Container } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -14,17 +14,17 @@ interface Row {
   readonly pod: Pod;
   /** Pulls fail for so many seconds. */
   readonly noPullsUntil?: number;
-  /** Seconds that it is looked at. */
+  /** Seconds of observation. */
   readonly until: number;
   /** Of container `c`: seconds since the manifest was put, and what its status says from then on. */
   readonly seen: readonly string[];
-  /** The same with a runtime that tells of nothing and is looked at every second, where it differs. */
+  /** The same with a runtime without events, relisted every second, where it differs. */
   readonly looked?: readonly string[];
 }
 
 const withScript = (c: string, more: PodShape = {}): Pod => podOf('p', { uid: 'p', ...more, containers: { c } });
 
-/** With a second container, whose image nobody has. */
+/** With a second container, whose image doesn't exist. */
 function beside(c: string): Pod {
   const pod = podOf('p', { uid: 'p', containers: { b: 'run=forever', c } });
   return { ...pod, spec: { ...pod.spec, containers: pod.spec.containers.map((container) => (container.name === 'b' ? { ...container, image: 'r.invalid/none:1' } : container)) } };

@@ -1,4 +1,4 @@
-// Whatever the agent asks for of one pod it asks for in the name of that pod, so that a programmer error there is laid to it (see set-aside).
+// Every command of the agent about one pod is sent in the name of that pod, so that a programmer error there is attributed to it (see set-aside).
 import t from 'tap';
 import { watchingSubjects } from './planted/subjects.js';
 import { runSeed } from './swarm.js';

@@ -1,4 +1,4 @@
-// Machines of a swarm that have resource managers, pods that want CPUs of their own, and what must hold of both when nothing goes wrong any more.
+// Machines of a swarm with resource managers, pods that request exclusive CPUs, and the invariants of both after the faults end.
 import { exclusiveCpuCount } from '../../src/domain/cpu-manager/static-policy.js';
 import { parseCpuSet } from '../../src/domain/values/cpu-set.js';
 import type { Container } from '../../src/ports/model/container.js';
@@ -56,7 +56,7 @@ export function misplaced({ name, agent, runtime }: SimClusterNode): string[] {
   return [...few, ...taken, ...booked].map((problem) => `${name}: ${problem}`);
 }
 
-/** What managers keep of pods that are gone. */
+/** Managers' leftovers of removed pods. */
 export function alignmentLeftovers({ alignment }: SimClusterNode['agent']): Record<string, number> {
   if (alignment === null) return {};
   const { cpu, memory, topology, waiting, reconcile } = alignment;

@@ -1,5 +1,5 @@
-// The part of a swarm that comes from an apiserver: pods that are made and deleted there, watches that break, and what the API and a
-// watcher of it must show in the end.
+// The part of a swarm with an apiserver: pods that are created and deleted there, watches that break, and the final state of the API and of
+// a watcher.
 import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import { isMirrorPod, isStaticPod } from '../../src/domain/values/pod-kind.js';
 import { podFullNameOf } from '../../src/domain/values/pod-references.js';
@@ -52,7 +52,7 @@ export class SwarmApi {
   /** Something happens to a pod of the node, or to its watches. */
   act(node: SimClusterNode, dice: Dice): void {
     this.storage?.attach();
-    // A pod whose certificate is denied never starts, so whoever made it takes it back.
+    // A pod whose certificate is denied never starts, so its creator deletes it.
     for (const name of this.certificates.act(dice)) {
       if (this.wanted.delete(name)) this.world.remove(name);
     }
@@ -91,7 +91,7 @@ export class SwarmApi {
     }
   }
 
-  /** They never run again, and nobody waits for them. */
+  /** They never run again, and no caller waits for them. */
   private takeBackEnded(): void {
     for (const name of this.wanted.keys()) {
       if (!endedByNode.has(this.world.get(name)?.status?.reason ?? '')) continue;

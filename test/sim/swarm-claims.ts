@@ -1,4 +1,4 @@
-// Claims for devices in a swarm: two of each node, of two DRA drivers that restart, go, come back and fail; pods that share them; and a scheduler who
+// Resource claims in a swarm: two of each node, of two DRA drivers that restart, disappear, return and fail; pods that share them; and a scheduler that
 // reserves them.
 import type { Container } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -88,12 +88,12 @@ export class SwarmClaims {
     } else plugin.failures.push({ call: dice.of(calls), kind: dice.of(calledWith), message: 'rpc error: code = Unknown desc = planned failure' });
   }
 
-  /** Drivers are there again, and do as they are told. */
+  /** Drivers run again, without faults. */
   restore(): void {
     for (const name of this.cluster.nodeNames) for (const driver of drivers) this.put(this.cluster.node(name), driver);
   }
 
-  /** What a running pod should have of its claims, and has not. */
+  /** Missing claim devices of a running pod. */
   differences(node: SimClusterNode, uid: string, { spec }: Pod): string[] {
     const wanted = (spec.resourceClaims ?? []).flatMap(({ name, resourceClaimName = '' }) =>
       claims[name as Claim].map((driver) => `${driver}/device=${this.uids.get(resourceClaimName)}`),
@@ -105,7 +105,7 @@ export class SwarmClaims {
   }
 }
 
-/** What nodes keep of claims of pods that are gone. */
+/** Nodes' leftovers of claims of removed pods. */
 export function claimLeftovers({ agent, host }: SimClusterNode): Record<string, number> {
   const { dra } = agent;
   const prepared = [...host.state.draClaims.values()].reduce((sum, { size }) => sum + size, 0);

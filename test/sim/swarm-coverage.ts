@@ -1,5 +1,5 @@
-// What a swarm has met: which faults struck which operations, and what happened to pods in which state of their worker; as shares of all
-// that can be met.
+// The coverage of a swarm: which faults occurred in which operations, and which events in which state of a pod's worker; as shares of all
+// possible ones.
 import type { AgentState } from '../../src/domain/agent/agent-state.js';
 import { stateOf } from '../../src/domain/pod-workers/pod-worker-record.js';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -33,10 +33,10 @@ const impossible: Readonly<Record<string, readonly (typeof events)[number][]>> =
   unknown: ['due', 'failed reply', 'cancelled reply', 'manifests', 'agent killed'],
   // A worker that waits for the pod of its name to end asks for nothing and has nothing in the runtime.
   waiting: ['due', 'reply', 'failed reply', 'cancelled reply', 'runtime changed'],
-  // What cancels is the end of the pod.
+  // Only the end of the pod cancels.
   sync: ['cancelled reply'],
   terminating: [],
-  // By then nothing of the pod is left in the runtime, and nobody cancels a clean-up.
+  // By then the runtime has nothing of the pod, and a cleanup is never cancelled.
   terminated: ['cancelled reply', 'runtime changed'],
   finished: ['due', 'failed reply', 'cancelled reply', 'runtime changed'],
 };

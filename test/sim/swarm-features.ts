@@ -1,5 +1,5 @@
-// What pods of a swarm ask for, by name: counted for those that came to what they had to, so that a draw that is lost, or that no pod ever survives,
-// shows.
+// Features that pods of a swarm use, by name: counted for pods that reached their expected state, so that a feature that is never drawn, or that no
+// pod ever survives, shows.
 import type { Container } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import type { Volume } from '../../src/ports/model/volume.js';

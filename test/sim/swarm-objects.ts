@@ -1,5 +1,5 @@
-// What the pods of a swarm refer to in the API beside themselves: classes, secrets and config maps, that change, go and come back while pods use them;
-// what pods ask of them, and what their volumes have to show in the end.
+// API objects that the pods of a swarm refer to: classes, secrets and config maps, that change, disappear and return while pods use them;
+// pods' uses of them, and the final content of their volumes.
 import { utf8Decode } from '../../src/domain/values/utf8.js';
 import type { Container, EnvVar } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
@@ -124,7 +124,7 @@ function base64Decoded(text: string): string {
   return utf8Decode(Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));
 }
 
-/** What a pod of the API may ask for beside what a static one may, drawn apart from everything else. */
+/** Features of a pod of the API beyond those of a static one, drawn separately from everything else. */
 export function withObjects({ metadata, spec }: Pod, dice: Dice): Pod {
   const rank = spec.priorityClassName === undefined && dice.chance(0.3) ? { priorityClassName: urgentClass } : {};
   const pulling = dice.chance(0.4) ? { imagePullSecrets: [{ name: 'pull' }, { name: 'absent' }] } : {};

@@ -1,4 +1,4 @@
-// What a swarm's seed stands for: how many nodes and pods, what goes wrong and how often, and in which order things happen.
+// The options of a swarm's seed: the number of nodes and pods, the kinds and frequency of faults, and the order of events.
 // Invariant: everything follows from the seed, so that one number repeats a run.
 import type { ImageGcPolicy } from '../../src/domain/gc/image-gc.js';
 import { defaultImageSettings, type ImageSettings } from '../../src/domain/images/image-manager-state.js';
@@ -175,7 +175,7 @@ export function swarmOptions(seed: number): SwarmOptions {
   };
 }
 
-/** In each part of a pod's life, and in what is written of it. */
+/** In each part of a pod's life, and in the writes about it. */
 const deadlyOperations = [
   'podDirectories.prepare',
   'images.status',
@@ -205,7 +205,7 @@ function imageSettingsOf(dice: Dice): { readonly imageGc: ImageGcPolicy; readonl
 }
 
 const unusedImages = Array.from({ length: 5 }, (_, i) => ({ reference: `unused:${i}`, sizeBytes: 1_000_000, present: true }));
-/** There is no such program: pulls go on without it. */
+/** There is no such program: pulls continue without it. */
 const absentPlugin = {
   ...{ name: 'plugin', matchImages: ['docker.io'], defaultCacheDuration: 0, apiVersion: 'credentialprovider.kubelet.k8s.io/v1' },
   ...{ args: [], env: [], tokenAttributes: null },

@@ -1,6 +1,6 @@
-// The pods of a swarm, as people might write them, and what each has to come to when nothing goes wrong any more.
-// Invariant: under one uid of its own only images and environment change, as an API server would have it: scripts come with the sandbox, and a pod
-// that has ended stays so. What a pod asks for beside that is drawn by its uid alone.
+// The pods of a swarm, as users might write them, and the expected final state of each after the faults end.
+// Invariant: under one uid only images and environment change, as in an API server: scripts come with the sandbox, and a terminated pod
+// stays so. A pod's further features are drawn by its uid alone.
 import type { Container, LifecycleHandler, Probe } from '../../src/ports/model/container.js';
 import type { Pod } from '../../src/ports/model/pod.js';
 import { Dice } from './dice.js';
@@ -61,7 +61,7 @@ function withFeatures({ pod, expected }: SwarmPod, dice: Dice): SwarmPod {
         pod: { ...pod, spec: { ...spec, securityContext: { runAsUser: 1000, runAsNonRoot: true, supplementalGroups: [5] }, setHostnameAsFQDN: true, subdomain: 'sub' } },
       };
     case 3:
-      // A container that runs for good starts again whatever its pod's policy says.
+      // A container that runs permanently starts again under any policy of its pod.
       return expected === 'runs' && spec.initContainers === undefined
         ? { expected, pod: { ...pod, spec: { ...spec, restartPolicy: 'Never', containers: spec.containers.map((container) => ({ ...container, restartPolicy: 'Always' })) } } }
         : { pod, expected };
@@ -195,7 +195,7 @@ export function withProbesAndHooks({ pod, expected }: SwarmPod, file: number): S
   // Of their own, where a failure is followed by a stop.
   const grace = (): Partial<Probe> => graces.of([{}, { terminationGracePeriodSeconds: 1 }, { terminationGracePeriodSeconds: 4 }]);
   const probe = (failureThreshold: number): Probe => ({ ...dice.of(handlers), periodSeconds: dice.between(1, 5), timeoutSeconds: 2, failureThreshold });
-  // The node of a world has no address of its own, without which a hook on the host's network has nobody to ask.
+  // The node of a world has no address of its own, so a hook on the host's network has no target.
   const httpGet = { port: 80, ...(pod.spec.hostNetwork === true ? { host: '127.0.0.1' } : {}) };
   // One that sleeps for longer would be refused.
   const { terminationGracePeriodSeconds: longest = 30 } = pod.spec;

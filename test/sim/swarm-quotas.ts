@@ -1,4 +1,4 @@
-// What a swarm's nodes have to have counted for them: each volume that may have a project has one of its own, and in the end nobody has one.
+// Project quotas of a swarm's nodes: each volume that may have a project has one of its own, and in the end no project exists.
 import { measuredVolumes } from '../../src/domain/volume-manager/measured-volumes.js';
 import type { SimClusterNode } from '../../src/sim/index.js';
 

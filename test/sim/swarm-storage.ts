@@ -1,6 +1,6 @@
 // Volumes of a swarm that outlive pods: claims bound to disks of two CSI drivers, one that needs no attaching and one that does, to an old in-tree disk
-// that a third driver has by now, and to a disk of the node; the same as raw devices; and volumes that a driver makes for a pod alone. Those of drivers
-// grow while pods come and go, and are measured. The drivers restart, go, come back and fail.
+// that a third driver has taken over, and to a disk of the node; the same as raw devices; and inline volumes of a driver. Those of drivers
+// are expanded while pods are added and removed, and are measured. The drivers restart, disappear, return and fail.
 
 import { measuredVolumes } from '../../src/domain/volume-manager/measured-volumes.js';
 import { csiAttachmentName } from '../../src/domain/volumes/csi-volume.js';
@@ -76,7 +76,7 @@ export class SwarmStorage {
     }
   }
 
-  /** Drivers are there again, and do as they are told; what they refused to grow is asked of them again, as the resizer's recovery does. */
+  /** Drivers run again, without faults; refused expansions are requested again, as the resizer's recovery does. */
   restore(): void {
     for (const name of this.cluster.nodeNames) for (const driver of drivers) this.put(this.cluster.node(name), driver);
     for (const [claim] of this.sizes) if (this.claimStatus(claim).allocatedResourceStatuses?.['storage'] === 'NodeResizeInfeasible') this.isPending(claim);
@@ -188,7 +188,7 @@ function sourceOf(claim: Claim, node: string): object {
   return { csi: { driver: claim === 'attached' ? attachedDriver : plainDriver, volumeHandle: idOf(claim, node), fsType: 'ext4' } };
 }
 
-/** What a pod has mounted and nobody can tell the use of: what statistics are made of. */
+/** Mounted volumes of a pod without measurable usage: the statistics need it. */
 function unmeasured({ agent, host }: SimClusterNode, uid: string): string[] {
   return measuredVolumes(agent.volumes, uid, agent.nodeFacts).flatMap(({ name, path, how }) =>
     how !== 'driver' || host.state.volumeMounts.has(path) ? [] : [`measures ${name} at ${path}, where nothing is mounted`],

@@ -1,4 +1,4 @@
-// The swarm for long: seeds that nobody has seen, from a first one that is printed. A seed that fails belongs in the list of swarm.test.ts.
+// The swarm for long: unseen seeds, from a printed first one. A seed that fails belongs in the list of swarm.test.ts.
 import t from 'tap';
 import { canonicalJson } from '../../src/domain/kernel/canonical.js';
 import { runSeed } from './swarm.js';

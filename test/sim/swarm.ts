@@ -1,5 +1,5 @@
-// One seed of the swarm: first everything goes wrong and no checker may find anything, then nothing goes wrong any more and the world has to
-// become what is wanted, then nothing is wanted any more and nothing may be left.
+// One seed of the swarm: first faults everywhere, and no checker may find a violation; then no faults, and the world must
+// reach the desired state; then nothing is desired, and nothing may be left.
 import { isTerminalPhase } from '../../src/domain/status/phase.js';
 import type { PodPhase } from '../../src/ports/model/pod-status.js';
 import { SimCluster, type SimClusterNode, type SimClusterOptions } from '../../src/sim/index.js';
@@ -90,7 +90,7 @@ class Swarm {
     const { cluster } = this;
     const until = cluster.now + convergence;
     let differences: string[];
-    // Looked at now and then: a look costs as much as many steps of an agent.
+    // Checked occasionally: a check costs as much as many steps of an agent.
     do {
       this.writeEnvFiles();
       cluster.run(lookEvery);
@@ -132,7 +132,7 @@ class Swarm {
       const node = this.cluster.node(name);
       node.setFaults([]);
       node.setNetworkReady(true);
-      // Whoever has mended it takes the records away.
+      // A repair removes the records.
       const isMended = node.host.state.endedSteps.splice(0).length > 0;
       if (this.down.delete(name) || isMended) node.start();
     }
@@ -188,7 +188,7 @@ class Swarm {
     node.start();
   }
 
-  /** A process or a sandbox dies by itself, or what has ended is removed by somebody else. */
+  /** A process or a sandbox dies by itself, or another client removes an ended one. */
   private kill(node: SimClusterNode): void {
     const { dice, cluster } = this;
     const ended = node.containers().filter(({ state }) => state === 'exited');
@@ -271,7 +271,7 @@ class Swarm {
 }
 
 function difference(node: SimClusterNode, uid: string, pod: SwarmPod['pod'], phase: PodPhase | undefined, expected: SwarmPod['expected']): string | null {
-  // Ephemeral ones are nobody's expectation.
+  // Ephemeral ones are not expected.
   const names = new Set([...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(({ name }) => name));
   const running = node.containers(uid).filter(({ config, state }) => state === 'running' && names.has(config.metadata.name)).length;
   const sidecars = (pod.spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always').length;
@@ -292,7 +292,7 @@ function difference(node: SimClusterNode, uid: string, pod: SwarmPod['pod'], pha
   }
 }
 
-/** What a node keeps of pods that are gone. */
+/** A node's leftovers of removed pods. */
 function leftovers(node: SimClusterNode): string[] {
   const { agent, host, runtime } = node;
   const counts: Record<string, number> = {

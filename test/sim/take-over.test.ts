@@ -1,5 +1,5 @@
-// A node on which another kubelet ran: what it left in the runtime, on disk and in cgroups is taken over, and no container is touched whose
-// spec is the same. The fixture is written from what a Go kubelet leaves (labels, annotations, names), with nothing of this agent's own.
+// A node on which another kubelet ran: its pods in the runtime, on disk and in cgroups are taken over, and no container with an
+// unchanged spec is touched. The fixture is written from a Go kubelet's traces (labels, annotations, names), with nothing of this agent's own.
 import t from 'tap';
 import { isOwnGeneratedUid } from '../../src/domain/values/generated-uid.js';
 import { SimCluster, type SimClusterNode } from '../../src/sim/index.js';
@@ -14,7 +14,7 @@ interface Left {
   readonly containers: Readonly<Record<string, string>>;
 }
 
-/** What a Go kubelet leaves of a running pod, with restart count 3. */
+/** A Go kubelet's traces of a running pod, with restart count 3. */
 function leave(node: SimClusterNode, now: number, name: string, uid: string, containers: readonly string[], image = 'busybox'): Left {
   const pod = { name: `${name}-${node.name}`, namespace: 'default', uid };
   const ask = (op: string, request: object): never => {

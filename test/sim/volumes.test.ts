@@ -1,4 +1,4 @@
-// Volumes that need nothing but the node, in virtual time: they are there before containers are, and gone before the pod's cgroup is.
+// Volumes that need only the node, in virtual time: they exist before containers, and are removed before the pod's cgroup.
 import { joinPath } from '../../src/domain/values/slash-paths.js';
 import { utf8Decode } from '../../src/domain/values/utf8.js';
 import type { Container } from '../../src/ports/model/container.js';
@@ -238,7 +238,7 @@ scenario('what this kubelet can’t mount is refused by name, unless nobody moun
   stage.untilPhase('v', 'Running', minute);
 });
 
-/** Steps of cleaning up after a pod of the UID that nobody knows, of which each may take minutes while the pod comes back and goes again. */
+/** Cleanup steps for a removed pod, of which each may take minutes while a pod with its UID is created and removed again. */
 for (const slow of ['podVolumes.list', 'podVolumes.tearDown', 'podDirectories.remove'] as const) {
   for (const stays of [5, 90, 200]) {
     scenario(`a pod comes back for ${stays} s while what an earlier one of its UID left is still cleaned up, with ${slow} slow`, {}, (stage) => {

@@ -1,5 +1,5 @@
-// A wall clock that is set, by hours and by a second, and what must not follow it: back-offs, deadlines, delays of probes, the order of attempts.
-// A host that sleeps is a wall clock that is ahead by that: the clock of intervals stood still.
+// A wall clock that is set, by hours and by a second, and behaviour that must not depend on it: back-offs, deadlines, delays of probes, the order of attempts.
+// A sleep of the host equals a wall clock that is set forward: the clock of intervals did not advance.
 import t from 'tap';
 import { SimCluster, type SimClusterNode } from '../../src/sim/index.js';
 import { minute, podOf, second } from './sim-pods.js';

@@ -1,4 +1,4 @@
-// The example of a simulator, as somebody who embeds the world runs it: a process of its own, and the same words each time.
+// The example of a simulator, as an embedder of the world runs it: a process of its own, and the same output each time.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-// A machine that wakes itself at the moment that it is woken at: time would never go on, and the world says who it is.
+// A machine that wakes itself at the time of its wake-up: time would never advance, and the world's error names it.
 import t from 'tap';
 import { SimCluster } from '../../src/sim/index.js';
 import { planted } from './planted/planted-machine.js';

@@ -1,4 +1,4 @@
-// The whole agent with the driver systemd, on the mock runtime, the cgroups of this host and a fake systemd; and its start where there is none.
+// The whole agent with the driver systemd, on the mock runtime, the cgroups of this host and a fake systemd; and its start without systemd.
 import { existsSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

@@ -1,4 +1,4 @@
-// A message bus for tests, in this process: lets clients in, gives them names, hands calls to services and signals to all.
+// A message bus for tests, in this process: accepts clients, names them, routes calls to services and signals to all.
 // A client that doesn't say Hello speaks to the services directly, as on systemd's private socket.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -47,7 +47,7 @@ export class FakeBus {
     return new Promise((resolve) => this.server?.listen(this.socketPath, resolve));
   }
 
-  /** Its clients lose their connections; later ones find nobody until it is started anew. */
+  /** Its clients lose their connections; later ones are refused until it is started again. */
   stop(): Promise<void> {
     const { server } = this;
     this.server = null;
@@ -64,7 +64,7 @@ export class FakeBus {
     for (const socket of this.sockets) socket.write(bytes);
   }
 
-  /** Whatever bytes, to all. */
+  /** Sends arbitrary bytes to all. */
   raw(bytes: Uint8Array): void {
     for (const socket of this.sockets) socket.write(bytes);
   }

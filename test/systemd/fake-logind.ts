@@ -1,5 +1,5 @@
-// logind for tests: how long it waits at most, a file that it reads when it is told to, its signal; and a program in place of systemd-inhibit that holds
-// the lock as that does, by a file whose presence says so.
+// logind for tests: its maximum delay, a file that it reads on reload, its signal; and a replacement of systemd-inhibit that holds
+// the lock in the same way, by a file whose presence shows it.
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export class FakeLogind {
   /** Microseconds. */
   delayMax = 5_000_000n;
   shuttingDown = false;
-  /** Reads its files when it is told to. */
+  /** Whether it reads its files on reload. */
   readsFiles = true;
   readonly killed: string[] = [];
 

@@ -1,4 +1,4 @@
-// The node's shutdown by logind: the lock and how long it delays, signals, and what becomes of refusals, of a bus or a holder that goes, of a killed agent;
+// Node shutdown by logind: the lock and its delay, signals, and the handling of refusals, of a lost bus or holder, of a killed agent;
 // then the whole agent on the mock runtime.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
 // The pods' cgroups by the systemd driver: the contract of all drivers over a fake systemd that makes cgroups of this host, under a name of its own;
-// what systemd is told, and what becomes of its refusals, its silence and a bus that goes.
+// the calls to systemd, and the handling of its refusals, its silence and a lost bus.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -172,7 +172,7 @@ t.test('refusals, silence, and a bus that goes', async (t) => {
     const made = cgroups.ensure({ name, values: null, rewrite: false }, quietCall);
     while (systemd.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
     systemd.jobResult = 'done';
-    // The unit is there by then, as it is with a systemd that went on meanwhile.
+    // The unit exists by then, as with a systemd that continued meanwhile.
     systemd.units.set(`${prefix}-kubepods.slice`, new Map());
     bus.drop();
     t.strictSame(await made, { created: true, problem: '' });

@@ -1,4 +1,4 @@
-// What the drivers of the alignment managers share: the pods of a node, admission through the topology manager, restarts.
+// Common parts of the drivers of the alignment managers: the pods of a node, admission through the topology manager, restarts.
 import { type ActivePods, activePodsBy } from '../../src/domain/topology-manager/active-pods.js';
 import { beginAdmission, continueAdmission, type HintProvider } from '../../src/domain/topology-manager/pod-admission.js';
 import { type NumaNode, newTopologyManager, type TopologyManager } from '../../src/domain/topology-manager/topology-manager.js';

@@ -1,5 +1,5 @@
 // Strict comparison of a driver's answer with a vector's `want`, as readable differences.
-// Invariant: `{}` and "nothing at all" differ, unless a driver normalises both sides before it asks.
+// Invariant: `{}` and a missing value differ, unless a driver normalizes both sides first.
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
@@ -9,7 +9,7 @@ export interface Difference {
   readonly want: unknown;
 }
 
-/** Lists where `got` and `want` differ; empty when they are equal. Text in `want` may hold `<detail>`, which stands for any text. */
+/** Places where `got` and `want` differ; empty if they are equal. Text in `want` may contain `<detail>`, which matches any text. */
 export function differences(got: unknown, want: unknown, path = ''): Difference[] {
   if (Array.isArray(want) && Array.isArray(got)) {
     const found: Difference[] = [];

@@ -1,5 +1,5 @@
-// Our model of what the runtime is told, printed as protobuf prints the CRI's messages in JSON: 64-bit integers as strings, bytes in
-// base64, defaults left out, messages that are present kept even when empty.
+// Prints the domain's model of a runtime configuration as protobuf prints the CRI's messages in JSON: 64-bit integers as strings, bytes in
+// base64, defaults omitted, present messages kept even when empty.
 // Invariant: printing alone; nothing here depends on the values but their types and the protocol's defaults.
 import { byCodeUnits } from '../../src/domain/values/text-order.js';
 import type { ContainerConfig } from '../../src/ports/model/container-config.js';

@@ -1,4 +1,4 @@
-// A file system in memory: enough of Linux's rules for links, modes and refusals to carry out plans that the domain makes.
+// A file system in memory: enough of Linux's rules for links, modes and refusals to perform the domain's plans.
 // Invariant: every path is absolute and clean; each entry's parent is a directory.
 import { posix } from 'node:path';
 
@@ -30,7 +30,7 @@ const umask = 0o022;
 export class ModelFileSystem {
   readonly entries = new Map<string, Entry>([['/', newEntry('dir', 0o755)]]);
 
-  /** Entries with parents that are made as needed; `<root>` in targets stands for `root`. */
+  /** Entries with parents created as needed; `<root>` in targets is replaced by `root`. */
   static of(root: string, layout: readonly LayoutEntry[]): ModelFileSystem {
     const files = new ModelFileSystem();
     files.makeParents(`${root}/x`);
@@ -51,7 +51,7 @@ export class ModelFileSystem {
     return copy;
   }
 
-  /** Null where there is none; links are not followed at the end. */
+  /** Null if absent; links are not followed at the end. */
   lstat(path: string): Entry | null {
     const parent = this.resolve(posix.dirname(path));
     return parent.kind === 'found' ? (this.entries.get(posix.join(parent.path, posix.basename(path))) ?? null) : null;
@@ -111,7 +111,7 @@ export class ModelFileSystem {
     this.add(path, entry, `open ${path}`);
   }
 
-  /** With parents; whatever is at the path already is no error. */
+  /** With parents; an existing path is no error. */
   makeDirectories(path: string, mode: number): void {
     const found = this.resolve(path);
     if (found.kind === 'found') {

@@ -1,4 +1,4 @@
-// What an API server makes of a Node: its form on the wire, and strategic merge patches to its status.
+// An API server's handling of a Node: its form on the wire, and strategic merge patches to its status.
 import { canonicalQuantity, mustParseQuantity } from '../../src/domain/values/quantity.js';
 import type { Node } from '../../src/ports/model/node.js';
 import { isObject } from './compare.js';

@@ -1,5 +1,5 @@
-// Hands an upgrade to the runtime's streaming server: as it is, or translated for a server that speaks SPDY.
-// Invariant: the target, which admits everybody who knows it, is never part of an answer.
+// Passes an upgrade to the runtime's streaming server: unchanged, or translated for a server that speaks SPDY.
+// Invariant: the target, which admits every client that knows it, is never part of an answer.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { translateCommand, tunnelSpdy } from '../streaming/index.js';

@@ -41,7 +41,7 @@ export interface KubeletServerOptions {
   readonly routes: readonly KubeletRoute[];
   /** null: plain HTTP. */
   readonly tls: ServerTls | null;
-  /** null: everybody may everything, as on the read-only port. */
+  /** null: every client may do everything, as on the read-only port. */
   readonly access: AccessRules | null;
   readonly limits?: Partial<ServerLimits>;
   readonly proxyLimits?: Partial<ProxyLimits>;

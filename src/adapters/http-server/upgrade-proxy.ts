@@ -1,7 +1,7 @@
-// Hands an upgraded connection to the runtime's streaming server, byte by byte (spec/config-and-api.md, 12): SPDY and WebSocket alike,
-// of which nothing has to be understood here.
-// Invariants: what one side wrote before its end reaches the other (upgrade-join); a slow reader holds up its writer, and nothing is gathered in
-// between; the target, which admits everybody who knows it, is never part of an error or a log line.
+// Forwards an upgraded connection to the runtime's streaming server, byte for byte (spec/config-and-api.md, 12): SPDY and WebSocket,
+// neither of which is parsed here.
+// Invariants: data from before one side's end reaches the other (upgrade-join); a slow reader slows its writer, and nothing is buffered in
+// between; the target, which admits every client that knows it, is never part of an error or a log line.
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';

@@ -1,5 +1,5 @@
 // Lists of steps on the addon: one job of libuv's pool a list.
-// Invariant: at most `jobsMax` are under way, the others wait in their order, so that the pool has threads left for everybody else.
+// Invariant: at most `jobsMax` run at once, the others wait in order, so that the pool has threads left for other work.
 import type { NativeBinding, NativeFileStepOutcomes } from './binding.d.ts';
 import { portErrorOf } from './errno.js';
 import { byPath, FileStepOutcomes, type FileStepRunner, type FileSteps, fileStepKinds } from './file-steps.js';

@@ -17,7 +17,7 @@ const pingMillis = 5_000;
 /** An outcome is not longer. */
 const outcomeBytesMax = 64 * 1024;
 
-/** Resolves when both ends are closed. @param url of the server, which may let in everybody who knows it */
+/** Resolves when both ends are closed. @param url of the server, which may admit every client that knows it */
 export async function translateCommand(
   request: IncomingMessage,
   socket: Duplex,

@@ -23,7 +23,7 @@ export function offeredInTunnel(request: Pick<IncomingMessage, 'headers'>): read
   return offered.length === 0 ? null : offered.map((name) => name.slice(tunnelPrefix.length)).filter((name) => name !== '');
 }
 
-/** Resolves with null when both ends are closed. @param url of the server, which may let in everybody who knows it */
+/** Resolves with null when both ends are closed. @param url of the server, which may admit every client that knows it */
 export async function tunnelSpdy(request: IncomingMessage, socket: Duplex, head: Buffer, url: URL, dial: Omit<SpdyDialOptions, 'signal'>): Promise<TunnelRefusal | null> {
   const protocols = offeredInTunnel(request) ?? [];
   const text = 'text/plain; charset=utf-8';

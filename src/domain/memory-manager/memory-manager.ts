@@ -163,7 +163,7 @@ function releaseContainer(manager: MemoryManager, podUid: string, containerName:
   containers.delete(containerName);
   if (containers.size === 0) manager.assignments.delete(podUid);
   for (const block of blocks) releaseMemory(manager.machine, block);
-  // What is free for everybody is no longer there for the pod's own, should it be admitted once more.
+  // Released memory is no longer reusable by the pod, if it is admitted again.
   if (manager.reusable?.podUid === podUid) manager.reusable = null;
   manager.fileText = null;
 }

@@ -113,7 +113,7 @@ function take(manager: PluginManager, { sockets }: AgentOperations['pluginSocket
   }
 }
 
-/** Lets a registration go that is of another socket than the one that is there. One that is under way is seen to at its end. */
+/** Unregisters a plugin whose socket was replaced or removed. A registration in progress is handled at its end. */
 function settle(manager: PluginManager, record: PluginRecord, context: PluginContext): void {
   if (record.seen === record.identity || (record.phase !== 'registered' && record.phase !== 'refused')) return;
   const name = record.info?.name ?? '';

@@ -20,7 +20,7 @@ export interface ApiserverSettings {
   readonly tokenSecret: string;
   /** Bearer tokens that are there from the start, and whose they are. */
   readonly tokens: ReadonlyMap<string, ApiUser>;
-  /** Nodes are held to what NodeRestriction and the node authorizer allow, everybody else to what he may; off: everybody may everything. */
+  /** Enforces NodeRestriction, the node authorizer and the other users' permissions; off: every user may do everything. */
   readonly authorization: boolean;
   /** Audiences of tokens that nodes may ask for beside those of their pods' volumes, as a cluster role allows it for image credential providers. */
   readonly nodeTokenAudiences: readonly string[];

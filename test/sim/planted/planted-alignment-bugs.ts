@@ -26,7 +26,7 @@ function runTwoOnTheirOwn(cluster: SimCluster): void {
   }
 }
 
-/** Gives an init container CPUs of its own, whether or not it is over. */
+/** Gives an init container CPUs of its own, even if it has ended. */
 function keepsForInitContainers(): (state: KubeletState) => KubeletMachine {
   return planted({
     after({ agent: { alignment } }) {

@@ -1,4 +1,4 @@
-// Bugs that a kubelet could have, one for each checker. A checker that does not find its own is worth nothing.
+// Possible bugs of a kubelet, one for each checker. A checker that does not find its own is useless.
 import { instantOf } from '../../../src/domain/values/instant.js';
 import type { SandboxConfig } from '../../../src/ports/model/sandbox-config.js';
 import type { KubeletMachine, KubeletState, SimCluster } from '../../../src/sim/index.js';
@@ -38,7 +38,7 @@ function misreadsStates(): (state: KubeletState) => KubeletMachine {
   });
 }
 
-/** Makes a new sandbox for whatever has ended. */
+/** Creates a new sandbox for everything that has ended. */
 function revivesTheDead(): (state: KubeletState) => KubeletMachine {
   let config: SandboxConfig | null = null;
   return planted({
@@ -110,7 +110,7 @@ function forgetsHostIds(): (state: KubeletState) => KubeletMachine {
   });
 }
 
-/** Looks at the runtime with the eyes of somebody who sees no pod of another uid. */
+/** Hides pods of other uids in the runtime's listings. */
 function overlooksOrphans(): (state: KubeletState) => KubeletMachine {
   return planted({
     input(input, { agent }) {

@@ -1,4 +1,4 @@
-// Bugs of CSI volumes: a driver is told too early that a volume is done with, or a directory goes in which it has mounted one.
+// Bugs of CSI volumes: a driver is asked to unpublish a volume too early, or a directory with its mount is removed.
 import { csiDeviceMountPath, csiTargetPath } from '../../../src/domain/volumes/csi-volume.js';
 import type { VolumeSpec } from '../../../src/domain/volumes/volume-spec.js';
 import type { KubeletMachine, KubeletState, SimCluster } from '../../../src/sim/index.js';

@@ -16,7 +16,7 @@ function runAndRemove(cluster: SimCluster): void {
   cluster.run(minute);
 }
 
-/** Thinks that a pod is over when it begins. */
+/** Takes the start of a pod for its end. */
 function takesDownAtTheStart(): (state: KubeletState) => KubeletMachine {
   return planted({
     after(_state, turn, input) {

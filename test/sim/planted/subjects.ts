@@ -1,10 +1,10 @@
-// Compares what the agent asks for of a pod with the pod that its step says it works for: an error in the middle of it would be laid to that one.
+// Compares the pod that each command concerns with the pod of its step: a programmer error meanwhile would be attributed to the latter.
 import type { Turn } from '../../../src/domain/kernel/machine.js';
 import { type KubeletMachine, type KubeletOperations, type KubeletState, kubeletMachine } from '../../../src/sim/index.js';
 
 type Named = (op: string, machine: string, subject: string | null, uid: string) => void;
 
-/** @param other told of each command about one pod that is asked for in the name of another, or of none */
+/** @param other called for each command about one pod in the name of another, or of none */
 export function watchingSubjects(other: Named): (state: KubeletState) => KubeletMachine {
   return (state) => {
     const machine = kubeletMachine(state);

@@ -1,4 +1,4 @@
-// Requests to the kubelet's port: what the authorizer is asked, what is answered to those who may not, and how requests are counted.
+// Requests to the kubelet's port: the authorizer's attributes, the answers to refused requests, and their metrics.
 import { nextAccessStep } from '../../../src/domain/authorization/access-decision.js';
 import { accessAttributes } from '../../../src/domain/authorization/request-attributes.js';
 import { longRunningLabel, methodLabel, pathLabel } from '../../../src/domain/authorization/request-metric-labels.js';
@@ -19,7 +19,7 @@ interface Input {
 function filter(method: string, target: string, input: Input): unknown {
   const { path, query } = splitTarget(target);
   const subresourcesAsked: string[] = [];
-  // A server sends no body to HEAD, whatever its handler wrote.
+  // A server sends no body to HEAD, even if its handler wrote one.
   const body = (text: string): string => (method === 'HEAD' ? '' : text);
   const match = matchServerPattern(method, path, query);
   if (match.kind === 'notFound') return { status: 404, body: body('404 page not found\n'), subresourcesAsked };

@@ -1,4 +1,4 @@
-// Starts of the CPU manager, and its life: admissions, removals, restarts, and what it tells the runtime.
+// Starts of the CPU manager, and its life: admissions, removals, restarts, and its updates of the runtime.
 import { cpuHintProvider } from '../../../src/domain/cpu-manager/cpu-hint-provider.js';
 import {
   allocatableExclusiveCpus,

@@ -1,4 +1,4 @@
-// The order of eviction, and what the eviction of each pod would say. Pods of equal standing are a set.
+// The order of eviction, and the message of each pod's eviction. Pods of equal rank are a set.
 import { evictionMessage } from '../../../src/domain/eviction/eviction-message.js';
 import type { SignalObservation } from '../../../src/domain/eviction/observations.js';
 import { rankPods } from '../../../src/domain/eviction/ranking.js';

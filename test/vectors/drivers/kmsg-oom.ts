@@ -1,4 +1,4 @@
-// Records of the kernel's log, and the kills that a stream of them tells.
+// Records of the kernel's log, and the OOM kills in a stream of them.
 
 import { type OomKill, type OomParserState, readOomLine, systemOomMessage, systemOomReason } from '../../../src/domain/oom/oom-parser.js';
 import { epochMicros, instantOf } from '../../../src/domain/values/instant.js';

@@ -1,4 +1,4 @@
-// linux-container-resources: what a container and a sandbox are told, and what is read back from a runtime.
+// linux-container-resources: the resources of a container and a sandbox, and their values read back from a runtime.
 import { linuxContainerResources, linuxSandboxOverhead, linuxSandboxResources, reportedResources } from '../../../src/domain/cgroups/linux-container-resources.js';
 import type { ResourceFacts } from '../../../src/domain/cgroups/resource-facts.js';
 import { parseGoDuration } from '../../../src/domain/values/go-duration.js';

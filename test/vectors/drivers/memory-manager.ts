@@ -98,7 +98,7 @@ function run(world: AlignmentWorld, manager: MemoryManager, step: Step): object 
   }
 }
 
-/** Hint lists come in any order: sorted by nodes, wherever they are. */
+/** Hint lists have no fixed order: sorts them by nodes, at any depth. */
 function sortedHints(value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = value.map(sortedHints);

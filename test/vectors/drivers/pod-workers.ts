@@ -1,4 +1,4 @@
-// Drives the pod workers as the steps say: one clock, a status that is always at hand, operations that end when told to.
+// Drives the pod workers by the steps: one clock, a status that is always available, operations that end on request.
 
 import type { PodWorkerEffect } from '../../../src/domain/pod-workers/effects.js';
 import { syncKnownPods } from '../../../src/domain/pod-workers/known-pods.js';

@@ -1,4 +1,4 @@
-// volume-dirs: where volumes, plugins and logs live, and what each volume plugin says of a volume.
+// volume-dirs: the directories of volumes, plugins and logs, and each volume plugin's properties of a volume.
 import * as logs from '../../../src/domain/values/log-paths.js';
 import * as directories from '../../../src/domain/values/pod-directories.js';
 import { migrateToCsi } from '../../../src/domain/volumes/csi-migration.js';

@@ -52,7 +52,7 @@ const debugPatterns = [
   '/logs/',
 ];
 
-/** What everybody gets who may see the node at all; all there is on the read-only port, and without debugging handlers. */
+/** Routes for every client with access to the node; the only ones on the read-only port, and without debugging handlers. */
 export function readOnlyRoutes(resolver: Resolver): readonly KubeletRoute[] {
   const queries = resolver.get(tokens.queries);
   return [...healthKubeletRoutes(queries), ...podRoutes(queries), ...debugPatterns.map((pattern) => disabledRoute(pattern, 'Debug endpoints are disabled.\n'))];

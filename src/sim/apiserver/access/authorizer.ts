@@ -47,7 +47,7 @@ export class Authorizer {
   constructor(
     private readonly relations: PodRelations,
     private readonly store: ObjectStore,
-    /** Everybody may everything. */
+    /** Every user may do everything. */
     private readonly isOff: boolean,
   ) {}
 
