@@ -53,7 +53,7 @@ function replied(workers: PodWorkers, reply: Reply<Operations>, turn: Turn<Opera
   if (reply.op === 'pod.status') runStatusRead(workers, uid, null, turn.now, effects);
   else {
     const failed = !reply.outcome.ok;
-    const error = failed ? { message: 'failed to start', cancelled: false, backOffExpiries: [turn.now + 20 * second] } : null;
+    const error = failed ? { kind: 'failed' as const, message: 'failed to start', backOffExpiries: [turn.now + 20 * second] } : null;
     runFinished(workers, uid, { error, podIsTerminal: reply.outcome.ok && reply.outcome.value.done, postSync: false, rest: null }, turn.now, effects);
   }
 }

@@ -66,7 +66,7 @@ const housekeeping =
   ({ workers, now }, effects) => {
     syncKnownPods(workers, new Set(desired), now, effects);
   };
-const failure = finish({ error: { message: 'failed', cancelled: false, backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null });
+const failure = finish({ error: { kind: 'failed', message: 'failed', backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null });
 
 /** How each state is come by. */
 const create = update('create', pod());
@@ -137,10 +137,10 @@ const results: Readonly<Record<string, Change>> = {
   'success, at rest': finish({ ...success, rest: { until: null } }),
   'success, at rest until a time': finish({ ...success, rest: { until: 5_000 * second } }),
   failure,
-  'failure of the network': finish({ error: { message: 'network is not ready: x', cancelled: false, backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null }),
-  'failure with back-off': finish({ error: { message: 'wait', cancelled: false, backOffExpiries: [5_000 * second] }, podIsTerminal: false, postSync: false, rest: null }),
-  'failure that says terminal': finish({ error: { message: 'failed', cancelled: false, backOffExpiries: [] }, podIsTerminal: true, postSync: false, rest: null }),
-  cancelled: finish({ error: { message: 'context canceled', cancelled: true, backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null }),
+  'failure of the network': finish({ error: { kind: 'network', message: 'network is not ready: x', backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null }),
+  'failure with back-off': finish({ error: { kind: 'failed', message: 'wait', backOffExpiries: [5_000 * second] }, podIsTerminal: false, postSync: false, rest: null }),
+  'failure that says terminal': finish({ error: { kind: 'failed', message: 'failed', backOffExpiries: [] }, podIsTerminal: true, postSync: false, rest: null }),
+  cancelled: finish({ error: { kind: 'cancelled', message: 'context canceled', backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null }),
 };
 const reads: Readonly<Record<string, Change>> = { 'a status': read(null), 'no status': read('inspection failed') };
 

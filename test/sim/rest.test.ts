@@ -48,6 +48,19 @@ for (const runtimeTellsChanges of [true, false]) {
   });
 }
 
+t.test('a container without resources that starts again changes nothing of what was actuated', async (t) => {
+  const cluster = new SimCluster({ seed: 4, runtimeTellsChanges: true });
+  const node = cluster.node();
+  node.put('a.yaml', podOf('a', { uid: 'a', containers: { c: 'run=5s,exit=1' } }));
+  const restarts = (): number => node.status('a')?.containerStatuses?.[0]?.restartCount ?? 0;
+  t.ok(cluster.runUntil(() => restarts() === 1, 10 * minute));
+  const { actuated } = node.agent.allocation;
+  const before = actuated.get('a');
+  t.ok(before);
+  t.ok(cluster.runUntil(() => restarts() === 3, 10 * minute));
+  t.equal(actuated.get('a'), before, 'the same entry, so the state of all pods is not serialised');
+});
+
 t.test('a deadline comes to a pod at rest', async (t) => {
   const cluster = new SimCluster({ seed: 3, runtimeTellsChanges: true });
   const node = cluster.node();

@@ -19,7 +19,6 @@ const neverAsked: Readonly<Record<string, string>> = {
   'machine.topology': 'asked for by the daemon alone, before it starts',
   'stateFiles.read': 'asked for twice in the life of an agent, at its start',
   'sandboxes.updateResources': 'no pod of a swarm is resized yet',
-  'podCgroups.exists': 'asked for by the daemon alone, before it starts',
   'podCgroups.countProcesses': 'requested by the daemon alone, before it starts',
   'csiNode.stats': 'asked for by whoever wants statistics; in the end each volume has to be where it would be asked for',
   'projectQuotas.usage': 'asked for by whoever wants statistics',

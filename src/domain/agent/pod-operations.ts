@@ -13,7 +13,7 @@ import { restoreContainer } from '../pod-sync/restored-pod.js';
 import type { SyncRun, SyncStep } from '../pod-sync/sync-run.js';
 import { newVolumeWait } from '../pod-sync/volume-wait.js';
 import type { PodOperation, PodRest, PodWorkerEffect } from '../pod-workers/effects.js';
-import { networkNotReadyText, type RunResult, runFinished } from '../pod-workers/run-pod.js';
+import { type RunResult, runFinished } from '../pod-workers/run-pod.js';
 import { podOfRunning } from '../pod-workers/update-pod.js';
 import { activeDeadline } from '../status/deadline.js';
 import { isTerminalPhase } from '../status/phase.js';
@@ -54,6 +54,7 @@ export function beginOperation(context: AgentContext, uid: string, operation: Po
     cancelled: false,
     results: [],
     failure: null,
+    isNetworkMissing: false,
     podIsTerminal: false,
     startedAt: context.turn.now,
     before: { containers: status.containers, failures: context.state.startFailures.get(uid) ?? null },
@@ -132,7 +133,8 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
   if (isStaticPod(pod)) reconcileMirror(context, pod);
   const { networkProblem } = state.readiness;
   if (networkProblem !== null && pod.spec.hostNetwork !== true) {
-    run.failure = `${networkNotReadyText}: ${networkProblem}`;
+    run.isNetworkMissing = true;
+    run.failure = `network is not ready: ${networkProblem}`;
     context.event(pod, null, 'Warning', 'NetworkNotReady', run.failure);
     return [];
   }
@@ -144,12 +146,12 @@ function syncSteps(context: AgentContext, run: SyncRun, effects: PodWorkerEffect
     return [];
   }
   if (state.orphans.has(run.uid)) {
-    run.failure = 'what an earlier pod of this UID left on the node is still being removed';
+    run.failure = 'waiting for the removal of a previous pod with the same UID';
     return [];
   }
   const predecessors = endPredecessors(context, pod, effects);
   if (predecessors.length > 0) {
-    run.failure = `the earlier pod of this name has not ended yet: ${predecessors.join(', ')}`;
+    run.failure = `waiting for the previous pod of this name to terminate: ${predecessors.join(', ')}`;
     return [];
   }
   context.apiParts.podWanted(context, run.uid, pod);
@@ -174,7 +176,7 @@ function finish(context: AgentContext, run: SyncRun, effects: PodWorkerEffect[])
   turn.wakeAt({ machine: 'pod', key: run.uid }, null);
   stepEnded(context, run.uid);
   const result = conclude(context, run);
-  if (result.error !== null && !result.error.cancelled) logFailedSync(context, run.pod, result.error.message);
+  if (result.error !== null && result.error.kind !== 'cancelled') logFailedSync(context, run.pod, result.error.message);
   runFinished(state.workers, run.uid, result, turn.now, effects);
   // A failed call may leave a container that never ran, for which a runtime needn't send an event. A polled one shows it within a second.
   if (state.settings.runtimeTellsChanges && run.results.some(hasFailed)) planPodRelist(context, run.uid);
@@ -215,7 +217,7 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
         // This ends the wait for the end of a pod that only the runtime knows.
         return run.operation.op === 'syncTerminatingRuntimePod' ? { ...result, postSync: true } : result;
       }
-      if (error.cancelled) return result;
+      if (error.kind === 'cancelled') return result;
       tellKept(context, run.pod, error.message);
       // Its containers are dead.
       if (run.steps[0]?.kind === 'claims') return result;
@@ -227,7 +229,7 @@ function conclude(context: AgentContext, run: SyncRun): RunResult {
         terminateStatus(context, run.pod);
         forgetRelease(context.state.volumes, run.uid, context);
         context.apiParts.podReleased(context, run.uid);
-      } else if (!error.cancelled) tellKept(context, run.pod, error.message);
+      } else if (error.kind !== 'cancelled') tellKept(context, run.pod, error.message);
       return result;
     default:
       return unreachable(run.operation);

@@ -69,12 +69,12 @@ export function cancelRun(run: SyncRun, context: SyncContext): void {
 }
 
 export function resultOfRun(run: SyncRun): RunResult {
-  if (run.cancelled) return { error: { message: 'context canceled', cancelled: true, backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null };
+  if (run.cancelled) return { error: { kind: 'cancelled', message: 'context canceled', backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null };
   const message = run.failure ?? errorOfResults(run.results);
   const postSync = run.operation.op === 'syncPod' && run.results.some(({ error }) => error === null);
   const rest = run.operation.op === 'syncPod' && run.failure === null ? restOf(run.results) : null;
   if (message === null) return { error: null, podIsTerminal: run.podIsTerminal, postSync, rest };
-  return { error: { message, cancelled: false, backOffExpiries: retryTimes(run.results) }, podIsTerminal: false, postSync, rest };
+  return { error: { kind: run.isNetworkMissing ? 'network' : 'failed', message, backOffExpiries: retryTimes(run.results) }, podIsTerminal: false, postSync, rest };
 }
 
 /** A run without actions, or with only pending back-offs, has a time to resume. */

@@ -3,11 +3,13 @@
 //
 // | phase        | calls                        | then          |
 // |--------------|------------------------------|---------------|
-// | begin        | (crash-loop back-off)        | image         |
+// | begin        | (crash-loop back-off)        | secrets       |
+// | secrets      | (pull secrets of the API)    | image         |
 // | image        | (the image manager)          | user, or count|
 // | user         | images.status                | count         |
-// | count        | podLogs.nextRestartCount     | files         |
-// | files        | podDirectories.*             | objects       |
+// | count        | podLogs.nextRestartCount     | hosts         |
+// | hosts        | podDirectories.writeHosts    | files         |
+// | files        | podDirectories.prepareContainer | objects       |
 // | objects      | (data of the API)            | subPaths      |
 // | subPaths     | podVolumes.readFiles, subPaths.* | pinning   |
 // | pinning      | (its allocation is on disk)  | create        |
@@ -16,6 +18,7 @@
 // | postStart    | (the hook, if there is one)  | done, or kill |
 // | kill         | (the container's kill)       | failed        |
 import type { Micros } from '../../ports/micros.js';
+import type { ResourceRequirements } from '../../ports/model/container.js';
 import type { AgentOperations } from '../../ports/outbound/outbound-ports.js';
 import { decideCrashLoop } from '../backoff/crash-loop-backoff.js';
 import type { PullProblem } from '../backoff/image-pull-backoff.js';
@@ -39,6 +42,9 @@ import { applySubPathReply, decideSubPaths } from './sub-path-preparation.js';
 import { podAddress, type SyncContext } from './sync-context.js';
 import type { SyncRun } from './sync-run.js';
 import { sandboxInputs } from './user-namespace-step.js';
+
+/** One object for all: what was actuated is compared by identity. */
+const noResources: ResourceRequirements = Object.freeze({});
 
 /** Sends the next commands; returns their number (0: the start has ended). */
 export function decideContainerStart(start: ContainerStart, run: SyncRun, context: SyncContext): number {
@@ -176,7 +182,7 @@ function begin(start: ContainerStart, run: SyncRun, context: SyncContext): void 
     imageProblem(start, run, volumeFailure, volumeFailure.retryAt, context);
     return;
   }
-  if (start.group !== 'ephemeral') context.allocation.containerActuated(run.uid, container.name, container.resources ?? {});
+  if (start.group !== 'ephemeral') context.allocation.containerActuated(run.uid, container.name, container.resources ?? noResources);
   start.phase = 'secrets';
 }
 

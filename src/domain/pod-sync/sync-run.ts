@@ -69,6 +69,8 @@ export interface SyncRun {
   readonly results: ActionResult[];
   /** Set when the run ends before its last step: an error that belongs to no action. */
   failure: string | null;
+  /** `failure` is that the runtime's network is missing. */
+  isNetworkMissing: boolean;
   podIsTerminal: boolean;
   readonly startedAt: Micros;
   /** What it began with: what the runtime was seen to hold, and why the last start of each container failed. */

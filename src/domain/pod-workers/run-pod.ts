@@ -12,14 +12,15 @@ export const resyncInterval: Micros = 60_000_000;
 export const errorBackOff: Micros = 10_000_000;
 export const transientErrorBackOff: Micros = 1_000_000;
 
-/** The text by which an operation says that only the network is missing, which comes back soon. */
-export const networkNotReadyText = 'network is not ready';
+/** Why a run failed: what the next one waits for depends on it. `network`: only the runtime's network is missing, which comes back soon. */
+export type RunFailureKind = 'failed' | 'cancelled' | 'network';
 
 export interface RunResult {
   /** Null: success. */
   readonly error: {
+    readonly kind: RunFailureKind;
     readonly message: string;
-    readonly cancelled: boolean /** Back-off expiries found in the error, if any. */;
+    /** Back-off expiries found in the error, if any. */
     readonly backOffExpiries: readonly Micros[];
   } | null;
   /** A syncPod found that the pod has run its course. Counts only without an error. */
@@ -67,7 +68,13 @@ export function runStatusRead(workers: PodWorkers, uid: string, error: string | 
   assert(record?.run != null && !record.run.operating, 'a pod waits for no status', uid);
   if (record.run.cancelled || record.run.state !== stateOf(record)) {
     // What it waited for is no longer to be done, and what is to be done instead is pending.
-    completeRun(workers, record, { error: { message: 'context canceled', cancelled: true, backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null }, now, effects);
+    completeRun(
+      workers,
+      record,
+      { error: { kind: 'cancelled', message: 'context canceled', backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null },
+      now,
+      effects,
+    );
     return;
   }
   if (error === null) {
@@ -76,7 +83,7 @@ export function runStatusRead(workers: PodWorkers, uid: string, error: string | 
   }
   const message = `error determining status: ${error}`;
   if (record.run.update.pod !== null) effects.push({ kind: 'failedSync', pod: record.run.update.pod, message });
-  completeRun(workers, record, { error: { message: error, cancelled: false, backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null }, now, effects);
+  completeRun(workers, record, { error: { kind: 'failed', message: error, backOffExpiries: [] }, podIsTerminal: false, postSync: false, rest: null }, now, effects);
 }
 
 /** The operation of a pod has returned. */
@@ -114,7 +121,7 @@ function completeRun(workers: PodWorkers, record: PodWorkerRecord, result: RunRe
   const run = record.run;
   assert(run !== null, 'a pod is not being worked on', record.uid);
   record.run = null;
-  record.backsOff = result.error !== null && !result.error.cancelled;
+  record.backsOff = result.error !== null && result.error.kind !== 'cancelled';
   let transition = false;
   if (result.error === null) {
     if (run.state === 'terminated') {
@@ -155,14 +162,14 @@ function advance(record: PodWorkerRecord, state: 'sync' | 'terminating', podIsTe
 
 function requeueDelay(result: RunResult, now: Micros): Micros {
   if (result.error === null) return resyncInterval;
-  if (result.error.message.includes(networkNotReadyText)) return transientErrorBackOff;
+  if (result.error.kind === 'network') return transientErrorBackOff;
   if (result.error.backOffExpiries.length === 0) return errorBackOff;
   return Math.min(Math.max(Math.min(...result.error.backOffExpiries) - now, 0), resyncInterval);
 }
 
 /** A run with pending back-offs resumes when the first of them ends; the runtime's events cover its other results. */
 function backOffEnd(result: RunResult, now: Micros): PodRest | null {
-  if (result.error === null || result.error.cancelled || result.error.backOffExpiries.length === 0 || result.error.message.includes(networkNotReadyText)) return null;
+  if (result.error?.kind !== 'failed' || result.error.backOffExpiries.length === 0) return null;
   return { until: Math.min(...result.error.backOffExpiries, now + resyncInterval) };
 }
 

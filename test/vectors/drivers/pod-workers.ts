@@ -13,7 +13,7 @@ import {
   shouldPodContentBeRemoved,
   shouldPodRuntimeBeRemoved,
 } from '../../../src/domain/pod-workers/queries.js';
-import { runFinished, runStatusRead } from '../../../src/domain/pod-workers/run-pod.js';
+import { type RunResult, runFinished, runStatusRead } from '../../../src/domain/pod-workers/run-pod.js';
 import { updatePod } from '../../../src/domain/pod-workers/update-pod.js';
 import { isStaticPod } from '../../../src/domain/values/pod-kind.js';
 import { podFullNameOf } from '../../../src/domain/values/pod-references.js';
@@ -100,7 +100,9 @@ class Run {
     const result = step.result ?? {};
     const expiries = (result.backoffExpiresInSeconds ?? []).map((s) => this.now + s * second);
     const failed = result.error !== undefined || result.cancelled === true || expiries.length > 0;
-    const error = failed ? { message: result.error ?? '', cancelled: result.cancelled ?? false, backOffExpiries: expiries } : null;
+    const message = result.error ?? '';
+    const kind = result.cancelled === true ? 'cancelled' : message.includes('network is not ready') ? 'network' : 'failed';
+    const error: RunResult['error'] = failed ? { kind, message, backOffExpiries: expiries } : null;
     runFinished(this.workers, step.uid ?? '', { error, podIsTerminal: result.podIsTerminal ?? false, postSync: result.postSync ?? false, rest: null }, this.now, effects);
   }
 
