@@ -5,7 +5,7 @@ import { badRequest, refusal } from '../api-status.js';
 import { isObject } from '../schema/decode.js';
 import { plainCopy } from './plain-copy.js';
 
-/** As the server bounds it. */
+/** The server's limit. */
 const maxOperations = 10_000;
 
 type Operation = { readonly op?: unknown; readonly path?: unknown; readonly from?: unknown; readonly value?: unknown };
@@ -47,7 +47,7 @@ function applyOne(document: unknown, operation: Operation): unknown {
   }
 }
 
-/** The client isn't told why: that is the cause of the error alone. */
+/** The answer hides the reason; only the error's cause has it. */
 function unprocessable(why: string) {
   return Object.assign(refusal(422, 'Invalid', 'the server rejected our request due to an error in our request', {}), { cause: why });
 }
